@@ -4,7 +4,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 import duckdb
@@ -39,65 +39,71 @@ def random_tables(random: Random) -> dict[str, list[Row]]:
     return {**made, "towns": [(random.randrange(4), town, random.randrange(3)) for town in "AB"]}
 
 
+ALIASES = ("a", "b", "c", '"A"', "person", "town", "x", "seen", "semi", "v0")
+"""Names of relations in a query; some are those of columns, tables, or words of SQL."""
+
+
 @dataclass
 class Generator:
-    """Random queries with the columns person, town and x."""
+    """Random views with the columns person, town and x."""
 
     random: Random
-    has_semi_joins: bool = True
+    views: dict[str, str] = field(default_factory=dict)  # those that others read, in the order of their creation
 
     def query(self, depth: int) -> str:
-        """Return a query that nests others so deep."""
-        kinds = (
-            [self.chosen, self.joined, self.joined, self.grouped, self.windowed]
-            if depth
-            else [self.chosen, self.joined, self.grouped]
-        )
+        """Return a query that reads views of views so deep."""
+        kinds = [self.chosen, self.joined, self.joined, self.grouped, self.windowed, self.distinct, self.combined]
         if depth:
-            kinds += [self.combined, self.distinct, self.nested, self.nested, self.common, self.joined_thrice]
-        return self.random.choice(kinds)(depth - 1 if depth else 0)
+            kinds += [self.joined_thrice, self.combined, self.refused]
+        return self.random.choice(kinds)(max(depth - 1, 0))
 
     def source(self, depth: int) -> str:
-        """Return a table, or a query in brackets."""
-        if depth and self.random.random() < 0.4:
-            return f"({self.query(depth - 1)})"
-        return self.random.choice((*PRIVATE, *PRIVATE, *PUBLIC))
+        """Return a table, or a new view."""
+        if not depth or self.random.random() < 0.4:
+            return self.random.choice((*PRIVATE, *PRIVATE, *PUBLIC))
+        query = self.query(depth - 1)
+        name = f"v{len(self.views)}"
+        self.views[name] = query
+        return name
+
+    def aliases(self, number: int) -> list[str]:
+        """Return the names of so many relations."""
+        return self.random.sample(ALIASES, number) if self.random.random() < 0.5 else list("abc"[:number])
+
+    def column(self, name: str, *aliases: str) -> str:
+        """Return a column, most often with its relation."""
+        return name if self.random.random() < 0.1 else f"{self.random.choice(aliases)}.{name}"
 
     def condition(self, *aliases: str) -> str:
         """Return a condition of rows."""
-        one, other = self.random.choice(aliases), self.random.choice(aliases)
+        person, town, x = (self.column(name, *aliases) for name in COLUMNS)
         return self.random.choice(
             (
-                f"{one}.x > {self.random.randrange(3)}",
-                f"{one}.town = 'A'",
-                f"{one}.town = {other}.town",
-                f"{one}.x = {other}.person",
-                f"({one}.town <> 'B' OR {other}.x IS NULL)",
-                f"{one}.person = {other}.person",
-                f"{one}.person IS NOT NULL",
+                f"{x} > {self.random.randrange(3)}",
+                f"{town} = 'A'",
+                f"{town} = {self.column('town', *aliases)}",
+                f"{x} = {person}",
+                f"({town} <> 'B' OR {x} IS NULL)",
+                f"{person} = {self.column('person', *aliases)}",
+                f"{person} IS NOT NULL",
             )
         )
 
     def equation(self, one: str, other: str) -> str:
         """Return a condition that joins, most often by person."""
         by = "person" if self.random.random() < 0.7 else self.random.choice(("town", "x"))
-        text = f"{one}.{by} = {other}.{by}"
+        its = by if self.random.random() < 0.9 else self.random.choice(("person", "x"))
+        text = f"{one}.{by} = {other}.{its}"
         if self.random.random() < 0.3:
             text += self.random.choice((" AND ", " AND ", " OR ")) + self.condition(one, other)
         return text
 
     def shown(self, *aliases: str) -> str:
         """Return the three columns of a result, most often each under its own name."""
-
-        def column(name: str) -> str:
-            texts = [f"{alias}.{name}" for alias in aliases]
-            if len(texts) > 1 and self.random.random() < 0.3:
-                return f"coalesce({', '.join(texts)})"
-            return self.random.choice(texts)
-
-        person = column("person") if self.random.random() < 0.9 else column("x")
-        number = self.random.choice((column("x"), column("x"), f"{column('x')} + 1", column("person"), "7"))
-        return f"{person} AS person, {column('town')} AS town, {number} AS x"
+        person = self.column("person" if self.random.random() < 0.9 else "x", *aliases)
+        town, x = self.column("town", *aliases), self.column("x", *aliases)
+        number = self.random.choice((x, x, f"{x} + 1", self.column("person", *aliases), f"coalesce({x}, 7)", "7"))
+        return f"{person} AS person, {town} AS town, {number} AS x"
 
     def where(self, *aliases: str) -> str:
         """Return a clause of conditions, or none."""
@@ -105,95 +111,90 @@ class Generator:
 
     def chosen(self, depth: int) -> str:
         """Return a choice of rows."""
-        return f"SELECT {self.shown('a')} FROM {self.source(depth)} a{self.where('a')}"
+        (a,) = self.aliases(1)
+        shown = "*" if self.random.random() < 0.2 else self.shown(a)
+        return f"SELECT {shown} FROM {self.source(depth)} AS {a}{self.where(a)}"
 
     def joined(self, depth: int) -> str:
         """Return a join of two relations."""
-        one, other = self.source(depth), self.source(depth)
-        kinds = ["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ","]
-        if self.random.random() < 0.1:
-            chosen = f"a.x = (SELECT max(q.x) FROM {self.source(0)} q)"
-            return (
-                f"SELECT {self.shown('a', 'b')} FROM {one} a JOIN {other} b ON {self.equation('a', 'b')} AND {chosen}"
-            )
-        if self.random.random() < 0.2:
-            joined = f"{one} a JOIN ({other} b JOIN {self.source(0)} c ON {self.equation('b', 'c')})"
-            return (
-                f"SELECT {self.shown('a', 'b', 'c')} FROM {joined} ON {self.equation('a', 'b')}{self.where('a', 'c')}"
-            )
-        kind = self.random.choice(kinds + ["SEMI JOIN", "ANTI JOIN"] * self.has_semi_joins)
+        one, other, (a, b) = self.source(depth), self.source(depth), self.aliases(2)
+        kind = self.random.choice(["JOIN"] * 3 + ["LEFT JOIN"] * 2 + ["RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ","])
+        shown = f"{a}.*" if self.random.random() < 0.1 else self.shown(a, b)
         if kind in {"CROSS JOIN", ","}:
-            return f"SELECT {self.shown('a', 'b')} FROM {one} a {kind} {other} b WHERE {self.equation('a', 'b')}"
-        if kind in {"SEMI JOIN", "ANTI JOIN"}:
-            return f"SELECT {self.shown('a')} FROM {one} a {kind} {other} b ON {self.equation('a', 'b')}"
-        equation = self.equation("a", "b") if kind != "FULL JOIN" else "a.person = b.person"
-        if kind != "FULL JOIN" and self.random.random() < 0.2:
-            return f"SELECT person, a.town AS town, b.x AS x FROM {one} a {kind} {other} b USING (person)"
-        return f"SELECT {self.shown('a', 'b')} FROM {one} a {kind} {other} b ON {equation}{self.where('a', 'b')}"
+            return f"SELECT {shown} FROM {one} AS {a} {kind} {other} AS {b} WHERE {self.equation(a, b)}"
+        if self.random.random() < 0.2:
+            shown = f"person, {a}.town AS town, {b}.x AS x"
+            return f"SELECT {shown} FROM {one} AS {a} {kind} {other} AS {b} USING (person)"
+        equation = f"{a}.person = {b}.person" if kind == "FULL JOIN" else self.equation(a, b)
+        return f"SELECT {shown} FROM {one} AS {a} {kind} {other} AS {b} ON {equation}{self.where(a, b)}"
 
     def joined_thrice(self, depth: int) -> str:
         """Return a join of three relations."""
-        kinds = [self.random.choice(("JOIN", "LEFT JOIN")) for _ in range(2)]
-        near = self.random.choice(("a", "b"))
-        return (
-            f"SELECT {self.shown('a', 'b', 'c')} FROM {self.source(depth)} a "
-            f"{kinds[0]} {self.source(0)} b ON {self.equation('a', 'b')} "
-            f"{kinds[1]} {self.source(0)} c ON {self.equation(near, 'c')}{self.where('a', 'b', 'c')}"
-        )
+        kinds = [self.random.choice(("JOIN", "JOIN", "LEFT JOIN")) for _ in range(2)]
+        a, b, c = self.aliases(3)
+        near = self.random.choice((a, b))
+        one, other, third = self.source(depth), self.source(0), self.source(0)
+        if self.random.random() < 0.3:
+            inner = f"({other} AS {b} JOIN {third} AS {c} ON {self.equation(b, c)})"
+            joined = f"{one} AS {a} {kinds[0]} {inner} ON {self.equation(a, b)}"
+        else:
+            joined = f"{one} AS {a} {kinds[0]} {other} AS {b} ON {self.equation(a, b)}"
+            joined += f" {kinds[1]} {third} AS {c} ON {self.equation(near, c)}"
+        return f"SELECT {self.shown(a, b, c)} FROM {joined}{self.where(a, b, c)}"
 
     def grouped(self, depth: int) -> str:
         """Return groups, most often by person."""
-        keys = self.random.choice(("person", "person", "person, town", "town", "person, x"))
-        person = "a.person" if "person" in keys else "min(a.person)"
-        town = "a.town" if "town" in keys else self.random.choice(("max(a.town)", "min(a.town)"))
-        number = self.random.choice(("count(*)", "sum(a.x)", "count(DISTINCT a.town)", "min(a.x)"))
+        (a,) = self.aliases(1)
+        keys = self.random.choice((["person"], ["person"], ["person", "town"], ["town"], ["person", "x"]))
+        person = self.column("person", a) if "person" in keys else f"min({a}.person)"
+        towns = (f"max({a}.town)", f"min({a}.town)", f"{a}.town" if self.random.random() < 0.2 else f"max({a}.town)")
+        town = f"{a}.town" if "town" in keys else self.random.choice(towns)
+        number = self.random.choice(("count(*)", f"sum({a}.x)", f"count(DISTINCT {a}.town)", f"min({a}.x)"))
         having = f" HAVING count(*) > {self.random.randrange(3)}" if self.random.random() < 0.3 else ""
-        by = ", ".join(f"a.{key}" for key in keys.split(", "))
+        by = ", ".join(self.column(key, a) for key in keys) if self.random.random() < 0.8 else "1"
         shown = f"{person} AS person, {town} AS town, CAST({number} AS INTEGER) AS x"
-        return f"SELECT {shown} FROM {self.source(depth)} a{self.where('a')} GROUP BY {by}{having}"
+        return f"SELECT {shown} FROM {self.source(depth)} AS {a}{self.where(a)} GROUP BY {by}{having}"
 
     def windowed(self, depth: int) -> str:
         """Return rows with what is computed of others."""
-        by = self.random.choice(("PARTITION BY a.person", "PARTITION BY a.person, a.town", "PARTITION BY a.town", ""))
-        order = self.random.choice(("", " ORDER BY a.x", " ORDER BY a.town"))
-        called = self.random.choice(("count(*)", "max(a.x)", "sum(a.x)"))
+        (a,) = self.aliases(1)
+        keys = self.random.choice((["person"], ["person", "town"], ["town"], []))
+        by = f"PARTITION BY {', '.join(self.column(key, a) for key in keys)}" if keys else ""
+        order = self.random.choice(("", f" ORDER BY {a}.x", f" ORDER BY {a}.town"))
+        called = self.random.choice(("count(*)", f"max({a}.x)", f"sum({a}.x)"))
         called = self.random.choice(("rank()", "dense_rank()")) if order and self.random.random() < 0.6 else called
         number = f"CAST({called} OVER ({by}{order}) AS INTEGER)"
-        return f"SELECT a.person AS person, a.town AS town, {number} AS x FROM {self.source(depth)} a{self.where('a')}"
+        shown = f"{a}.person AS person, {a}.town AS town, {number} AS x"
+        return f"SELECT {shown} FROM {self.source(depth)} AS {a}{self.where(a)}"
 
     def combined(self, depth: int) -> str:
         """Return two queries, one below the other or one without the other."""
-        kind = self.random.choice(("UNION ALL", "UNION ALL", "UNION", "EXCEPT", "INTERSECT"))
-        return f"SELECT * FROM ({self.query(depth)}) a {kind} SELECT * FROM ({self.query(depth)}) b"
+        kind = self.random.choice(["UNION ALL"] * 4 + ["UNION", "EXCEPT", "INTERSECT"])
+        parts = []
+        for _ in range(2):
+            (a,) = self.aliases(1)
+            shown = "*" if self.random.random() < 0.3 else self.shown(a)
+            parts.append(f"SELECT {shown} FROM {self.source(depth)} AS {a}{self.where(a)}")
+        return f" {kind} ".join(parts)
 
     def distinct(self, depth: int) -> str:
         """Return rows without duplicates."""
-        return f"SELECT DISTINCT {self.shown('a')} FROM {self.source(depth)} a{self.where('a')}"
+        (a,) = self.aliases(1)
+        return f"SELECT DISTINCT {self.shown(a)} FROM {self.source(depth)} AS {a}{self.where(a)}"
 
-    def nested(self, depth: int) -> str:
-        """Return rows that are chosen, or described, by a query."""
+    def refused(self, depth: int) -> str:
+        """Return a query in a query, as none is accepted."""
         inner = self.source(depth)
-        equation = self.equation("a", "q")
-        conditions = (
-            f"EXISTS (SELECT 1 FROM {inner} q WHERE {equation})",
-            f"NOT EXISTS (SELECT 1 FROM {inner} q WHERE {equation})",
-            f"a.person IN (SELECT q.person FROM {inner} q{self.where('q')})",
-            f"a.person NOT IN (SELECT q.person FROM {inner} q)",
-            f"(a.town = 'A' OR a.person IN (SELECT q.person FROM {inner} q))",
-            f"a.town IN (SELECT q.town FROM {inner} q)",
-            f"EXISTS (SELECT 1 FROM {inner} q WHERE q.x > 1)",
+        return self.random.choice(
+            (
+                f"SELECT * FROM seen WHERE EXISTS (SELECT 1 FROM {inner} AS q WHERE q.person = seen.person)",
+                f"SELECT * FROM seen WHERE person IN (SELECT q.person FROM {inner} AS q)",
+                f"SELECT person, town, (SELECT max(q.x) FROM {inner} AS q) AS x FROM seen",
+                f"SELECT * FROM (SELECT * FROM {inner}) AS q",
+                f"WITH seen AS (SELECT * FROM {inner}) SELECT * FROM seen",
+                f"SELECT person, town, x FROM {inner} ORDER BY x LIMIT 2",
+            )
         )
-        if self.random.random() < 0.4:
-            called = self.random.choice(("count(*)", "max(q.x)", "sum(q.x)"))
-            number = f"CAST((SELECT {called} FROM {inner} q WHERE {equation}) AS INTEGER)"
-            return f"SELECT a.person AS person, a.town AS town, {number} AS x FROM {self.source(depth)} a"
-        return f"SELECT {self.shown('a')} FROM {self.source(depth)} a WHERE {self.random.choice(conditions)}"
-
-    def common(self, depth: int) -> str:
-        """Return a query of common table expressions, one of which has the name of a table."""
-        name = self.random.choice(("few", "seen"))
-        joined = f"{name} a JOIN {name} b ON {self.equation('a', 'b')}"
-        return f"WITH {name} AS ({self.query(depth)}) SELECT {self.shown('a', 'b')} FROM {joined}"
 
 
 class DuckDatabase:
@@ -208,9 +209,16 @@ class DuckDatabase:
         for name, columns in MADE.items():
             self.connection.execute(f"CREATE TABLE {name} {columns}")
 
-    def define(self, query: str) -> tuple[ViewDefinition, Relations]:
-        """Return the view of a query, as the database describes it."""
-        self.connection.execute(f"CREATE OR REPLACE VIEW shown AS {query}")
+    def define(self, query: str, views: Mapping[str, str]) -> tuple[ViewDefinition, Relations]:
+        """Return the view of a query, as the database describes it. `views`: those that it reads, by name."""
+        for name in ["shown", *(f"v{number}" for number in reversed(range(10)))]:
+            self.execute(f"DROP VIEW IF EXISTS {name}")
+        for name, its in {**views, "shown": query}.items():
+            self.execute(f"CREATE VIEW {name} AS {its}")
+        return self.described()
+
+    def described(self) -> tuple[ViewDefinition, Relations]:
+        """Return the view, as the database describes it."""
         catalog = duckdb_relations(self.connection)
         return catalog.named("shown"), catalog.find
 
@@ -244,10 +252,8 @@ class LiteDatabase(DuckDatabase):
         for name, columns in MADE.items():
             self.connection.execute(f"CREATE TABLE {name} {columns}")
 
-    def define(self, query: str) -> tuple[ViewDefinition, Relations]:
-        """Return the view of a query, as the database describes it."""
-        self.connection.execute("DROP VIEW IF EXISTS shown")
-        self.connection.execute(f"CREATE VIEW shown AS {query}")
+    def described(self) -> tuple[ViewDefinition, Relations]:
+        """Return the view, as the database describes it."""
         self.connection.execute("SELECT * FROM shown LIMIT 0")
         catalog = sqlite_relations(self.connection)
         return catalog.named("shown"), catalog.find
@@ -267,10 +273,8 @@ class ServerDatabase(DuckDatabase):
         self.catalog = create_engine(server.url("postgres"), isolation_level="AUTOCOMMIT").connect()
         self.catalog.execute(text("SET search_path = pg_catalog"))
 
-    def define(self, query: str) -> tuple[ViewDefinition, Relations]:
-        """Return the view of a query, as the database describes it."""
-        self.connection.execute("DROP VIEW IF EXISTS shown")
-        self.connection.execute(f"CREATE VIEW shown AS {query}".encode())
+    def described(self) -> tuple[ViewDefinition, Relations]:
+        """Return the view, as the database describes it."""
         relations = ServerRelations(self.catalog)
         return relations.find("random_views", "shown"), relations.find
 

@@ -2,10 +2,11 @@
 
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name
-from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition
+from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition, fold
 from noisycount.frozen import frozen
 
 _TYPES = {
@@ -47,11 +48,11 @@ class FileRelations:
 
     def find(self, schema: str | None, name: str) -> BaseTable | ViewDefinition:
         """Return the relation that a definition means; see `views.definition.Relations`."""
-        folded = name.lower(), None if schema is None else schema.lower()
         matches = [
             relation
             for (its_schema, its_name), relation in self.entries.items()
-            if its_name.lower() == folded[0] and folded[1] in {None, its_schema.lower()}
+            if fold(its_name, "duckdb") == fold(name, "duckdb")
+            and (schema is None or fold(its_schema, "duckdb") == fold(schema, "duckdb"))
         ]
         if len(matches) != 1:
             raise UnprovenError(f"it reads {name!r}, which is no table of its file, or the name of several")
@@ -65,25 +66,27 @@ def duckdb_relations(connection: Connection) -> FileRelations:
     entries: dict[tuple[str, str], BaseTable | ViewDefinition] = {}
     for schema, name, sql, is_view in rows:
         shown = name if schema == "main" else f"{schema}.{name}"
+        columns = connection.execute(_COLUMNS, [schema, name]).fetchall()
+        types = _without_collated({column: _TYPES.get(type_.lower(), "") for column, type_, _ in columns}, sql)
+        may_be_public = "." not in schema + name  # else two relations could have one name
         if is_view:
-            entries[schema, name] = ViewDefinition(shown, sql, is_readable=not has_macros)
-        else:
-            entries[schema, name] = _duckdb_table(connection, schema, name, shown, sql, has_macros=has_macros)
+            entries[schema, name] = ViewDefinition(
+                shown, sql, types, is_readable=not has_macros, may_be_public=may_be_public
+            )
+            continue
+        keys = connection.execute(_KEYS, [schema, name]).fetchall()
+        computed = {}
+        if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # a default is not told apart, and is judged as well
+            computed = {column: expression for column, _, expression in columns if expression is not None}
+        entries[schema, name] = BaseTable(
+            shown,
+            types,
+            tuple(frozenset(names) for (names,) in keys),
+            computed=computed,
+            is_readable=not has_macros,
+            may_be_public=may_be_public,
+        )
     return FileRelations(entries)
-
-
-def _duckdb_table(  # noqa: PLR0913
-    connection: Connection, schema: str, name: str, shown: str, sql: str, *, has_macros: bool
-) -> BaseTable:
-    """Return a table of a DuckDB file. A collation makes texts equal that differ, so its texts are no keys."""
-    columns = connection.execute(_COLUMNS, [schema, name]).fetchall()
-    types = {column: _TYPES.get(type_.lower(), "") for column, type_, _ in columns}
-    keys = connection.execute(_KEYS, [schema, name]).fetchall()
-    computed = {}
-    if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # a default is not told apart, and is judged as well
-        computed = {column: expression for column, _, expression in columns if expression is not None}
-    unique = tuple(frozenset(names) for (names,) in keys)
-    return BaseTable(shown, _without_collated(types, sql), unique, computed=computed, is_readable=not has_macros)
 
 
 def _without_collated(types: dict[str, str], sql: str) -> dict[str, str]:
@@ -94,29 +97,36 @@ def _without_collated(types: dict[str, str], sql: str) -> dict[str, str]:
 
 
 def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
-    """Return the relations of a SQLite file."""
-    rows = database.execute(
-        "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
-    ).fetchall()
-    return FileRelations(
-        {
-            ("main", name): ViewDefinition(name, sql) if type_ == "view" else _sqlite_table(database, name, sql)
-            for type_, name, sql in rows
-        }
+    """Return the relations of a SQLite file. Virtual tables, and the tables that these keep, show what others hold."""
+    definitions = dict(
+        database.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
     )
+    listed = database.execute("PRAGMA table_list").fetchall()
+    entries: dict[tuple[str, str], BaseTable | ViewDefinition] = {}
+    for schema, name, kind, *_ in listed:
+        if schema == "main" and not name.startswith("sqlite_"):
+            sql = definitions.get(name) or ""
+            try:
+                columns = database.execute(f"PRAGMA table_xinfo({quoted_name(name)})").fetchall()
+            except sqlite3.OperationalError:  # as it reads itself, or what is not there
+                columns = []
+            types = _without_collated({column: _affinity(type_) for _, column, type_, *_ in columns}, sql)
+            entries["main", name] = (
+                BaseTable(name, types, tuple(_sqlite_keys(database, name, columns)))
+                if kind == "table"
+                else ViewDefinition(name, sql, types, is_readable=kind == "view")
+            )
+    return FileRelations(entries)
 
 
-def _sqlite_table(database: sqlite3.Connection, name: str, sql: str) -> BaseTable:
-    """Return a table of a SQLite file. Values of columns without INTEGER or TEXT affinity are no keys."""
-    columns = database.execute(f"PRAGMA table_xinfo({quoted_name(name)})").fetchall()
-    types = {column: _affinity(type_) for _, column, type_, *_ in columns}
-    primary = frozenset(column for _, column, _, _, _, place, _ in columns if place)
-    keys = [primary] if primary else []
+def _sqlite_keys(database: sqlite3.Connection, name: str, columns: Sequence[Sequence[Any]]) -> Iterator[frozenset[str]]:
+    """Yield sets of columns that no two rows of a table share."""
+    if primary := frozenset(column for _, column, _, _, _, place, *_ in columns if place):
+        yield primary
     for _, index, is_unique, _, is_partial in database.execute(f"PRAGMA index_list({quoted_name(name)})").fetchall():
         named = database.execute(f"PRAGMA index_info({quoted_name(index)})").fetchall()
         if is_unique and not is_partial and all(column is not None for _, _, column in named):
-            keys.append(frozenset(column for _, _, column in named))
-    return BaseTable(name, _without_collated(types, sql), tuple(keys))
+            yield frozenset(column for _, _, column in named)
 
 
 def _affinity(type_: str) -> str:

@@ -31,6 +31,7 @@ _RELATION = text(
     SELECT c.relkind AS kind,
       CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END AS definition,
       {CALLS_OTHERS} AS calls_others,
+      c.relrowsecurity AS has_policies,
       ARRAY(SELECT p.oid::text FROM parts AS p) AS parts
     FROM pg_class AS c WHERE c.oid = :oid
     """  # noqa: S608 - with a constant of ours
@@ -76,18 +77,31 @@ class ServerRelations:
             oid = self.connection.execute(_OID, {"schema": schema, "name": name}).scalar()
             if oid is None:
                 raise UnprovenError(f"it reads {name!r}, which is not there")
-            self.known[schema, name] = self._read(name if schema == "public" else f"{schema}.{name}", oid)
+            shown = name if schema == "public" else f"{schema}.{name}"
+            self.known[schema, name] = self._read(shown, oid, may_be_public="." not in schema + name)
         return self.known[schema, name]
 
-    def _read(self, shown: str, oid: int) -> BaseTable | ViewDefinition:
+    def _read(self, shown: str, oid: int, *, may_be_public: bool) -> BaseTable | ViewDefinition:
         """Return a relation as the catalog describes it. A unique index of a table says nothing of its children."""
         relation = self.connection.execute(_RELATION, {"oid": oid}).one()
-        if relation.definition is not None:
-            return ViewDefinition(
-                shown, relation.definition, is_readable=not relation.calls_others, is_stored=relation.kind == "m"
-            )
         columns = self.connection.execute(_COLUMNS, {"oid": oid}).all()
         types = {each.name: _TYPES.get(each.type, "") for each in columns}
+        if relation.definition is not None:
+            return ViewDefinition(
+                shown,
+                relation.definition,
+                types,
+                is_readable=not relation.calls_others,
+                is_stored=relation.kind == "m",
+                may_be_public=may_be_public,
+            )
         has_children = len(relation.parts) > 1 and relation.kind != "p"
         keys = [] if has_children else list(self.connection.execute(_KEYS, {"oid": oid}).scalars())
-        return BaseTable(shown, types, tuple(map(frozenset, keys)), frozenset(relation.parts))
+        return BaseTable(
+            shown,
+            types,
+            tuple(map(frozenset, keys)),
+            frozenset(relation.parts),
+            may_be_public=may_be_public and not has_children,
+            has_policies=relation.has_policies,
+        )

@@ -4,7 +4,7 @@ A definition is read if every node of its tree is known here. All else is refuse
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
 from sqlglot import TokenType, exp, parse_one
@@ -20,7 +20,7 @@ class UnprovenError(Exception):
 
 
 class VolatileError(Exception):
-    """A definition that gives other rows for the same records. The text names the cause."""
+    """A definition that may give other rows for the same records. The text names the cause."""
 
 
 @frozen
@@ -33,6 +33,8 @@ class BaseTable:
     storages: frozenset[str] = frozenset()  # what holds its records; empty: the table itself
     computed: Mapping[str, str] = field(default_factory=dict)  # the expressions of generated columns
     is_readable: bool = True  # False: these may call functions of others, which the text need not show
+    may_be_public: bool = True  # False: its name could also be that of another relation, or it has children
+    has_policies: bool = False  # policies of rows choose which of its rows an account reads
 
     @property
     def is_view(self) -> bool:
@@ -46,8 +48,10 @@ class ViewDefinition:
 
     name: str  # as its owner writes it
     definition: str  # a query, or the statement that creates the view
+    columns: Mapping[str, str] = field(default_factory=dict)  # as `BaseTable.columns`, from the catalog
     is_readable: bool = True  # False: it calls functions of others, which the text need not show
     is_stored: bool = False  # its rows are stored, and change only if its owner refreshes them
+    may_be_public: bool = True  # False: its name could also be that of another relation
 
     @property
     def is_view(self) -> bool:
@@ -76,6 +80,14 @@ class _StoredDuckDB(DuckDB):
 _DIALECTS: Mapping[str, str | type[Dialect]] = {"duckdb": _StoredDuckDB, "postgres": "postgres", "sqlite": "sqlite"}
 
 
+_LOWER = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
+
+
+def fold(name: str, dialect: str) -> str:
+    """Return a name as the engine compares it: PostgreSQL by every letter, DuckDB and SQLite without ASCII case."""
+    return name if dialect == "postgres" else name.translate(_LOWER)
+
+
 def _words(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
@@ -89,32 +101,26 @@ def _kinds(names: str) -> frozenset[type[exp.Expr]]:
 _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
     getattr(exp, name): _words(parts)
     for name, parts in {
-        "Select": "expressions from_ joins where group having qualify distinct with_ order",
-        "Union": "this expression distinct with_",
-        "Except": "this expression distinct with_",
-        "Intersect": "this expression distinct with_",
-        "With": "expressions",
-        "CTE": "this alias materialized",
+        "Select": "expressions from_ joins where group having qualify distinct order",
+        "Union": "this expression distinct",
         "From": "this",
         "Subquery": "this alias joins",
         "Table": "this db alias joins",
         "TableAlias": "this columns",
         "Join": "this side kind on using",
-        "Values": "expressions alias",
-        "Unnest": "expressions alias",
         "Group": "expressions all",
-        "Distinct": "expressions on",
-        "Star": "except_",
+        "Distinct": "expressions",
+        "Star": "",
         "Window": "this partition_by order over spec",
-        "WindowSpec": "kind start start_side end end_side",
         "Filter": "this expression",
         "Order": "this expressions",
-        "Exists": "this",
         "Any": "this",
-        "In": "this expressions query",
+        "In": "this expressions",
         "Column": "this table",
         "Cast": "this to",
         "TryCast": "this to safe",
+        "Min": "this",
+        "Max": "this",
     }.items()
 }
 """The clauses of a query that are understood, and no others."""
@@ -123,57 +129,40 @@ AGGREGATES = _kinds("Count Sum Avg Min Max LogicalAnd LogicalOr Median Quantile 
 """Aggregates that depend on the set of their values, and not on the order of rows."""
 RANKS = _kinds("Rank DenseRank PercentRank CumeDist")
 """Numbers of rows that are equal for rows of equal order."""
-_ORDERED = {
-    **dict.fromkeys(_kinds("RowNumber Lag Lead FirstValue LastValue NthValue Ntile First Last AnyValue ArgMax ArgMin")),
-    **dict.fromkeys(_kinds("ArrayAgg GroupConcat Mode")),
-}
+_ORDERED = _kinds(
+    "RowNumber Lag Lead FirstValue LastValue NthValue Ntile First Last AnyValue ArgMax ArgMin ArrayAgg GroupConcat Mode"
+)
 _SCALARS = _kinds(
     "And Or Not Paren EQ NEQ LT LTE GT GTE Is Between Like ILike Glob NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv "
     "Mod Neg DPipe Concat ConcatWs BitwiseAnd BitwiseOr Case If Coalesce Nullif Greatest Least Literal Boolean Null "
-    "CurrentUser Explode Identifier DataType DataTypeParam Alias Where Having Qualify Ordered Tuple Array Bracket "
+    "CurrentUser Identifier DataType DataTypeParam Alias Where Having Qualify Ordered Tuple Array Bracket "
     "Interval Var "
     "Lower Upper Trim Length Substring Replace Left Right StrPosition StartsWith Reverse Pad Initcap Abs Ceil Floor "
     "Round Sign Sqrt Exp Ln Log Pow Extract Year Month Day Quarter Week Hour Minute DayOfWeek DayOfYear DateTrunc "
-    "TimestampTrunc DateDiff DateAdd DateSub Date TsOrDsToDate MD5 SHA SHA2"
+    "TimestampTrunc DateDiff DateAdd DateSub Date TsOrDsToDate MD5 SHA SHA2 RegexpLike RegexpILike RegexpExtract "
+    "RegexpReplace Split SplitPart Contains EndsWith Repeat Chr Ascii StrToDate StrToTime"
 )
-_PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan")
-_VOLATILE = _kinds(
-    "Rand Randn Uuid CurrentDate CurrentDatetime CurrentTime CurrentTimestamp CurrentTimestampLTZ Localtime "
-    "Localtimestamp CurrentUser SessionUser TableSample Sysdate UnixTimestamp UtcDate UtcTime UtcTimestamp"
-)
-_VOLATILE_NAMES = _words(
-    "now today random randomblob setseed uuid gen_random_uuid nextval currval lastval clock_timestamp timeofday "
-    "statement_timestamp transaction_timestamp localtime localtimestamp get_current_time get_current_timestamp age "
-    "changes total_changes last_insert_rowid current_setting current_user session_user user getenv getvariable "
-    "txid_current current_query current_localtime current_localtimestamp uuidv4 uuidv7 setval sysdate getdate"
-)
+"""Expressions of one row."""
+_PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star regexp_matches")
+_PURE = _SCALARS | AGGREGATES | RANKS | _ORDERED | _kinds("Exists Unnest Explode Cast TryCast")
+"""Functions that give the same values for the same records."""
 _MOMENTS = frozenset({"now", "today", "tomorrow", "yesterday", "localtime"})
 """Texts that stand for the time at which they are read."""
 _CLOCKS = re.compile(r"(?i)\b(date|time|datetime|timestamp|julianday|unixepoch|strftime|timediff)\s*\(")
 _LARGEST = 1 << 20  # characters of a definition
 
 
-def parse_definition(view: ViewDefinition, dialect: str) -> tuple[exp.Query, tuple[str, ...]]:
-    """Return the query of a view, and the names that the view itself gives to its columns, if any."""
+def parse_definition(view: ViewDefinition, dialect: str) -> exp.Query:
+    """Return the query of a view."""
     tree = _parsed(view.definition, dialect)
-    names: tuple[str, ...] = ()
     if isinstance(tree, exp.Create):
-        if isinstance(tree.this, exp.Schema):
-            names = tuple(each.name.lower() for each in tree.this.expressions)
         tree = tree.expression
     if not isinstance(tree, exp.Query):
         raise UnprovenError("its definition is no query that can be read")
     for node in list(tree.find_all(exp.Anonymous)):
         if node.name.lower() == "count_star":
             node.replace(exp.Count(this=exp.Star()))
-    if dialect == "sqlite":  # where a cast to text makes a blob the text of another unit
-        return tree, names
-    for cast in list(tree.find_all(exp.Cast)):
-        if cast.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not cast.to.expressions:
-            column = cast.this.unnest()
-            if isinstance(column, exp.Column) and not isinstance(cast.parent, exp.Select):
-                cast.replace(column)  # whose every other value has another text
-    return tree, names
+    return tree
 
 
 def _parsed(text: str, dialect: str) -> exp.Expr:
@@ -199,8 +188,9 @@ def require_known(tree: exp.Expr) -> None:
             raise UnprovenError(
                 f"{node.sql()[:60]} depends on the order of equal rows: take min, max or rank in its place"
             )
-        elif kind is exp.Anonymous and node.name.lower() in _PURE_NAMES:
-            continue
+        elif isinstance(node, exp.Anonymous):
+            if node.name.lower() not in _PURE_NAMES:
+                raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
         elif kind not in AGGREGATES | RANKS | _SCALARS:
             raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
 
@@ -211,19 +201,23 @@ def _clause(unknown: set[str]) -> str:
 
 
 def require_pure(tree: exp.Expr, dialect: str) -> None:
-    """Raise VolatileError if an expression may give other values for the same records.
+    """Raise VolatileError if an expression is not known to give the same values for the same records.
 
-    In SQLite that is so of each function of dates: it reads the clock without an argument, and where a text says 'now'.
+    In SQLite each function of dates reads the clock without an argument, and where a text says 'now'.
     """
     if dialect == "sqlite" and (clock := _CLOCKS.search(tree.sql("sqlite"))) is not None:
         raise VolatileError(clock[0])
     for node in tree.walk():
-        if dialect == "postgres" and isinstance(node, exp.CurrentUser):
-            continue  # the account that counts is the same at every count
-        name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-        is_moment = isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in _MOMENTS
-        is_moment = is_moment and isinstance(node.parent, exp.Cast | exp.Func)
-        if type(node) in _VOLATILE or name in _VOLATILE_NAMES or name.startswith(("pg_", "sqlite_")) or is_moment:
+        if isinstance(node, exp.Anonymous):
+            is_known = node.name.lower() in _PURE_NAMES
+        elif isinstance(node, exp.CurrentUser):
+            is_known = dialect == "postgres"  # the account that counts is the same at every count
+        elif isinstance(node, exp.Literal):
+            is_moment = node.is_string and node.name.strip().lower() in _MOMENTS
+            is_known = not (is_moment and isinstance(node.parent, exp.Cast | exp.Func))
+        else:
+            is_known = not isinstance(node, exp.Func | exp.TableSample) or type(node) in _PURE
+        if not is_known:
             raise VolatileError(node.sql(_DIALECTS[dialect])[:60])
 
 
@@ -243,20 +237,20 @@ def read_definitions(
         seen.add(id(relation))
         yield relation
         if isinstance(relation, ViewDefinition) and (enters_stored or not relation.is_stored):
-            tree, _ = parse_definition(relation, dialect)
-            waiting += [relations(table.db or None, table.name) for table in _tables(tree)]
+            tables = _tables(parse_definition(relation, dialect), dialect)
+            waiting += [relations(table.db or None, table.name) for table in tables]
 
 
-def _tables(tree: exp.Expr) -> Iterator[exp.Table]:
+def _tables(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
     """Yield the relations that a query names, except its own common table expressions."""
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier) or table.catalog:
             raise UnprovenError(f"it reads {table.sql()[:60]!r}, which is no table of its database")
-        if table.db or table.name.lower() not in _common_names(table):
+        if table.db or fold(table.name, dialect) not in _common_names(table, dialect):
             yield table
 
 
-def _common_names(table: exp.Table) -> Sequence[str]:
+def _common_names(table: exp.Table, dialect: str) -> set[str]:
     """Return the names of the common table expressions that a query may mean by a name."""
     names: list[str] = []
     below: exp.Expr = table
@@ -265,11 +259,11 @@ def _common_names(table: exp.Table) -> Sequence[str]:
         found = node.args.get("with_")
         if isinstance(node, exp.With):  # where only those that stand before are known
             before = node.expressions[: next(n for n, each in enumerate(node.expressions) if each is below)]
-            names += [each.alias.lower() for each in before]
+            names += [each.alias for each in before]
         elif found is not None and found is not below:
-            names += [each.alias.lower() for each in found.expressions]
+            names += [each.alias for each in found.expressions]
         below, node = node, node.parent
-    return names
+    return {fold(name, dialect) for name in names}
 
 
 def base_tables(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> frozenset[str]:
@@ -281,7 +275,7 @@ def base_tables(view: BaseTable | ViewDefinition, relations: Relations, dialect:
 
 
 def require_steady(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> None:
-    """Raise VolatileError if a view, or what it reads, gives other rows for the same records."""
+    """Raise VolatileError if a view, or what it reads, may give other rows for the same records."""
     for relation in read_definitions(view, relations, dialect, enters_stored=False):
         if isinstance(relation, BaseTable):
             for expression in relation.computed.values():
@@ -289,4 +283,4 @@ def require_steady(view: BaseTable | ViewDefinition, relations: Relations, diale
                     raise VolatileError(expression[:60])
                 require_pure(_parsed(expression, dialect), dialect)
         elif not relation.is_stored:
-            require_pure(parse_definition(relation, dialect)[0], dialect)
+            require_pure(parse_definition(relation, dialect), dialect)

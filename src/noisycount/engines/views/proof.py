@@ -1,424 +1,439 @@
-"""The proof of the lineage of a view, from the syntax tree of its definition."""
+"""The proof that each row of a view comes from the records of one unit.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+The accepted language is small, so that names mean here what they mean to the engine: one SELECT over tables and views,
+or several with UNION ALL between them. It has no query in a query. The columns of every relation, and the types of
+these columns, are read from the engine's catalog. What each rule is for:
+
+* inner and left joins: two private relations must be joined by their units;
+* GROUP BY, DISTINCT and PARTITION BY: the unit must be among the columns by which rows are put together;
+* UNION ALL: a column names the unit if it does so in each part, with the same type.
+
+All else (subqueries, WITH, other joins, LIMIT) is refused. The rules are those of stable transformations (McSherry,
+PINQ, 2009).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from noisycount.engines.views.definition import (
     AGGREGATES,
-    RANKS,
     BaseTable,
     Relations,
     UnprovenError,
     ViewDefinition,
+    fold,
     parse_definition,
     require_known,
 )
-from noisycount.engines.views.lineage import COMPUTED, Lineage, UnitColumns
-from noisycount.engines.views.scope import (
-    OUTER,
-    Item,
-    Scope,
-    all_joins,
-    alone,
+from noisycount.engines.views.syntax import (
     conditions_of,
-    equated_places,
-    expand_aliases,
-    find_place,
-    first_joins,
     has_aggregate,
-    is_comma,
-    is_inner,
-    is_nested_query,
+    inner_conditions,
+    joined_tables,
     loose_columns,
-    names_unit,
-    outer_equations,
-    own_nodes,
-    renamed,
+    parts_of,
+    require_ranked,
     resolve_number,
-    shown_items,
-    type_of_expression,
-    values_lineage,
 )
+from noisycount.frozen import frozen
 
-_JOINS = {
-    *(("", kind) for kind in ("", "INNER", "CROSS", "SEMI", "ANTI")),
-    *((side, kind) for side in ("LEFT", "RIGHT", "FULL") for kind in ("", "OUTER")),
+EXACT_TYPES = frozenset({"integer", "text", "boolean", "uuid", "date"})
+"""Types whose equal values cannot be told apart, so that equal values name the same unit."""
+_COMPUTED = "="
+"""The beginning of the name of a unit that is computed from a record, and stored in no column."""
+_SYSTEM_COLUMNS = frozenset(("rowid", "oid", "_rowid_", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"))
+"""Columns that an engine finds although no catalog lists them."""
+
+_CASTS = {
+    **dict.fromkeys([exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT], "integer"),
+    exp.DType.BOOLEAN: "boolean",
+    exp.DType.DATE: "date",
 }
+
+Sources = frozenset[tuple[str, str]]
+"""The column that names the unit, with its table, in each private table; empty for public rows."""
+Place = tuple[str, str]
+"""A relation of a query, by its alias, and one of its columns."""
+Unit = tuple[frozenset[Place], Sources]
+"""The columns of a query that name one unit, and its sources."""
+
+
+@frozen
+class Rows:
+    """The rows of a relation, and the records on which they depend.
+
+    `units` maps a column to its sources. If a row has the value v in such a column, it depends on no private record but
+    those that have v in their own source column.
+    """
+
+    columns: Mapping[str, str]  # the type of each column; empty: equal values may differ
+    units: Mapping[str, Sources]
+    origins: Mapping[str, Sources]  # the columns from which each column is taken, whether it names the unit or not
+    private: frozenset[str] = frozenset()  # the private tables that it reads
+    is_recordwise: bool = True  # a private record more or less changes one row at most
+    keys: tuple[frozenset[str], ...] = ()  # sets of columns that no two rows share
+
+
+@frozen
+class _Column:
+    """A column of the result of a query."""
+
+    type: str
+    sources: Sources | None  # None: it names no unit
+    origins: Sources
+
+
+@frozen
+class _Result:
+    """The rows of one SELECT."""
+
+    columns: Sequence[_Column]
+    private: frozenset[str]
+    is_recordwise: bool
+
+
+@frozen
+class _Item:
+    """What a query shows as one column."""
+
+    expression: exp.Expr
+    place: Place | None  # the column that it shows as it is, if any
+
+
+def merge_sources(found: Iterable[Sources]) -> Sources | None:
+    """Return the unit of rows that depend on several relations, or None if it is not one unit."""
+    merged = frozenset[tuple[str, str]]().union(*found)
+    tables = {table for table, _ in merged}
+    is_computed = len(tables) > 1 and any(column.startswith(_COMPUTED) for _, column in merged)
+    return None if len(tables) < len(merged) or is_computed else merged
 
 
 @dataclass(slots=True)
 class Proof:
-    """The lineage of a view, from those of the relations that it reads."""
+    """Judges views by their definitions, and by the relations that these read."""
 
     dialect: str
     relations: Relations
-    public: frozenset[str]  # the names of public relations, in lower case
+    public: frozenset[str]  # the names of public relations, folded as the engine folds them
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why a column names the unit no more
 
-    def lineage(self, view: ViewDefinition) -> Lineage:
-        """Return the lineage of a view, or raise UnprovenError if its definition is not understood."""
-        try:
-            return self._view(view, is_public=False)
-        except RecursionError:
-            raise UnprovenError("its definition is too deep to be read") from None
+    def rows(self, relation: BaseTable | ViewDefinition, *, is_stored: bool = False) -> Rows:
+        """Return what the rows of a relation depend on; raise UnprovenError if its definition does not prove it.
 
-    def _view(self, view: ViewDefinition, *, is_public: bool) -> Lineage:
+        `is_stored`: whether a materialised view reads it.
+        """
+        names = [fold(name, self.dialect) for name in relation.columns]
+        columns = dict(zip(names, relation.columns.values(), strict=True))
+        if len(columns) < len(names):
+            raise UnprovenError(f"{relation.name!r} has columns whose names differ in case alone")
+        if relation.may_be_public and fold(relation.name, self.dialect) in self.public:
+            keys = relation.keys if isinstance(relation, BaseTable) else ()
+            no_records = dict.fromkeys(columns, frozenset[tuple[str, str]]())
+            return Rows(columns, no_records, no_records, keys=self._folded(keys))
+        if isinstance(relation, ViewDefinition):
+            return self._view(relation, columns, is_stored=is_stored or relation.is_stored)
+        if is_stored and relation.has_policies:
+            raise UnprovenError(f"policies choose the rows of {relation.name!r} that it stores")
+        storages = relation.storages or frozenset({relation.name})
+        units = {name: frozenset((storage, name) for storage in storages) for name in columns}
+        return Rows(columns, units, units, storages, keys=self._folded(relation.keys))
+
+    def _folded(self, keys: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(fold(name, self.dialect) for name in key) for key in keys)
+
+    def _view(self, view: ViewDefinition, columns: Mapping[str, str], *, is_stored: bool) -> Rows:
         if not view.is_readable:
             raise UnprovenError(f"{view.name!r} calls functions that are not the engine's own")
-        tree, names = parse_definition(view, self.dialect)
+        tree = parse_definition(view, self.dialect)
+        parts = list(parts_of(tree))
         require_known(tree)
-        outer, self.public = self.public, self.public | ({""} if is_public else set())
-        lineage = self._query(tree, {})
-        self.public = outer
-        lineage = renamed(lineage, names)
-        shown = [name for name in lineage.names if name]
-        if len(set(shown)) < len(shown):  # the engine gives some of them other names
-            raise UnprovenError("several of its columns have one name: name each by AS")
-        return lineage
+        results = [self._select(each, columns, is_stored=is_stored) for each in parts]
+        private = frozenset[str]().union(*(each.private for each in results))
+        is_disjoint = sum(len(each.private) for each in results) == len(private)
+        types: dict[str, str] = {}
+        units: dict[str, Sources] = {}
+        origins: dict[str, Sources] = {}
+        places = zip(*(each.columns for each in results), strict=True)
+        for (column, stated), several in zip(columns.items(), places, strict=True):
+            types[column] = stated if {each.type for each in several} == {stated} else ""
+            origins[column] = frozenset[tuple[str, str]]().union(*(each.origins for each in several))
+            sources = [each.sources for each in several if each.sources is not None]
+            merged = merge_sources(sources) if len(sources) == len(results) else None
+            if merged is not None and (len(results) == 1 or types[column] in EXACT_TYPES):
+                units[column] = merged
+            elif len(sources) == len(results):
+                self.reasons |= dict.fromkeys(origins[column], "its UNION ALL mixes the rows of several units")
+        return Rows(types, units, origins, private, is_disjoint and all(each.is_recordwise for each in results))
 
-    def _relation(self, table: exp.Table) -> Lineage:
-        relation = self.relations(table.db or None, table.name)
-        is_public = "" in self.public or relation.name.lower() in self.public
-        if isinstance(relation, BaseTable):
-            return Lineage.of_table(relation, is_public=is_public)
-        return self._view(relation, is_public=is_public)
+    def _select(self, select: exp.Select, columns: Mapping[str, str], *, is_stored: bool) -> _Result:
+        """Return the rows of a SELECT. `columns`: those of the view, as the catalog lists them."""
+        scope = _Scope(self.dialect, self.reasons)
+        joins: list[tuple[str, exp.Join | None]] = []
+        for join, table in joined_tables(select):
+            alias = fold(table.alias_or_name, self.dialect)
+            if alias in scope.relations:
+                raise UnprovenError(f"several of its relations are named {alias!r}")
+            scope.relations[alias] = self.rows(self.relations(table.db or None, table.name), is_stored=is_stored)
+            joins.append((alias, join))
+        inner = list(inner_conditions(select))
+        for number, (alias, join) in enumerate(joins):
+            scope.join(alias, join, [before for before, _ in joins[:number]], inner)
+        given = [scope.given_name(each) for each in select.expressions]
+        scope.aliases = {name for name in given if name is not None}
+        items = list(scope.items(select, list(columns)))
+        if len(items) != len(columns):
+            raise UnprovenError("it shows other columns than its catalog lists")
+        scope.require_plain_order(select)
+        scope.group(select, items)
+        return scope.result(items)
 
-    def _query(self, query: exp.Expr, common: Mapping[str, Lineage]) -> Lineage:
-        """Return the lineage of a query that refers to no outer one."""
-        common = self._common(query, common)
-        if isinstance(query, exp.Subquery | exp.Paren) and is_nested_query(query.this):
-            return self._query(query.this, common)
-        if isinstance(query, exp.Select):
-            scope, _ = self._body(query, common, None)
-            return self._result(query, scope)
-        if not isinstance(query, exp.SetOperation):
-            raise UnprovenError(f"it has {query.sql()[:60]!r}, of which nothing can be proved")
-        left, right = self._query(query.this, common), self._query(query.expression, common)
-        if len(left.names) != len(right.names):
-            raise UnprovenError("it puts queries of unlike columns one below the other")
-        combined = left.combined(right, query.key, is_distinct=bool(query.args.get("distinct")))
-        self._note([left, right], combined, f"its {query.key} mixes the rows of several units")
-        return combined
 
-    def _common(self, query: exp.Expr, common: Mapping[str, Lineage]) -> Mapping[str, Lineage]:
-        """Return the common table expressions that a query may name."""
-        found = query.args.get("with_")
-        queries = [] if found is None else found.expressions
-        for number, each in enumerate(queries):
-            later = {query.alias.lower() for query in queries[number:]}
-            if any(not table.db and table.name.lower() in later for table in each.this.find_all(exp.Table)):
-                raise UnprovenError("a query of its WITH reads itself or a later one")
-            names = tuple(name.name.lower() for name in each.args["alias"].columns)
-            common = {**common, each.alias.lower(): renamed(self._query(each.this, common), names)}
-        return common
+@dataclass(slots=True)
+class _Scope:
+    """The relations of a SELECT, and the columns of theirs that name its unit."""
 
-    def _body(
-        self, select: exp.Select, common: Mapping[str, Lineage], outer: Scope | None
-    ) -> tuple[Scope, list[tuple[int, int]]]:
-        """Return what a query reads, once it has chosen rows, and the columns of `outer` that equal some of these."""
-        source = select.args.get("from_")
-        joins = select.args.get("joins") or []
-        where = select.args.get("where")
-        scope = Scope(Lineage((), (), (), ()), [], common, outer)
-        conditions = [] if where is None else list(conditions_of(where.this))
-        if source is not None:
-            nodes = list(all_joins([source.this, *joins]))
-            pool: list[exp.Expr] = []
-            if not any(node.side in {"RIGHT", "FULL"} for node in nodes):  # which add rows that meet no condition
-                inner = [node for node in (*first_joins(source.this), *joins) if node.args.get("on") and is_inner(node)]
-                scope.where = conditions
-                pool = [*conditions, *(each for node in inner for each in conditions_of(node.args["on"]))]
-            elif any(is_comma(node) for node in nodes):
-                raise UnprovenError("it has a comma beside a right or full join: write CROSS JOIN")
-            scope = self._source(source.this, scope, pool)
-            for join in joins:
-                scope = self._joined(scope, join, pool)
-            scope.outer = outer
-        for condition in conditions:
-            self._condition(condition, scope)
-        equations = [pair for each in conditions for pair in outer_equations(each, scope)]
-        return scope, equations
+    dialect: str
+    reasons: dict[tuple[str, str], str]  # of the proof
+    relations: dict[str, Rows] = field(default_factory=dict)  # by alias, in the order of the joins
+    merged: dict[str, str] = field(default_factory=dict)  # the relation whose column a name of USING means
+    aliases: set[str] = field(default_factory=set)  # the names that the query gives to what it shows
+    units: list[Unit] = field(default_factory=list)
+    is_recordwise: bool = True
 
-    def _source(self, node: exp.Expr, scope: Scope, pool: Sequence[exp.Expr]) -> Scope:
-        """Return one relation that a query reads, or several that are joined in brackets."""
-        alias = node.args.get("alias")
-        name = "" if alias is None else alias.name.lower()
-        names = () if alias is None else tuple(each.name.lower() for each in alias.columns)
-        if isinstance(node, exp.Table):
-            lineage = None if node.db else scope.common.get(node.name.lower())
-            made = alone(self._relation(node) if lineage is None else lineage, name or node.name.lower(), names, scope)
-        elif isinstance(node, exp.Values):
-            made = alone(values_lineage(node), name, names, scope)
-        elif isinstance(node, exp.Subquery) and is_nested_query(node.this):
-            made = alone(self._query(node.this, scope.common), name, names, scope)
-        elif isinstance(node, exp.Subquery) and alias is None:
-            made = self._source(node.this, scope, pool)
-        else:
-            raise UnprovenError(f"it reads {node.sql()[:60]!r}, of which nothing can be proved")
-        for join in node.args.get("joins") or ():
-            made = self._joined(made, join, pool)
-        return made
+    @property
+    def private(self) -> frozenset[str]:
+        """The private tables that it reads."""
+        return frozenset[str]().union(*(rows.private for rows in self.relations.values()))
 
-    def _joined(self, scope: Scope, join: exp.Join, pool: Sequence[exp.Expr]) -> Scope:
-        """Return the relations of a query and one more."""
-        if (join.side, join.kind) not in _JOINS:
-            raise UnprovenError(f"it has a {join.side} {join.kind} join, of which nothing can be proved")
-        if isinstance(join.this, exp.Unnest):
-            return self._unnested(scope, join)
-        right = self._source(join.this, scope, scope.where)
-        count = len(scope.lineage.names)
-        both = Scope(
-            scope.lineage.joined(right.lineage, (), ""),
-            [*scope.aliases, *((alias, start + count, end + count) for alias, start, end in right.aliases)],
-            scope.common,
-            hidden=scope.hidden | {place + count for place in right.hidden},
-            where=scope.where,
-        )
-        on = list(conditions_of(join.args["on"])) if join.args.get("on") else []
-        pairs = list(equated_places([*on, *(pool if is_inner(join) or join.side == "LEFT" else ())], both, count))
-        merged = [
-            (scope.find(exp.column(name.name)), right.find(exp.column(name.name)))
-            for name in join.args.get("using") or ()
+    def join(self, alias: str, join: exp.Join | None, before: Sequence[str], inner: Sequence[exp.Expr]) -> None:
+        """Join one more relation to those before. `inner`: the conditions that every row of the query meets."""
+        rows = self.relations[alias]
+        private = any(self.relations[each].private for each in before)
+        is_left = join is not None and join.side == "LEFT"
+        conditions = list(conditions_of(join)) if join is not None and is_left else inner
+        pairs = [*self._using(rows, join, before), *self._equations(conditions, alias, before)]
+        alike = [(there, name) for there, name in pairs if self._type(there) == rows.columns[name] in EXACT_TYPES]
+        if not rows.private:
+            keyed = {name for _, name in alike}
+            self.is_recordwise = self.is_recordwise and bool(before) and any(key <= keyed for key in rows.keys)
+            return
+        if not private:
+            if is_left:
+                raise UnprovenError(f"{alias!r} is joined on the left to public rows, which remain without a unit")
+            self.is_recordwise = rows.is_recordwise and not before
+            self.units = [(frozenset({(alias, name)}), sources) for name, sources in rows.units.items()]
+            return
+        self.is_recordwise = False
+        linked = [
+            (places if is_left else places | {(alias, name)}, merged)
+            for places, sources in self.units
+            for there, name in alike
+            if there in places and name in rows.units
+            if (merged := merge_sources([sources, rows.units[name]])) is not None
         ]
-        pairs += merged
-        if join.kind in {"SEMI", "ANTI"}:
-            lineage = scope.lineage.restricted(right.lineage, pairs)
-            joined = replace(scope, lineage=lineage)
-        else:
-            lineage = scope.lineage.joined(right.lineage, pairs, join.side)
-            joined = replace(both, lineage=lineage, hidden=both.hidden | {y + count for _, y in merged})
-            if join.side in {"RIGHT", "FULL"} and merged:  # whose column is neither the left one nor the right one
-                raise UnprovenError("it has a right or full join with USING: write ON, and COALESCE for the column")
-        for condition in on:
-            self._require_public(condition, both)
-        shown = f"it joins {scope.shown} with {right.shown} other than by their units"
-        self._note([scope.lineage, right.lineage], lineage, shown)
-        return joined
-
-    def _unnested(self, scope: Scope, join: exp.Join) -> Scope:
-        """Return the relations of a query with the elements of arrays that are theirs."""
-        unnest, count = join.this, len(scope.lineage.names)
-        alias = unnest.args.get("alias")
-        if join.side not in {"", "LEFT"} or alias is None or join.args.get("using"):
-            raise UnprovenError("it has an unnest without a name, of which nothing can be proved")
-        for each in unnest.expressions:
-            self._require_public(each, scope)
-        elements = len(unnest.expressions)
-        names = tuple(each.name.lower() for each in alias.columns) or (alias.name.lower(),) * elements
-        if len(names) != elements:
-            raise UnprovenError("it has an unnest whose columns have no names")
-        lineage = scope.lineage
-        lineage = replace(
-            lineage,
-            names=(*lineage.names, *names),
-            types=(*lineage.types, *[""] * elements),
-            origins=(*lineage.origins, *[None] * elements),
-            is_recordwise=not lineage.private,
-            is_stable=not lineage.private,
-            keys=(),
-        )
-        made = replace(scope, lineage=lineage.with_units(lineage.units))
-        made.aliases = [*scope.aliases, (alias.name.lower(), count, count + elements)]
-        if join.args.get("on"):
-            self._require_public(join.args["on"], made)
-        return made
-
-    def _condition(self, condition: exp.Expr, scope: Scope) -> None:
-        """Judge a condition that every row of a query meets."""
-        node = condition.unnest()
-        queried = None
-        if isinstance(node, exp.In) and node.args.get("query"):
-            queried = node.args["query"]
-        elif isinstance(node, exp.EQ) and isinstance(node.expression.unnest(), exp.Any):
-            queried = node.expression.unnest().this
-        if queried is None or not isinstance(queried.unnest(), exp.Query):
-            self._check(condition, scope)
-            return
-        inner = self._query(queried, scope.common)
-        place = scope.plain(node.this)
-        self._check(node.this, scope)
-        former = scope.lineage
-        scope.lineage = former.restricted(inner, [] if place is None else [(place, 0)])
-        self._note([former, inner], scope.lineage, f"{node.sql()[:60]!r} chooses by the records of other units")
-
-    def _check(self, expression: exp.Expr, scope: Scope, *, is_public: bool = False) -> None:
-        """Judge an expression of a row: its columns are known, and its queries are of the unit of the row."""
-        waiting = [expression]
-        while waiting:
-            node = waiting.pop()
-            if isinstance(node, exp.Exists | exp.Subquery):
-                self._nested(node.this, scope, is_public=is_public)
-            elif isinstance(node, exp.Query):
-                self._nested(node, scope, is_public=True)
-            elif isinstance(node, exp.In) and node.args.get("query"):
-                self._nested(node.args["query"], scope, is_public=True)
-                waiting.append(node.this)
-            elif isinstance(node, exp.Any):
-                self._nested(node.this, scope, is_public=True)
-            elif isinstance(node, exp.Column):
-                if isinstance(node.this, exp.Star):
-                    raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
-                scope.find(node)
-            else:
-                waiting += node.iter_expressions()
-
-    def _require_public(self, expression: exp.Expr, scope: Scope) -> None:
-        """Judge an expression whose queries may read public tables alone."""
-        self._check(expression, scope, is_public=True)
-
-    def _nested(self, query: exp.Expr, scope: Scope, *, is_public: bool) -> None:
-        """Judge a query in an expression of a row."""
-        node = query.unnest()
-        if not isinstance(node, exp.Query):
-            self._check(node, scope, is_public=is_public)
-            return
-        equations: list[tuple[int, int]] = []
-        if isinstance(node, exp.Select):
-            inner_scope, equations = self._body(node, self._common(node, scope.common), scope)
-            reasons = dict(self.reasons)
-            self._result(node, inner_scope)  # whose rows are all of one unit, if they are of that of the row
-            self.reasons = reasons
-            inner = inner_scope.lineage
-        else:
-            inner = self._query(node, scope.common)
-        reason = f"{node.sql()[:60]!r} reads the records of other units"
-        if is_public and inner.private:
+        reason = f"it joins {', '.join(before)} with {alias} other than by their units"
+        if not linked:
             raise UnprovenError(reason)
-        if inner.private and equations:
-            _require_qualified(node, inner, scope)
-        former = scope.lineage
-        scope.lineage = former.restricted(inner, equations)
-        self._note([former, inner], scope.lineage, reason)
+        self._replace_units(linked, [*self.units, *((frozenset(), each) for each in rows.units.values())], reason)
 
-    def _result(self, select: exp.Select, scope: Scope) -> Lineage:
-        """Return the lineage of what a query shows of the rows that it has chosen."""
-        items = list(shown_items(select, scope))
+    def _using(self, rows: Rows, join: exp.Join | None, before: Sequence[str]) -> Iterator[tuple[Place, str]]:
+        """Yield the columns that USING equates: that of the first relation before, and its own."""
+        for each in join.args.get("using") or () if join is not None else ():
+            name = fold(each.name, self.dialect)
+            holders = [there for there in before if name in self.relations[there].columns]
+            if name not in rows.columns or not holders or (len(holders) > 1 and name not in self.merged):
+                raise UnprovenError(f"USING ({name}) is not of one relation on each side: write ON")
+            self.merged.setdefault(name, holders[0])
+            yield (self.merged[name], name), name
+
+    def _equations(
+        self, conditions: Iterable[exp.Expr], alias: str, before: Sequence[str]
+    ) -> Iterator[tuple[Place, str]]:
+        """Yield pairs that conditions equate: a column of a relation before, and one of the relation itself."""
+        for each in conditions:
+            if isinstance(each, exp.EQ):
+                one, other = self.plain(each.this), self.plain(each.expression)
+                for there, here in ((one, other), (other, one)):
+                    if there is not None and here is not None and there[0] in before and here[0] == alias:
+                        yield there, here[1]
+
+    def _type(self, place: Place) -> str:
+        return self.relations[place[0]].columns[place[1]]
+
+    def plain(self, expression: exp.Expr) -> Place | None:
+        """Return the column that an expression is, or None if it is no column, or if its name is not sure."""
+        node = expression.unnest()
+        if isinstance(node, exp.Cast) and node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR}:
+            is_sure = not node.to.expressions and self.dialect != "sqlite"  # where it makes a blob the text of another
+            inner = self.plain(node.this) if is_sure else None
+            return inner if inner is not None and self._type(inner) == "text" else None
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or node.args.get("db"):
+            return None
+        name, table = fold(node.name, self.dialect), fold(node.table, self.dialect)
+        if table:
+            is_known = table in self.relations and name in self.relations[table].columns
+            return (table, name) if is_known and not self._is_struct(table) else None
+        holders = [alias for alias, rows in self.relations.items() if name in rows.columns]
+        if name in self.merged:
+            holders = [self.merged[name]]
+        is_sure = len(holders) == 1 and (len(self.relations) == 1 or name not in _SYSTEM_COLUMNS)
+        return (holders[0], name) if is_sure else None
+
+    def _is_struct(self, name: str) -> bool:
+        """Return True if the name of a relation could also mean a column that has parts."""
+        return self.dialect == "duckdb" and any(rows.columns.get(name) == "" for rows in self.relations.values())
+
+    def given_name(self, shown: exp.Expr) -> str | None:
+        """Return the name that a query gives to what it shows; None: none but that of the column itself."""
+        name = fold(shown.alias, self.dialect) if isinstance(shown, exp.Alias) else None
+        place = self.plain(shown.unalias())
+        return None if place is not None and place[1] == name else name
+
+    def require_plain_order(self, select: exp.Select) -> None:
+        """Raise UnprovenError if a query is ordered by what it computes, which may repeat rows."""
+        for each in () if select.args.get("order") is None else select.args["order"].expressions:
+            if not isinstance(each.this.unnest(), exp.Column | exp.Literal):
+                raise UnprovenError("it is ordered by what it computes: leave ORDER BY out")
+
+    def items(self, select: exp.Select, names: Sequence[str]) -> Iterator[_Item]:
+        """Yield what a query shows, a star column by column. `names`: of the columns, as the catalog lists them."""
+        position = 0
+        for each in select.expressions:
+            star = each.this if isinstance(each, exp.Column) and isinstance(each.this, exp.Star) else each
+            if not isinstance(star, exp.Star):
+                node = each.unalias()
+                yield _Item(node, self._sure(node))
+                position += 1
+                continue
+            table = fold(each.table, self.dialect) if isinstance(each, exp.Column) else ""
+            if (table not in self.relations if table else len(self.relations) > 1) or self._is_struct(table):
+                raise UnprovenError("it shows a star of several relations: name the columns")
+            alias = table or next(iter(self.relations))
+            for name in self.relations[alias].columns:
+                if names[position : position + 1] != [name]:
+                    raise UnprovenError("its star shows other columns than its catalog lists")
+                yield _Item(exp.column(name, alias), (alias, name))
+                position += 1
+
+    def group(self, select: exp.Select, items: Sequence[_Item]) -> None:
+        """Judge how rows are put together: by GROUP BY, by windows, and by DISTINCT."""
         clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
-        clauses = [expand_aliases(each, items, scope) for each in clauses]
-        order = select.args.get("order")
-        if order is not None and order.find(exp.Query, exp.Window, *AGGREGATES):
-            raise UnprovenError("it is ordered by what it computes, of which nothing can be proved")
         shown = [*(item.expression for item in items), *clauses]
+        windows = [node for each in shown for node in each.find_all(exp.Window)]
         is_grouped = bool(select.args.get("group")) or any(has_aggregate(each) for each in shown)
-        for each in shown:
-            self._check(each, scope, is_public=is_grouped)
-            self._require_exact(each, scope)
-        lineage, keys = scope.lineage, None
+        if is_grouped and windows:
+            raise UnprovenError("it groups rows and has windows: make it two views")
+        for each in (node for expression in shown for node in expression.walk() if type(node) in AGGREGATES):
+            self._require_exact(each)
         if is_grouped:
-            named, is_key = self._keys(select, items, scope, shown)
-            lineage, keys = self._narrowed(lineage, named), named if is_key else []
-        for window in (node for each in shown for node in own_nodes(each)):
-            if isinstance(window, exp.Window):
-                places = [scope.plain(part) for part in window.args.get("partition_by") or ()]
-                lineage = self._narrowed(lineage, [place for place in places if place is not None])
-        lineage = self._shown(lineage, items, scope, keys)
-        distinct = select.args.get("distinct")
-        if distinct is not None and distinct.args.get("on"):
-            raise UnprovenError("its DISTINCT ON depends on the order of equal rows: take rank in its place")
-        return lineage if distinct is None else lineage.distinct()
+            self._keep(self._group_keys(select, items, shown), "it groups rows of several units")
+        for window in windows:
+            require_ranked(window)
+            parts = {self._sure(part) for part in window.args.get("partition_by") or ()}
+            self._keep(parts, "its window takes rows of several units")
+        if select.args.get("distinct"):
+            if any(self.type_of(item.expression) not in EXACT_TYPES for item in items):
+                raise UnprovenError("its DISTINCT has a column whose equal values may differ")
+            self._keep({item.place for item in items}, "its DISTINCT joins rows of several units")
 
-    def _narrowed(self, lineage: Lineage, places: Sequence[int]) -> Lineage:
-        """Return the lineage of rows that are computed from all that are equal in some columns."""
-        narrowed = lineage.mixed(places)
-        self._note([lineage], narrowed, "it groups, numbers or adds up rows of several units")
-        return narrowed
+    def _keep(self, places: set[Place | None], reason: str) -> None:
+        """Keep the units that are among the columns by which rows are put together."""
+        if not self.private:
+            return
+        exact = {place for place in places if place is not None and self._type(place) in EXACT_TYPES}
+        self.is_recordwise = False
+        kept = [(named & exact, sources) for named, sources in self.units if named & exact]
+        if not kept:
+            raise UnprovenError(reason)
+        self._replace_units(kept, self.units, reason)
 
-    def _keys(
-        self, select: exp.Select, items: Sequence[Item], scope: Scope, shown: Sequence[exp.Expr]
-    ) -> tuple[list[int], bool]:
-        """Return the columns by which a query groups, and True if it groups by nothing else.
+    def _replace_units(self, units: list[Unit], former: Sequence[Unit], reason: str) -> None:
+        """Take other units in the place of former ones, and remember why columns name the unit no more."""
+        left = {source for _, sources in units for source in sources}
+        lost = {source for _, sources in former for source in sources} - left
+        self.reasons |= {source: reason for source in lost if source not in self.reasons}
+        self.units = units
 
-        All else that it shows is made of groups.
-        """
+    def _is_hidden(self, expression: exp.Expr) -> bool:
+        """Return True if a name without its relation could mean another column that the query shows."""
+        node = expression.unnest()
+        return isinstance(node, exp.Column) and not node.table and fold(node.name, self.dialect) in self.aliases
+
+    def _is_only_alias(self, column: exp.Column) -> bool:
+        """Return True if a name is one that the query gives, and that no relation has."""
+        name = fold(column.name, self.dialect)
+        is_given = not column.table and name in self.aliases
+        return is_given and not any(name in rows.columns for rows in self.relations.values())
+
+    def _sure(self, expression: exp.Expr) -> Place | None:
+        """Return the column that an expression is where a name could also be one that the query gives."""
+        return None if self._is_hidden(expression) else self.plain(expression)
+
+    def _group_keys(self, select: exp.Select, items: Sequence[_Item], shown: Sequence[exp.Expr]) -> set[Place | None]:
+        """Return the columns by which a query groups. All else that it shows is made of groups."""
         group = select.args.get("group")
         named = [] if group is None else list(group.expressions)
         if group is not None and group.args.get("all"):
             named = [item.expression for item in items if not has_aggregate(item.expression)]
-        named = [expand_aliases(resolve_number(each, items), items, scope) for each in named]
-        places = [scope.plain(each) for each in named]
-        for each in named:
-            self._check(each, scope, is_public=True)
-        texts = {each.unnest().sql() for each, place in zip(named, places, strict=True) if place is None}
-        for each in shown:
-            for column in loose_columns(each, texts):
-                if find_place(scope, column) not in {*places, None, OUTER}:
-                    raise UnprovenError(f"{column.sql()!r} may be of any row of a group: group by it")
-        return [place for place in places if place is not None], None not in places
+        named = [resolve_number(each, [item.expression for item in items]) for each in named]
+        places = {self._sure(each) for each in named}
+        texts = {each.unnest().sql() for each in named}
+        for column in (column for each in shown for column in loose_columns(each, texts)):
+            if self.plain(column) not in places - {None} and not self._is_only_alias(column):
+                raise UnprovenError(f"{column.sql()!r} may be of any row of a group: group by it")
+        return places
 
-    def _require_exact(self, expression: exp.Expr, scope: Scope) -> None:
-        """Raise UnprovenError if an aggregate depends on the order of rows."""
-        for node in own_nodes(expression):
-            if not isinstance(node, exp.Sum | exp.Avg):
-                continue
-            argument = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
-            if self.dialect != "sqlite" and type_of_expression(argument, scope) not in {"integer", "decimal"}:
-                raise UnprovenError(
-                    f"the last digits of {node.sql()[:60]!r} depend on the order of rows: cast what it adds up to a "
-                    "whole number or DECIMAL"
-                )
-        for window in own_nodes(expression):
-            if not isinstance(window, exp.Window):
-                continue
-            spec, called = window.args.get("spec"), window.this
-            called = called.this if isinstance(called, exp.Filter) else called
-            if type(called) not in AGGREGATES | RANKS or (spec is not None and spec.args.get("kind") != "RANGE"):
-                raise UnprovenError(f"{window.sql()[:60]!r} depends on the order of equal rows: take rank in its place")
+    def _require_exact(self, node: exp.Expr) -> None:
+        """Raise UnprovenError if an aggregate could tell equal values apart, or depends on the order of rows."""
+        argument = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+        if isinstance(node, exp.Count) or isinstance(argument, exp.Star):
+            return
+        allowed = {"integer"} if isinstance(node, exp.Sum | exp.Avg) else EXACT_TYPES
+        if self.type_of(argument) not in allowed:
+            raise UnprovenError(
+                f"{node.sql()[:60]!r} depends on the order of equal rows: cast what it takes to a whole number"
+            )
 
-    def _shown(self, lineage: Lineage, items: Sequence[Item], scope: Scope, keys: list[int] | None) -> Lineage:
-        """Return the lineage of the columns that a query shows."""
-        places = [item.place for item in items]
-        units = [
-            replace(unit, columns=frozenset(n for n, item in enumerate(items) if names_unit(item, unit, scope)))
-            for unit in lineage.units
-        ]
-        repeats = any(item.expression.find(exp.Unnest, exp.Explode) for item in items)
-        if lineage.is_recordwise and not repeats:
-            named = frozenset().union(*(unit.columns for unit in units))
-            units += [
-                UnitColumns(
-                    frozenset((table, COMPUTED + item.expression.sql()) for table in lineage.private),
-                    "",
-                    frozenset({n}),
-                )
-                for n, item in enumerate(items)
-                if n not in named
-            ]
-        known = lineage.keys if keys is None else (frozenset(keys),)
-        unique = [frozenset(places.index(place) for place in key) for key in known if key <= {*places} and not repeats]
-        made = Lineage(
-            tuple(item.name for item in items),
-            tuple(
-                type_of_expression(item.expression, scope) if item.place is None else lineage.types[item.place]
-                for item in items
-            ),
-            (),
-            tuple(None if place is None else lineage.origins[place] for place in places),
-            lineage.private,
-            is_recordwise=lineage.is_recordwise and not (repeats and lineage.private),
-            is_stable=lineage.is_stable and not (repeats and lineage.private),
-            keys=tuple(unique) if keys is None or keys else (),
-        )
-        return made.with_units(units)
+    def type_of(self, expression: exp.Expr) -> str:  # noqa: PLR0911 - a case a node
+        """Return the type of an expression if its equal values cannot be told apart; empty: they may."""
+        node = expression.unnest()
+        if (place := self.plain(node)) is not None:
+            return self._type(place)
+        match node:
+            case exp.Literal():
+                return "integer" if not node.is_string and node.name.isdigit() else ""
+            case exp.Count():
+                return "integer"
+            case exp.Cast():
+                return _CASTS.get(node.to.this, "")
+            case exp.Boolean() | exp.Predicate() | exp.And() | exp.Or() | exp.Not():
+                return "boolean"
+            case exp.Case():
+                results = [*(each.args["true"] for each in node.args["ifs"]), node.args.get("default")]
+                return self._one_type([each for each in results if each is not None])
+            case exp.Coalesce():
+                return self._one_type([node.this, *node.expressions])
+            case exp.Sum() | exp.Min() | exp.Max() | exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
+                found = self._one_type(list(node.iter_expressions()))
+                return found if isinstance(node, exp.Min | exp.Max) or found == "integer" else ""
+            case _:
+                return ""
 
-    def _note(self, former: Sequence[Lineage], lineage: Lineage, reason: str) -> None:
-        """Remember why columns name the unit of a row no more."""
-        left = {source for unit in lineage.units for source in unit.sources}
-        for unit in (unit for each in former for unit in each.units):
-            for source in unit.sources - left:
-                self.reasons.setdefault(source, reason)
+    def _one_type(self, expressions: Sequence[exp.Expr]) -> str:
+        types = {self.type_of(each) for each in expressions if not isinstance(each.unnest(), exp.Null)}
+        return types.pop() if len(types) == 1 else ""
 
-
-def _require_qualified(query: exp.Query, inner: Lineage, scope: Scope | None) -> None:
-    """Raise UnprovenError if the engine could find a name of a nested query in another relation than is meant here.
-
-    It could take a name without its relation for a name that the nested query gives to a column or for a column that
-    no catalog lists, and the name of an outer relation for a column that has parts.
-    """
-    if any(not column.table for column in query.find_all(exp.Column)):
-        raise UnprovenError(f"{query.sql()[:60]!r} has a column without its relation: write both, as in seen.person")
-    while scope is not None:
-        if any(alias in inner.names for alias, _, _ in scope.aliases):
-            raise UnprovenError(f"{query.sql()[:60]!r} reads a column that has the name of a relation: rename one")
-        scope = scope.outer
+    def result(self, items: Sequence[_Item]) -> _Result:
+        """Return the rows of the query, with the unit that each column names."""
+        private, columns = self.private, []
+        for item in items:
+            sources = next((named for places, named in self.units if item.place in places), None)
+            if not private:
+                sources = frozenset()
+            elif sources is None and self.is_recordwise:
+                sources = frozenset((table, _COMPUTED + item.expression.sql()) for table in private)
+            origins = frozenset() if item.place is None else self.relations[item.place[0]].origins[item.place[1]]
+            columns.append(_Column(self.type_of(item.expression), sources, origins))
+        return _Result(columns, private, self.is_recordwise or not private)

@@ -7,6 +7,7 @@ from noisycount.engines.views.definition import (
     UnprovenError,
     ViewDefinition,
     VolatileError,
+    fold,
     require_steady,
 )
 from noisycount.engines.views.proof import Proof
@@ -18,7 +19,7 @@ def require_stable(relation: BaseTable | ViewDefinition, relations: Relations, d
     _require_steady(relation, relations, dialect)
     if isinstance(relation, BaseTable) or claim.vouched is not None or not claim.is_stated:
         return
-    proof = Proof(dialect, relations, frozenset(name.lower() for name in claim.public_tables))
+    proof = Proof(dialect, relations, frozenset(fold(name, dialect) for name in claim.public_tables))
     try:
         _require_units(proof, relation, claim.unit)
     except UnprovenError as error:
@@ -44,7 +45,7 @@ def _require_steady(relation: BaseTable | ViewDefinition, relations: Relations, 
     except UnprovenError as error:
         refusal = f"is a view that cannot be judged: {error}"
     except VolatileError as error:
-        refusal = f"has {str(error)!r}, which gives other rows for the same records"
+        refusal = f"has {str(error)!r}, which may give other rows for the same records"
     else:
         return
     raise SourceError(f"{relation.name!r} {refusal}: make it a table that is stored")
@@ -52,14 +53,15 @@ def _require_steady(relation: BaseTable | ViewDefinition, relations: Relations, 
 
 def _require_units(proof: Proof, view: ViewDefinition, unit: str | None) -> None:
     """Raise UnprovenError if a row of a view may depend on several units."""
-    lineage = proof.lineage(view)
+    try:
+        rows = proof.rows(view)
+    except RecursionError:
+        raise UnprovenError("its definition is too deep to be read") from None
     if unit is None:
-        if not lineage.is_stable:
+        if not rows.is_recordwise:
             raise UnprovenError("it joins, groups or repeats records, so one of them may change several rows")
-        return
-    if (columns := lineage.names.count(unit.lower())) != 1:
-        raise UnprovenError(f"{columns or 'none'} of its columns are named {unit!r}")
-    if not lineage.units_of(unit):
-        origin = lineage.origins[lineage.names.index(unit.lower())]
-        reason = None if origin is None else proof.reasons.get(origin)
+    elif (name := fold(unit, proof.dialect)) not in rows.columns:
+        raise UnprovenError(f"none of its columns is named {unit!r}")
+    elif name not in rows.units:
+        reason = next((proof.reasons[each] for each in rows.origins[name] if each in proof.reasons), None)
         raise UnprovenError(reason or f"{unit!r} is not one column of each table that it reads")
