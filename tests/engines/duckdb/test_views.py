@@ -70,7 +70,7 @@ def test_a_view_that_changes_by_itself_is_refused(any_file: Path, table: str) ->
             SourceError, match=r"has '.*', which may give other rows for the same records: make it a table"
         ):
             count(any_file, table, "true", **stated)
-    with pytest.raises(SourceError, match="gives other rows"):
+    with pytest.raises(SourceError, match="may give other rows"):
         DuckDBSource.checked(any_file, table=table)
 
 
@@ -106,3 +106,69 @@ def test_values_that_are_equal_but_not_the_same_name_no_person(tmp_path: Path, k
     with pytest.raises(SourceError, match="it joins a with b"):
         count(path, "v", "true")
     assert count(path, "w", "true") == 0
+
+
+ODD = {
+    "an unnamed column that has the name of the unit": (
+        "CREATE VIEW v AS SELECT (y.person), s.x, s.person FROM seen s JOIN years y ON y.town = s.town",
+        "v",
+    ),
+    "a join that SQLite does not know": (
+        "CREATE VIEW v AS SELECT town AS person FROM seen SEMI JOIN years ON years.person > 0",
+        "v",
+    ),
+    "an aggregate of an outer query": (
+        "CREATE VIEW v AS SELECT s.person, (SELECT count(s.x)) AS n FROM seen s",
+        "v",
+    ),
+    "hidden columns": (
+        "CREATE VIRTUAL TABLE docs USING fts5(b); CREATE VIEW v AS SELECT docs.*, s.person FROM docs CROSS JOIN seen s",
+        "v",
+    ),
+    "a table that shows what another holds": (
+        "CREATE VIRTUAL TABLE docs USING fts5(x, person UNINDEXED, content='seen')",
+        "docs",
+    ),
+    "a table of a virtual table": ("CREATE VIRTUAL TABLE docs USING fts5(b)", "docs_content"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_what_sqlite_reads_otherwise_is_refused(tmp_path: Path, case: str) -> None:
+    """Each of these once let one person move a count by several."""
+    statement, table = ODD[case]
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE seen (person INTEGER, town TEXT, x INTEGER); INSERT INTO seen VALUES (50, 'A', 1);"
+            "CREATE TABLE years (person INTEGER, town TEXT); INSERT INTO years VALUES (1, 'A'), (2, 'A'), (3, 'A');"
+            f"{statement}"
+        )
+    unit = "x" if case == "a table that shows what another holds" else "person"
+    unit = "id" if table == "docs_content" else unit
+    with pytest.raises(SourceError, match=r"is not proved|cannot be judged"):
+        count(path, table, "true", unit=unit, public_tables=("years",))
+
+
+def test_names_differ_in_more_than_ascii_letters_alone(tmp_path: Path) -> None:
+    """DuckDB takes 'Ärzte' and 'ärzte' for two relations, and so do we."""
+    path = tmp_path / "x.duckdb"
+    with database(path) as connection:
+        connection.execute('CREATE TABLE seen AS SELECT 1 AS person; CREATE VIEW "ärzte" AS SELECT random() AS person')
+        connection.execute('CREATE VIEW v AS WITH "Ärzte" AS (SELECT * FROM seen) SELECT person FROM "ärzte"')
+        connection.execute('CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 1 AS person; CREATE TABLE "s.t" AS FROM s.t')
+        connection.execute('CREATE VIEW w AS SELECT a.person FROM seen a CROSS JOIN "s.t" b')
+    for stated in ({}, {"vouched": "one row a person"}):
+        with pytest.raises(SourceError, match="may give other rows"):
+            count(path, "v", "true", **stated)
+    with pytest.raises(SourceError, match="it joins a with b"):
+        count(path, "w", "true", public_tables=("s.t",))
+
+
+def test_a_generated_column_of_an_unknown_function_is_refused(tmp_path: Path) -> None:
+    """It could change by itself."""
+    path = tmp_path / "x.duckdb"
+    with database(path) as connection:
+        connection.execute("CREATE TABLE g (person INTEGER, q BIGINT GENERATED ALWAYS AS (current_query_id() % 2))")
+    with pytest.raises(SourceError, match=r"(?i)'g' has 'current_query_id\(\)', which may give other rows"):
+        DuckDBSource.open(path, table="g", unit="person")
