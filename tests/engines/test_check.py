@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat, date_pattern
-from noisycount.engines.guesses import MISSING_WORDS, guessed_form
+from noisycount.engines.guesses import MISSING_WORDS, guessed_form, guessed_of_types
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import ZONED, Kind
@@ -251,3 +251,70 @@ def test_what_is_not_said_rightly_of_a_file_is_refused(make: Callable[[], FileFo
 def test_a_date_format_means_its_characters() -> None:
     """A point between directives is a point."""
     assert date_pattern("%d.%m.%Y") == r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
+
+
+@pytest.mark.parametrize("types", [None, {Kind.TEXT: 40}])
+@pytest.mark.parametrize("letters", ["NS", "ON", "JN", "YN", "TF", "yn", "sn"])
+def test_single_letters_are_truth_values_only_if_the_name_says_so(types: dict[Kind, int] | None, letters: str) -> None:
+    """`N` and `S` are north and south; the owner is asked. Workbooks are guessed in the same way."""
+    cells = [*letters] * 20
+    for name in ("region", "sector", "s", "", "nation", "island"):
+        guess = guessed_form(cells, name) if types is None else guessed_of_types(types, cells, name)
+        assert guess.form == ColumnFormat(Kind.TEXT), name
+        assert [form.kind for form in guess.choices] == [Kind.TEXT, Kind.BOOLEAN]
+    for name in ("is_member", "hasCar", "consent?", "smoker_yn", "FLAG", "insured_flag"):
+        guess = guessed_form(cells, name) if types is None else guessed_of_types(types, cells, name)
+        assert guess.form.kind is Kind.BOOLEAN, name
+        assert not guess.choices
+    assert guessed_form([letters[0]] * 20, "is_member").form.kind is Kind.TEXT
+
+
+@pytest.mark.parametrize("pair", [("yes", "no"), ("Ja", "Nein"), ("OUI", "non"), ("sí", "no"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("other", ["Don't know", "Refused", "N/A", "n/a", "k.A.", "weiss nicht"])
+@pytest.mark.parametrize(("number", "kind"), [(1, Kind.BOOLEAN), (6, Kind.TEXT)])
+def test_another_answer_beside_yes_and_no_proposes_text_first(
+    pair: tuple[str, str], other: str, number: int, kind: Kind
+) -> None:
+    """Whether a few or many say so; what the owner may state besides counts that answer as missing."""
+    guess = guessed_form([*pair * 20, *[other] * number])
+    assert guess.form.kind is kind
+    text, boolean = guess.choices
+    assert text == ColumnFormat(Kind.TEXT)
+    assert (boolean.kind, boolean.missing) == (Kind.BOOLEAN, (other,))
+
+
+def test_words_beside_no_value_leave_truth_values() -> None:
+    """`NA`, `NULL` and a dash are no answers."""
+    guess = guessed_form(["yes", "no"] * 20 + ["NA", "NULL", "-"])
+    assert (guess.form.kind, guess.form.missing, guess.choices) == (Kind.BOOLEAN, ("NA", "NULL", "-"), ())
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason", "choices"),
+    [
+        (["$5", "€6.25"], "another sign", [("$", "€")]),
+        (["5 %", "7", "8.25 %"], "another sign", [("%",)]),
+        (["$1,234", "$5,678"], "their comma stands before decimals or between thousands", [("$",), ("$",)]),
+        (["12345", "067"], "leading zeros", []),
+        (["call us", "$5"], "they are texts", []),
+        (["R2", "R17", "R3"], "they are texts", []),
+        (["(1)", "(2)", "(17)"], "all of their numbers are in brackets", [()]),
+    ],
+)
+def test_numbers_with_signs_that_say_different_things_are_texts(
+    cells: list[str], reason: str, choices: list[tuple[str, ...]]
+) -> None:
+    """Two currencies do not compare, and 7 may be 700 %: the owner is asked."""
+    guess = guessed_form(cells)
+    assert guess.form == ColumnFormat(Kind.TEXT)
+    assert reason in guess.reason
+    assert [form.symbols for form in guess.choices] == choices
+
+
+def test_texts_of_a_file_that_has_numbers_stay_texts() -> None:
+    """A form with marks is proposed beside text; digits alone may be codes, and nothing is proposed."""
+    types = {Kind.TEXT: 3}
+    assert guessed_of_types(types, ["501", "10001", "7"]).choices == ()
+    text, number = guessed_of_types(types, ["$1,234.50", "$2.00", "$7.25"]).choices
+    assert text == ColumnFormat(Kind.TEXT)
+    assert number == ColumnFormat(Kind.REAL, symbols=("$",))

@@ -31,7 +31,7 @@ _FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.D
 _OTHER = {".": ",", ",": "."}
 _SYMBOL = (
     r"[A-Z]{0,2}\$|[€£¥₹₽₺₩₪₫฿₴₦₱]|(?:CHF|EUR|USD|GBP|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BRL|ZAR)"
-    r"|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|R|%|‰"
+    r"|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|%|‰"
 )
 _AROUND = "[ \u00a0\u2009\u202f]*"
 _BEFORE = re.compile(f"([+-]?){_AROUND}({_SYMBOL}){_AROUND}(?=[0-9.,(+-])")
@@ -242,10 +242,13 @@ def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | N
         _with_missing(replace(form, symbols=symbols, brackets=brackets), words)
         for form in guess.choices or (guess.form,)
     ]
-    is_mixed = bool({"%", "‰"} & {*symbols}) and any(not found for core, found, _ in cells if core)
-    if len(symbols) > 1 or is_mixed or guess.choices:
-        reason = guess.reason if guess.choices else "some of their numbers have another sign than others"
-        return Guess(ColumnFormat(Kind.TEXT), reason, tuple(forms))
+    is_mixed = bool({"%", "‰"} & {*symbols}) and not all(found for _, found, _ in cells)
+    if guess.choices:
+        return Guess(ColumnFormat(Kind.TEXT), guess.reason, tuple(forms))
+    if len(symbols) > 1 or is_mixed:
+        return Guess(ColumnFormat(Kind.TEXT), "some of their numbers have another sign than others", tuple(forms))
+    if brackets and all(has_brackets for *_, has_brackets in cells):
+        return Guess(ColumnFormat(Kind.TEXT), "all of their numbers are in brackets", tuple(forms))
     signs = " and ".join([*symbols, *(["brackets for negative ones"] if brackets else [])])
     return Guess(forms[0], f"{guess.reason}, with {signs}")
 
@@ -317,9 +320,12 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
             is_whole = kind is Kind.INTEGER and bool(given) and all(map(_CANDIDATES[0].fits, given))
             return _guess_integers(given, texts, name, typed) if is_whole else typed
     guess = guessed_form(texts, name)
-    if guess.form.kind.is_number or any(form.kind.is_number for form in guess.choices):
-        return Guess(ColumnFormat(Kind.TEXT), "the file says that they are texts")
-    return guess
+    numbers = [form for form in (guess.form, *guess.choices) if form.kind.is_number]
+    if not numbers:
+        return guess
+    text = ColumnFormat(Kind.TEXT)
+    written = [form for form in numbers if form.kind is Kind.REAL or form.symbols or form.brackets or form.thousands]
+    return Guess(text, "the file says that they are texts", (text, *written) if written else ())
 
 
 def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.schema import Kind
@@ -241,3 +242,29 @@ def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
     with pytest.raises(SourceError, match=r"delimiter says nothing of .*, as Excel files are: leave it"):
         DuckDBSource.open(path, form=FileFormat(delimiter=";"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "inexact"),
+    [
+        ([1234567890123456789, 1234567890123456788, 7], 2),
+        ([123456789012345, -7, None], 0),
+        ([1e300, 0.5], 0),  # measurements
+        (["1234567890123456789", "1234567890123456788"], 0),  # texts keep all digits
+    ],
+)
+def test_whole_numbers_that_a_workbook_does_not_keep_are_reported(
+    tmp_path: Path, cells: list[object], inexact: int
+) -> None:
+    """Two ids of more than 15 digits may be one number in a workbook, also as the unit."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": [["person", "n"], *[[cell, cell] for cell in cells]]})
+    check = DuckDBSource.checked(path, unit="person" if None not in cells else None)
+    assert [column.inexact for column in check.columns] == [inexact, inexact]
+    texts = with_findings(check, None).findings
+    assert [finding.rows for finding in texts if "digits" in finding.title] == [inexact] * (2 if inexact else 0)
+
+
+def test_letters_of_a_workbook_are_no_truth_values(tmp_path: Path) -> None:
+    """A region is one of texts there too."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": [["region"], *[[cell] for cell in "NS" * 10]]})
+    assert counts(path, "region = 'N'") == [10]
