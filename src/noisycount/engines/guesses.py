@@ -118,7 +118,7 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         forms = [one for one in _CANDIDATES if one.form.thousands not in absent]  # the others fit no other cells
         likely = [(share, one) for one in (*forms, *dates) if (share := one.share(given)) >= _ENOUGH]
         if likely:
-            return _guess_likely(likely, given, texts)
+            return _guess_likely(likely, given, texts, name)
     return _guess_truths(texts, name) or _guess_with_symbols(given, texts) or Guess(ColumnFormat(Kind.TEXT), _TEXTS)
 
 
@@ -169,7 +169,9 @@ def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess
     return guess
 
 
-def _guess_likely(likely: Sequence[tuple[float, _Candidate]], given: Sequence[str], texts: Sequence[str]) -> Guess:
+def _guess_likely(
+    likely: Sequence[tuple[float, _Candidate]], given: Sequence[str], texts: Sequence[str], name: str
+) -> Guess:
     """Return the guess of the form that most cells fit, or of texts if another form would read cells otherwise."""
     most = max(share for share, _ in likely)
     best = [one for share, one in likely if share == most]
@@ -178,6 +180,8 @@ def _guess_likely(likely: Sequence[tuple[float, _Candidate]], given: Sequence[st
         reason, forms = doubt
     elif rivals := _rivals(first, [one for _, one in likely], given):
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
+    elif first is _CANDIDATES[0]:
+        return _guess_integers([*filter(first.fits, given)], texts, name, _guess(first, texts))
     else:
         return _guess(first, texts)
     words = _missing_of(texts)

@@ -1,0 +1,190 @@
+"""One table in forty styles: what is read, with all proposals of a check accepted, is what was written."""
+
+import csv
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisycount.engines.check import Check
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.findings import with_findings
+from noisycount.engines.formats import ColumnFormat
+from noisycount.query.schema import Kind
+from noisycount.release.records import checked_records
+
+ROWS = 80
+TOWNS = [
+    "Zürich",
+    "Genève",
+    "Bern",
+    'say "hi"',
+    "a, b",
+    "c; d",
+    "tab\there",
+    "O'Hara",
+    "x|y",
+    "1st",
+    "two\nlines",
+    "Œuf",
+]
+NAMES = ("person", "amount", "visits", "day", "seen", "town", "smoker", "code", "price")
+DAYS = [
+    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y", "%m/%d/%y", "%Y%m%d"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d%b%Y", "%A, %d %B %Y"),
+]
+CLOCKS = [
+    *(" %H:%M", " %H:%M:%S", "T%H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p", ", %H:%M:%S"),
+    *(" %H:%M:%S UTC", " %I:%M:%S\u00a0%p"),
+]
+TRUTHS = [("yes", "no"), ("TRUE", "FALSE"), ("Ja", "Nein"), ("oui", "non"), ("sí", "no"), ("Yes", "No")]
+MISSING = ["", "", "NA", "n.v.", "-", "NULL"]  # of which a check does not know n.v.
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "cp1252"]
+
+
+@dataclass(frozen=True)
+class Style:
+    """The ways in which one program writes a table."""
+
+    delimiter: str
+    quoting: int
+    encoding: str
+    line_end: str
+    decimal: str
+    thousands: str  # the mark between thousands; empty: there is none
+    symbol: str  # of a price, in the place of `x` in it
+    has_brackets: bool
+    day: str
+    clock: str
+    truths: tuple[str, str]
+    missing: str
+
+    @classmethod
+    def drawn(cls, draw: random.Random) -> "Style":
+        """A style that can write all cells."""
+        decimal = draw.choice(".,")
+        encoding = draw.choice(ENCODINGS)
+        marks = ["", ",."[decimal == ","], " ", "\u00a0", "'", "\u2019", *(["\u202f"] if encoding != "cp1252" else [])]
+        return cls(
+            delimiter=draw.choice(",;\t|"),
+            quoting=draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+            encoding=encoding,
+            line_end=draw.choice(["\n", "\r\n"]),
+            decimal=decimal,
+            thousands=draw.choice(marks),
+            symbol=draw.choice(["x", "$x", "x €", "€ x", "CHF x", "x %", "x%", "£x"]),
+            has_brackets=draw.random() < 0.3,
+            day=draw.choice(DAYS),
+            clock=draw.choice(CLOCKS),
+            truths=draw.choice(TRUTHS),
+            missing=draw.choice(MISSING),
+        )
+
+    def number(self, value: float, decimals: int) -> str:
+        """A number with its marks."""
+        text = f"{abs(value):,.{decimals}f}".replace(",", "group").replace(".", self.decimal)
+        text = text.replace("group", self.thousands)
+        return f"-{text}" if value < 0 else text
+
+    def price(self, value: float) -> str:
+        """A number with its sign, in brackets if it is negative and the style has brackets."""
+        bare = self.symbol.replace("x", self.number(abs(value), 2))
+        if value >= 0:
+            return bare
+        return f"({bare})" if self.has_brackets else f"-{bare}"
+
+    def row(self, row: Mapping[str, Any]) -> list[str]:
+        """A row as its texts."""
+        write: dict[str, Callable[[Any], str]] = {
+            "amount": lambda value: self.number(value, 2),
+            "visits": lambda value: self.number(value, 0),
+            "day": lambda value: value.strftime(self.day),
+            "seen": lambda value: value.strftime(self.day.replace("%A, ", "") + self.clock),
+            "smoker": lambda value: self.truths[not value],
+            "price": self.price,
+        }
+        return [self.missing if row[name] is None else write.get(name, str)(row[name]) for name in NAMES]
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write a file."""
+        with path.open("w", encoding=self.encoding, newline="") as file:
+            lines = csv.writer(file, delimiter=self.delimiter, quoting=self.quoting, lineterminator=self.line_end)
+            lines.writerows([NAMES, *map(self.row, rows)])
+
+
+def drawn_row(draw: random.Random, style: Style) -> dict[str, Any]:
+    """A row of values that a style can write without a loss."""
+    seen = datetime(1990, 1, 1) + timedelta(seconds=draw.randrange(40 * 365 * 86_400))  # noqa: DTZ001 - columns have no zone
+    unit = 1 if "%S" in style.clock else 60
+    seen -= timedelta(seconds=(seen.minute * 60 + seen.second) % unit)
+    row: dict[str, Any] = {
+        "person": draw.randrange(10**6),
+        "amount": draw.randrange(-(10**9), 10**9) / 100,
+        "visits": draw.randrange(-(10**8), 10**8),
+        "day": date(1990, 1, 1) + timedelta(days=draw.randrange(40 * 365)),
+        "seen": seen,
+        "town": draw.choice(TOWNS),
+        "smoker": draw.random() < 0.5,
+        "code": f"{draw.randrange(10**5):05}",
+        "price": draw.randrange(-(10**8), 10**8) / 100,
+    }
+    hidden = [name for name in NAMES[1:] if draw.random() < 0.02]
+    return row | dict.fromkeys(hidden)
+
+
+def accepted(check: Check) -> dict[str, ColumnFormat]:
+    """The forms that `init --accept` writes."""
+    proposals = [proposal for finding in check.findings for proposal in finding.proposals]
+    return {**check.forms, **check.proposed_forms(proposals)}
+
+
+def columns_read(path: Path, check: Check, forms: Mapping[str, ColumnFormat]) -> dict[str, list[Any]]:
+    """The values of each column as questions read them."""
+    assert check.form is not None
+    with DuckDBSource.found(path, kinds=forms, form=check.form) as source, source.cursors.one() as cursor:
+        rows = cursor.execute("FROM records").fetchall()
+        return dict(zip(source.schema, map(list, zip(*rows, strict=True)), strict=True))
+
+
+KINDS = {
+    "person": Kind.INTEGER,
+    "amount": Kind.REAL,
+    "visits": Kind.INTEGER,
+    "day": Kind.DATE,
+    "seen": Kind.TIMESTAMP,
+    "town": Kind.TEXT,
+    "smoker": Kind.BOOLEAN,
+    "code": Kind.TEXT,
+    "price": Kind.REAL,
+}
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize("number", range(40))
+def test_a_table_in_any_style_is_read_back(tmp_path: Path, number: int) -> None:
+    """Each cell has its value; where a column can be read in several ways, one choice of the owner is right."""
+    draw = random.Random(number)  # noqa: S311 - repeatable, not secret
+    style = Style.drawn(draw)
+    rows = [drawn_row(draw, style) for _ in range(ROWS)]
+    path = tmp_path / "table.csv"
+    style.write(path, rows)
+    check = with_findings(checked_records(path), None)
+    forms = accepted(check)
+    for finding in check.findings:
+        if finding.column is not None and finding.choices and not finding.proposals:
+            chosen = [check.proposed_forms([choice])[finding.column] for choice in finding.choices]
+            wanted = [row[finding.column] for row in rows]
+            forms[finding.column] = next(
+                form
+                for form in chosen
+                if columns_read(path, check, {**forms, finding.column: form})[finding.column] == wanted
+            )
+    assert {name: form.kind for name, form in forms.items()} == KINDS
+    found = columns_read(path, check, forms)
+    for name in NAMES:
+        unsaid = style.missing or None if KINDS[name] is Kind.TEXT else None  # a text may be any word
+        assert found[name] == [unsaid if row[name] is None else row[name] for row in rows], (name, forms[name], style)
