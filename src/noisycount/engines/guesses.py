@@ -248,11 +248,13 @@ def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | N
     ]
     is_mixed = bool({"%", "‰"} & {*symbols}) and not all(found for _, found, _ in cells)
     if guess.choices:
-        return Guess(ColumnFormat(Kind.TEXT), guess.reason, tuple(forms))
-    if len(symbols) > 1 or is_mixed:
-        return Guess(ColumnFormat(Kind.TEXT), "some of their numbers have another sign than others", tuple(forms))
-    if brackets and all(has_brackets for *_, has_brackets in cells):
-        return Guess(ColumnFormat(Kind.TEXT), "all of their numbers are in brackets", tuple(forms))
+        doubt = guess.reason
+    elif len(symbols) > 1 or is_mixed:
+        doubt = "some of their numbers have another sign than others"
+    else:
+        doubt = "all of their numbers are in brackets" if all(within for *_, within in cells) else ""
+    if doubt:
+        return Guess(ColumnFormat(Kind.TEXT), doubt, tuple(forms))
     signs = " and ".join([*symbols, *(["brackets for negative ones"] if brackets else [])])
     return Guess(forms[0], f"{guess.reason}, with {signs}")
 
