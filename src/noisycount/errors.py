@@ -46,6 +46,10 @@ class SourceError(NoisyCountError):
     """Records that cannot be read or counted; the text never quotes a cell."""
 
 
+class EncodingError(SourceError):
+    """A file that is not in the encoding that is stated, or not in UTF-8 if none is."""
+
+
 class OverrunError(NoisyCountError):
     """A count that was not done when its reply had to leave; a debit that was made stays."""
 

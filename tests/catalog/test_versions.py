@@ -19,6 +19,14 @@ OTHERS = {
     "encoding": FileFormat("cp1252", ",", 0),
     "delimiter": FileFormat("utf-8", ";", 0),
     "skip": FileFormat("utf-8", ",", 1),
+    "header": replace(FORM, header=False),
+    "names": replace(FORM, names=((2, "ward"),)),
+    "skip_rows_after_header": replace(FORM, skip_rows_after_header=1),
+    "drop_empty_rows": replace(FORM, drop_empty_rows=True),
+    "drop_rows_like_header": replace(FORM, drop_rows_like_header=True),
+    "comment": replace(FORM, comment=("#",)),
+    "footer": replace(FORM, footer=("Total",)),
+    "ragged": replace(FORM, ragged="pad"),
 }
 """Forms that differ from it in one part."""
 WORDS = ColumnFormat(Kind.BOOLEAN, true=("ja",), false=("nein",))
@@ -40,6 +48,15 @@ def test_the_version_covers_each_part_of_the_form_of_a_file(part: str) -> None:
     other = replace(written, form=OTHERS[part])
     assert other.version != written.version
     assert other.reading != written.reading
+
+
+@pytest.mark.parametrize("part", [field.name for field in fields(FileFormat)])
+def test_each_part_of_the_form_of_a_file_is_written_down(part: str) -> None:
+    """Another process reads the file by the same rules; what changes nothing changes no version."""
+    written = DatasetRecord(None, {}, "00", form=OTHERS[part])
+    assert DatasetRecord.read(written.text) == written
+    usual = replace(FORM, header=True, drop_empty_rows=False, drop_rows_like_header=False, footer=(), comment=())
+    assert DatasetRecord(None, {}, "00", form=usual).version == DatasetRecord(None, {}, "00", form=FORM).version
 
 
 def test_an_encoding_has_one_version_under_all_its_names() -> None:

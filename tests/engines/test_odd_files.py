@@ -41,11 +41,11 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
 REFUSED: dict[str, tuple[bytes, str]] = {
     "doubled": (b"age,health,age\n31,poor,1\n", "line 1 of * has one name for columns 1 and 3"),
     "cases": (b"Titel\nage,Age\n31,1\n", "line 2 of * has one name for columns 1 and 2, in whatever"),
-    "ragged": (b"age,health\n31,poor\n29\n30,good,x\n", "line 3 has 1 cell for 2 names: mend it"),
+    "ragged": (b"age,health\n31,poor\n29\n30,good,x\n", "line 3 has 1 cell for 2 names, and 1 more line is ragged (4)"),
     "open quote": (b'age,health\n31,poor\n29,"good\n', "has a quotation mark without its second"),
-    "empty": (b"", "has no names of columns: write them into its first line"),
-    "no names": (b"31,2\n29,3\n", "has no names of columns: write them into its first line"),
-    "blank": (b" \n\n", "has no names of columns: write them into its first line"),
+    "empty": (b"", "has no names of columns: write them there"),
+    "no names": (b"31,2\n29,3\n", "has no names of columns: write them there"),
+    "blank": (b" \n\n", "has no names of columns: write them there"),
     "utf-16 le": (GERMAN.encode("utf-16-le"), 'encoding = "utf-16-le"'),
     "utf-16 be": (GERMAN.encode("utf-16-be"), 'encoding = "utf-16-be"'),
     "cp1252": (GERMAN.encode("cp1252"), 'is not in utf-8: state its encoding, such as encoding = "cp1252"'),
@@ -86,7 +86,8 @@ def test_an_odd_file_is_refused_with_a_remedy(tmp_path: Path, name: str) -> None
     content, words = REFUSED[name]
     path = tmp_path / "x.csv"
     path.write_bytes(content)
-    for act in (DuckDBSource.open, DuckDBSource.checked):
+    is_mended = name in {"doubled", "cases", "ragged", "no names"}
+    for act in [DuckDBSource.open, *([] if is_mended else [DuckDBSource.checked])]:
         message = refusal(lambda act=act: act(path))
         assert re.search(re.escape(words).replace(r"\*", ".*"), message), message
         assert "good" not in message
@@ -134,7 +135,7 @@ def test_what_is_wrong_is_found_wherever_it_is(tmp_path: Path) -> None:
     assert counts(path, "health = 'gö'", form=form) == {"health = 'gö'": 1}
     path.write_bytes(lines + b"29,g\x81\n")
     message = refusal(lambda: DuckDBSource.open(path, form=form))
-    assert "is not all in cp1252: state its encoding" in message
+    assert re.search("what follows line 1[0-9],[0-9]{3} is not in cp1252", message)
 
 
 def test_what_is_stated_is_not_guessed(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import codecs
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -68,7 +68,7 @@ class DatasetRecord:
     @cached_property
     def text(self) -> str:
         """All of it, as a JSON object; a form that is the legacy one is told as it ever was."""
-        legacy = None if self.legacy_form is None else asdict(self.legacy_form)
+        legacy = None if self.legacy_form is None else self.legacy_form.parts
         return json.dumps(
             {
                 "unit": self.unit,
@@ -76,7 +76,7 @@ class DatasetRecord:
                 "content": self.content,
                 "others": dict(self.others),
                 "table": self.table,
-                "form": None if self.form is None else asdict(self.form),
+                "form": None if self.form is None else self.form.parts,
                 "earlier": list(self.earlier),
                 **({} if self.edition is None else {"edition": self.edition}),
                 **({"relations": list(self.relations)} if self.relations else {}),
@@ -115,7 +115,7 @@ class DatasetRecord:
     @property
     def reading(self) -> str:
         """What tells a copy of these records, read so, from every other copy."""
-        form = None if self.form is None else asdict(self.form)
+        form = None if self.form is None else self.form.parts
         return _digest([self.content, self.unit, self.table, form, self._readings])
 
     @property
@@ -154,7 +154,7 @@ class DatasetRecord:
 
 def _form(parts: Mapping[str, Any] | None) -> FileFormat | None:
     """The form of a file that parts describe, if any do."""
-    return None if parts is None else FileFormat(**parts)
+    return None if parts is None else FileFormat.of_parts(parts)
 
 
 def _form_parts(form: FileFormat | None) -> dict[str, Any] | None:
@@ -162,7 +162,7 @@ def _form_parts(form: FileFormat | None) -> dict[str, Any] | None:
     if form is None:
         return None
     encoding = None if form.encoding is None else codecs.lookup(form.encoding).name
-    return {**asdict(form), "encoding": encoding}
+    return {**form.parts, "encoding": encoding}
 
 
 def _digest(said: object) -> str:

@@ -169,8 +169,17 @@ def read_budget(table: TomlTable) -> Budget | None:
         return budget_from(value)
 
 
-_TEXT = (str, "a text in quotes")
-_PARTS = {"encoding": _TEXT, "delimiter": _TEXT, "skip": (int, "a whole number, without quotes")}
+_TEXT = (str,), "a text in quotes"
+_NUMBER = (int,), "a whole number, without quotes"
+_TRUTH = (bool,), "true or false, without quotes"
+_TEXTS = (str, list), 'a text or a list of texts, such as ["Total", "Source:"]'
+_PARTS = {
+    **dict.fromkeys(("encoding", "delimiter", "ragged"), _TEXT),
+    **dict.fromkeys(("skip", "skip_rows_after_header"), _NUMBER),
+    **dict.fromkeys(("header", "drop_empty_rows", "drop_rows_like_header"), _TRUTH),
+    **dict.fromkeys(("comment", "footer"), _TEXTS),
+    "names": ((list, dict), 'a list of texts, or texts by place, such as { 3 = "ward" }'),
+}
 FILE_KEYS = tuple(_PARTS)  # what is said of a file of texts
 
 
@@ -208,8 +217,7 @@ def _values(stated: TomlTable, name: str) -> Stated:
 
 def read_file_form(table: TomlTable) -> FileFormat:
     """How texts are found in the file."""
-    parts: dict[str, Any] = {key: _part(table, key) for key in FILE_KEYS if key in table.values}
-    return FileFormat(**parts)
+    return FileFormat.of_parts({key: _part(table, key) for key in FILE_KEYS if key in table.values})
 
 
 def _column_form(stated: TomlTable, name: str) -> ColumnFormat:
@@ -225,12 +233,11 @@ def _column_form(stated: TomlTable, name: str) -> ColumnFormat:
 
 def _part(table: TomlTable, key: str) -> object:
     """What a key says of the file, once that is usable by itself."""
-    value, (kind, form) = table.values[key], _PARTS[key]
-    if type(value) is not kind:
+    value, (types, form) = table.values[key], _PARTS[key]
+    if type(value) not in types:
         raise table.refusal(key, f"must be {form}")
-    part: dict[str, Any] = {key: value}
     try:
-        FileFormat(**part)
+        FileFormat.of_parts({key: value})
     except SourceError as error:
         raise table.refusal(key, str(error)) from None
     return value

@@ -1,6 +1,8 @@
 """Facts about private records that a check shows to their owner."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown, row_table
@@ -44,6 +46,17 @@ class ColumnCheck(Shown):
         return self.unreadable > 0 and not (self.form and self.form.accepts_unreadable)
 
 
+@frozen
+class OddRows(Shown):
+    """Rows of a file that look like no records."""
+
+    kind: str  # "names", "names again", "empty" or "notes"
+    rows: int  # how many there are
+    lines: tuple[int, ...]  # the lines of the first ones, at most `EXAMPLES`
+    texts: tuple[str, ...]  # the different first cells of them that are not empty
+    cells: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by column, with how many rows have each
+
+
 @frozen(repr=False)
 class Check(Shown):
     """What is in private records."""
@@ -58,6 +71,10 @@ class Check(Shown):
     sparse_line: int | None = None
     letters: tuple[str, ...] = ()  # some texts with letters beyond ASCII, to see whether the encoding is right
     unit: str | None = None  # the column that names the person; None: every row is one unit, or nobody stated it
+    # the faults that keep the file from being counted until its owner states these parts of `form`, by their names
+    faults: Mapping[str, str] = field(default_factory=dict)
+    odd_rows: tuple[OddRows, ...] = ()  # rows that look like no records, by their kind
+    names_like_values: tuple[str, ...] = ()  # names of columns that look like values of a record
     findings: tuple[Finding, ...] = ()  # what the owner should know of these facts, in the order of severity
 
     def _key_facts(self) -> dict[str, object]:
@@ -96,6 +113,13 @@ class Check(Shown):
                 former = {} if "kind" in proposal.value else form.parts
                 forms[name] = ColumnFormat.of_parts({**former, **proposal.value})
         return forms
+
+    def without_odd_rows(self, column: ColumnCheck) -> ColumnCheck:
+        """Return a column without the texts that only rows have which look like no records."""
+        odd = Counter[str]()
+        for rows in self.odd_rows:
+            odd.update(rows.cells.get(column.name, {}))
+        return replace(column, values=tuple((text, rows) for text, rows in column.values if rows > odd[text]))
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:

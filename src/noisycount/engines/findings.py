@@ -17,6 +17,7 @@ from dataclasses import replace
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows
 
 
 def with_findings(check: Check, unit: str | None) -> Check:
@@ -162,6 +163,9 @@ def _not_a_number(check: Check) -> Iterator[Finding]:
 
 
 FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
+    layout_faults,
+    names_like_values,
+    odd_rows,
     _rows_without_unit,
     _unreadable_cells,
     _several_readings,

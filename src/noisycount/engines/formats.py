@@ -180,21 +180,92 @@ _DEFAULTS = {field.name: field.default for field in fields(ColumnFormat) if fiel
 
 @frozen
 class FileFormat(Shown):
-    """How the texts of a file are found in it."""
+    """Layout of a file: its characters, its names, and the rows that are no records. None: not stated.
+
+    Each rule judges a row by itself or against the line of names, so that no record changes how others are read.
+
+    Example:
+        >>> FileFormat.of_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")
+        'names = { 3 = "ward" }'
+    """
 
     # of its characters, as Python names it; None: UTF-8, or what a mark at its beginning says
     encoding: str | None = None
     delimiter: str | None = None  # what stands between cells; None: what its first lines have most of
     # how many lines stand before the names of the columns; None: as many as have fewer cells than the table
     skip: int | None = None
+    header: bool | None = None  # False: no line names the columns
+    names: tuple[tuple[int, str], ...] | None = None  # names of columns by their place, which is counted from 1
+    skip_rows_after_header: int | None = None  # rows below the names that are no records
+    drop_empty_rows: bool | None = None  # True: rows whose cells are all empty are no records
+    drop_rows_like_header: bool | None = None  # True: rows that repeat the names are no records
+    comment: tuple[str, ...] | None = None  # rows whose first filled cell begins with one of these are no records
+    footer: tuple[str, ...] | None = None  # rows whose first filled cell is one of these are no records
+    ragged: str | None = None  # rows of fewer cells than names: "pad" fills them up, "drop" leaves them out
 
     def __post_init__(self) -> None:
         if self.encoding is not None and not _is_encoding(self.encoding):
             raise SourceError(f'encoding must be one that Python knows, such as "cp1252", got {self.encoding!r}')
         if self.delimiter is not None and not re.fullmatch(r'[^"\r\n\0]', self.delimiter):
             raise SourceError(f'delimiter must be one character, such as ";", got {self.delimiter!r}')
-        if self.skip is not None and not 0 <= self.skip <= 1000:  # noqa: PLR2004 - lines of titles
-            raise SourceError(f"skip must be from 0 to 1000 lines, got {self.skip}")
+        for name in ("skip", "skip_rows_after_header"):
+            number = getattr(self, name)
+            if number is not None and not 0 <= number <= 1000:  # noqa: PLR2004 - lines of titles
+                raise SourceError(f"{name} must be from 0 to 1000 lines, got {number}")
+        if self.ragged not in {None, "pad", "drop"}:
+            raise SourceError(f'ragged must be "pad" or "drop", got {self.ragged!r}')
+        for name in ("comment", "footer"):
+            if not all(text.strip() for text in getattr(self, name) or ()):
+                raise SourceError(f"{name} must not be empty: state what such rows begin with")
+        if not all(1 <= place <= _MOST_COLUMNS and name.strip() for place, name in self.names or ()):
+            raise SourceError('names must be texts by the places of columns, from 1, such as { 3 = "ward" }')
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Content in the words of a configuration; parts that older releases did not know are left out if usual."""
+        found: dict[str, Any] = {"encoding": self.encoding, "delimiter": self.delimiter, "skip": self.skip}
+        if self.header is False:
+            found["header"] = False
+        if self.names:
+            is_list = [place for place, _ in self.names] == [*range(1, len(self.names) + 1)]
+            by_place = {str(place): name for place, name in self.names}
+            found["names"] = [*by_place.values()] if is_list else by_place
+        for name in _ROW_RULES:
+            if value := getattr(self, name):
+                found[name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    @classmethod
+    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+        """Return the format that parts describe, as `parts` gives them or as a configuration states them."""
+        found = dict(parts)
+        for name in ("comment", "footer"):
+            if name in found:
+                found[name] = tuple(_texts(name, found[name]))
+        if "names" in found:
+            names = found["names"]
+            by_place = names if isinstance(names, Mapping) else dict(enumerate(_texts("names", names), start=1))
+            places = {str(place): name for place, name in by_place.items()}
+            if not all(place.isascii() and place.isdigit() and isinstance(name, str) for place, name in places.items()):
+                raise SourceError('names must be a list of texts, or texts by place, such as { 3 = "ward" }')
+            found["names"] = tuple(sorted((int(place), name) for place, name in places.items()))
+        return cls(**found)
+
+    def line(self, part: str) -> str:
+        """Return the line of a configuration that states a part."""
+        return f"{part} = {toml_value(self.parts[part])}"
+
+
+_MOST_COLUMNS = 1_000_000
+_ROW_RULES = ("skip_rows_after_header", "drop_empty_rows", "drop_rows_like_header", "comment", "footer", "ragged")
+
+
+def _texts(name: str, value: object) -> list[str]:
+    """Return one text or a list of texts as a list."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        raise SourceError(f"{name} must be a text or a list of texts, got {value!r}")
+    return [*texts]
 
 
 def date_pattern(date_format: str, directives: Mapping[str, str] = _DIRECTIVES) -> str:

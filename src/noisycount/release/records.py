@@ -23,7 +23,7 @@ from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
 from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.engines.views.claim import UnitClaim
-from noisycount.errors import SourceError
+from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst, Entry, asked_part
 from noisycount.ledger.ledger import Ledger
@@ -267,14 +267,10 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     check_file = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim)
     try:
         return with_findings(check_file(form=form), unit)
-    except SourceError:
+    except EncodingError:
         if form.encoding is not None:
             raise
-        try:
-            return with_findings(check_file(form=replace(form, encoding=_OTHER)), unit)
-        except SourceError:
-            pass  # it was not the encoding: the first refusal tells what it was
-        raise
+    return with_findings(check_file(form=replace(form, encoding=_OTHER)), unit)
 
 
 def checked_table(  # noqa: PLR0913 - one argument a property of the records

@@ -116,7 +116,7 @@ def _public_values(inspection: Inspection) -> Iterator[Finding]:
     """Yield the texts of columns that have few of them, as the owner may know that everybody knows them."""
     if not (inspection.fits and inspection.is_configured):
         return
-    for column in inspection.check.columns:
+    for column in map(inspection.check.without_odd_rows, inspection.check.columns):
         is_short = 1 < len(column.values) <= inspection.check.rows / _ROWS_A_VALUE
         if is_short and column.name not in inspection.dataset.values and inspection.why_unused(column) is None:
             values = [value for value, _ in column.values]

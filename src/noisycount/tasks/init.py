@@ -107,10 +107,10 @@ def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> D
     dataset = inspection.dataset
     of_form = {part.name for part in fields(FileFormat)}
     values = {each.key: each.value for each in proposals if not each.table}
-    form: dict[str, Any] = {key: value for key, value in values.items() if key in of_form}
+    form = FileFormat.of_parts({**dataset.form.parts, **{key: v for key, v in values.items() if key in of_form}})
     others: dict[str, Any] = {key: value for key, value in values.items() if key not in of_form}
     kinds = {**(dataset.kinds or {}), **inspection.check.proposed_forms(proposals)}
-    return replace(dataset, form=replace(dataset.form, **form), kinds=kinds or None, **others)
+    return replace(dataset, form=form, kinds=kinds or None, **others)
 
 
 @frozen
@@ -170,7 +170,7 @@ class Draft:
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
-            lines += [_beside(line, why) for line, why in form_lines(form)]
+            lines += [_beside(line, why) for line, why in form_lines(form, inspection.check.faults)]
         lines += [line for line in self._taken_of_file if not any(each.startswith(line) for each in lines)]
         lines += self._comments(self._proposed.get(None, []), "to mend that", lines)
         if inspection.dataset.is_served:

@@ -1,7 +1,6 @@
 """The lines of `noisycount.toml` that findings about records propose to their owner."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from noisycount.config.places import name_for
 from noisycount.display.texts import toml_key, toml_value
@@ -40,13 +39,15 @@ def value_lines(inspection: Inspection) -> list[str]:
     return [header, *map(inspection.check.statement, choices)]
 
 
-def form_lines(form: FileFormat) -> Iterator[tuple[str, str]]:
-    """Yield what is to be stated of how the texts of a file are found, each line with its reason."""
+def form_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what is to be stated of how the texts of a file are found, each line with its reason.
+
+    `faults`: those of the file, by the parts of the form that mend them.
+    """
     usual: dict[str, list[object]] = {"encoding": [*UTF], "delimiter": [",", None], "skip": [0, None]}
-    for part in fields(form):
-        value = getattr(form, part.name)
-        if value not in usual.get(part.name, [part.default]):
-            yield f"{part.name} = {toml_value(value)}", _REASONS.get(part.name, "as it was read")
+    for part, value in form.parts.items():
+        if value not in usual.get(part, []):
+            yield form.line(part), faults.get(part) or _REASONS.get(part, "as it was read")
 
 
 def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator[str]:
@@ -69,7 +70,8 @@ def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Itera
     if dataset.table is not None:
         yield f"table = {toml_value(dataset.table)}"
     keys = {line.partition(" =")[0] for line in proposed}
-    found = [] if inspection.check.form is None else [line for line, _ in form_lines(inspection.check.form)]
+    form, faults = inspection.check.form, inspection.check.faults
+    found = [] if form is None else [line for line, _ in form_lines(form, faults)]
     yield from (line for line in found if line.partition(" =")[0] not in keys)
     yield from proposed
 

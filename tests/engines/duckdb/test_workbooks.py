@@ -202,7 +202,7 @@ def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([], "no names of columns: write them into its first row"),
+        ([], "no names of columns: write them there"),
         ([[None], [None]], "no names of columns"),
         ([["t"], ["a", "A"], [1, 2]], "row 2 of .* has one name for columns 1 and 2, in"),
     ],

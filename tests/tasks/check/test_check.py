@@ -180,7 +180,8 @@ def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
     (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,180,\n")
     told = run("check", "a.csv", "--unit", "person", "--json").object
     assert (told["rows"], told["persons"], told["sparse_line"]) == (61, 31, None)
-    (here / "a.csv").write_text(f"person,age,cost,town\n{rows}Sum,,,\n")
+    assert "1 row looks like a total or a note" in run("check", "a.csv", "--unit", "person").words
+    (here / "a.csv").write_text(f"person,age,cost,town\n{rows}30,,,\n")
     told = run("check", "a.csv", "--unit", "person", "--json").object
     assert (told["persons"], told["sparse_line"]) == (31, 62)
     shown = run("check", "a.csv").prose
@@ -269,9 +270,9 @@ def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> 
 
 
 def test_what_cannot_be_read_in_any_encoding_is_refused(refused: Refused, here: Path) -> None:
-    """By what is wrong in UTF-8: another encoding is a guess."""
-    (here / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
-    assert "line 3 has 3 cells for 2 names: mend it there" in refused("check", "a.csv")
+    """By what is wrong, with the encoding in which it was read."""
+    (here / "a.csv").write_bytes(b'a,b\n1,2\n3,"x\n\xe9')
+    assert "what follows line 2 has a quotation mark without its second" in refused("check", "a.csv")
 
 
 @pytest.mark.parametrize(

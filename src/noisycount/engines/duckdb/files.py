@@ -4,7 +4,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from functools import partial
 from glob import escape
@@ -25,6 +25,8 @@ from noisycount.engines.duckdb.connection import (
     quoted_text,
     without_engine_errors,
 )
+from noisycount.engines.duckdb.layout import Layout
+from noisycount.engines.duckdb.odd_rows import with_odd_rows
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
@@ -112,10 +114,9 @@ class Relation:
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
-    file = TextFile.read(place, told.form)
-    _load(file, connection)
+    file = _load(TextFile.read(place, told.form, mends=told.is_for_check), connection, mends=told.is_for_check)
     table = TextTable(connection, file.names)
-    return _typed(table, told, file.form, partial(file.lines, connection))
+    return _typed(table, told, file.form, partial(file.lines, connection), file.layout)
 
 
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:
@@ -125,10 +126,9 @@ def _objects(connection: Connection, place: Path, told: Description) -> Relation
 
 
 def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
-    sheet = Workbook.load(place, connection, told.table, told.form.skip)
-    table = TextTable(connection, sheet.names, sheet.types, sheet.inexact)
-    form = FileFormat(skip=sheet.skip)
-    return _typed(table, told, form, lambda rows: {row: sheet.places[row] for row in rows})
+    sheet = Workbook.load(place, connection, told.table, told.form, mends=told.is_for_check)
+    table = TextTable(connection, sheet.layout.names, sheet.types, sheet.inexact)
+    return _typed(table, told, sheet.layout.form, lambda rows: {row: sheet.places[row] for row in rows}, sheet.layout)
 
 
 def _sqlite(connection: Connection, place: Path, told: Description) -> Relation:
@@ -144,7 +144,9 @@ def _foreign(connection: Connection, file: foreign.ForeignTable, told: Descripti
     return _typed(table, told, FileFormat(encoding=told.form.encoding), lambda _: {})
 
 
-def _typed(table: TextTable, told: Description, form: FileFormat, lines: Lines) -> Relation:
+def _typed(
+    table: TextTable, told: Description, form: FileFormat, lines: Lines, layout: Layout | None = None
+) -> Relation:
     """A table `loaded` of texts, once it is one of values."""
     for name, stated in (told.kinds or {}).items():
         if name not in table.names:
@@ -154,31 +156,39 @@ def _typed(table: TextTable, told: Description, form: FileFormat, lines: Lines) 
     check = Check(table.rows, tuple(columns), form)
     if told.is_for_check:
         check = with_lines(table.connection, check, told.unit, lines)
+        if layout is not None:
+            check = with_odd_rows(table.connection, check, layout, lines)
     table.connection.execute("DROP TABLE loaded")
     return Relation("typed", check, is_sound=True)
 
 
-def _load(file: TextFile, connection: Connection) -> None:
-    """The making of the table `loaded`, or a refusal that tells the owner which line is wrong."""
-    if _is_loaded(file, connection, rewrites=False):
-        return
-    wrong = file.fault()
-    if wrong is None and _is_loaded(file, connection, rewrites=True):
-        return
-    wrong = wrong or "its lines cannot be told apart"
-    raise SourceError(
-        f"{str(file.place)!r} cannot be read as CSV: {wrong}: mend it there, or state delimiter, "
-        "skip or encoding in noisycount.toml"
-    )
+def _load(file: TextFile, connection: Connection, *, mends: bool) -> TextFile:
+    """Make the table `loaded`, and return the file as it was read.
+
+    `mends`: whether to state in its form how ragged lines are read if that is not stated, and to list them as a fault.
+
+    Raises:
+        SourceError: A line is wrong; the refusal names it.
+    """
+    if not file.needs_python and _is_loaded(file, connection, rewrites=False):
+        return file
+    if _is_loaded(file, connection, rewrites=True):
+        return file
+    ragged = file.ragged_lines()
+    if ragged is not None and mends and file.form.ragged is None:
+        mended = file.mended(ragged)
+        if _is_loaded(mended, connection, rewrites=True):
+            return mended
+    raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
 
 
 def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
-    """Whether the table could be made."""
+    """Return True if the table could be made."""
     try:
         file.load(connection, rewrites=rewrites)
     except duckdb.OutOfMemoryException:
         raise
-    except duckdb.Error:
+    except (duckdb.Error, SourceError):
         return False
     return True
 
@@ -328,13 +338,14 @@ class Format:
     has_tables: bool = False  # whether it can have several tables
 
 
+_LAYOUT = frozenset(part.name for part in fields(FileFormat)) - {"encoding", "delimiter", "ragged"}
 TEXTS = Format(
     "CSV",
     "it is UTF-8, that its first line names the columns, and that every line has as many cells",
     "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
     _texts,
     holds_texts=True,
-    describes=frozenset({"encoding", "delimiter", "skip"}),
+    describes=_LAYOUT | {"encoding", "delimiter", "ragged"},
 )
 _OBJECTS = Format(
     "JSON",
@@ -349,7 +360,7 @@ _WORKBOOK = Format(
     "a workbook is held in memory as a whole, so make some free, or make it a Parquet file",
     _sheet,
     holds_texts=True,
-    describes=frozenset({"skip"}),
+    describes=_LAYOUT,
     has_tables=True,
 )
 PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
@@ -416,7 +427,7 @@ def format_of(path: Path, told: Description) -> Format:
     if told.table is not None and not found.has_tables:
         raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
     is_portable = path.suffix.lower() == ".por"  # SPSS states the encoding of such a file in it
-    for name in ("encoding", "delimiter", "skip"):
+    for name in (part.name for part in fields(FileFormat)):
         if (name not in found.describes or is_portable) and getattr(told.form, name) is not None:
             raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
     for name in ("public_tables", "vouched"):

@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -320,7 +320,7 @@ class DuckDBSource(CountedSource):
         """The state of the file, and how it is read: what is counted may change with either."""
         found = {column.name: column.form for column in _texts(self.relation) if column.form}
         forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
-        form = None if self.form is None else asdict(self.form)
+        form = None if self.form is None else self.form.parts
         said = [self.told.table, forms, *([] if form is None else [form])]
         return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
 

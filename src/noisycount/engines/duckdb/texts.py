@@ -18,46 +18,18 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text, require_single_names
+from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
+from noisycount.engines.duckdb.layout import Layout, likely_width, title_lines
 from noisycount.engines.formats import FileFormat
-from noisycount.errors import SourceError
+from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
 
 # The lines of some rows of the table `loaded`, which are counted from 0; none where in doubt.
 Lines = Callable[[Collection[int]], Mapping[int, int]]
 
 
-def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """How many records have as many cells as most have, and how many cells that is."""
-    if not records:
-        return 0, 0
-    widths = Counter(map(len, records))
-    return max((number, width) for width, number in widths.items())
-
-
-def title_lines(records: Sequence[Sequence[str]]) -> int:
-    """How many lines of one cell stand before the names of the columns.
-
-    Spreadsheets fill such lines up with empty cells.
-    """
-    _, width = likely_width(records)
-    first = next((n for n, record in enumerate(records) if not _is_title(record)), 0)
-    names = records[first] if records else []
-    are_names = all(name.strip() and not is_number(name) for name in names)
-    return first if len(names) == width > 1 and are_names else 0
-
-
-def _is_title(record: Sequence[str]) -> bool:
-    """Whether a line says one thing at most, and in the first cell."""
-    return not any(cell.strip() for cell in record[1:]) and "\n" not in "".join(record)
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is made of digits, as names of columns hardly are."""
-    return re.fullmatch(r"[+-]?[0-9.,]+", text.strip()) is not None
-
-
-_HEAD = 65536  # bytes that the form of a file is found from
+_HEAD = 65536  # bytes that the form of a file is found from, or more if its first lines are longer
+_LONGEST_HEAD = 1 << 26
 _RECORDS = 50  # lines of them that are compared
 _DELIMITERS = ",;\t|"
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -68,9 +40,43 @@ _UNREADABLE = (OSError, EOFError, zlib.error)
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
 # table as one column of text.
 _OPTIONS = (
-    "header=true, comment='', quote='\"', escape='\"', strict_mode=true, null_padding=false, "
+    "comment='', quote='\"', escape='\"', strict_mode=true, null_padding=false, "
     "ignore_errors=false, hive_partitioning=false, all_varchar=true"
 )
+_LONGEST_LINE = 1 << 21  # characters: as many as DuckDB reads
+_SHOWN = 3  # lines that a refusal lists
+_PAIR = 2
+_FEW = 2  # one of so many lines, at most, is proposed to be left out
+
+
+@frozen
+class RaggedLines:
+    """Lines that have other numbers of cells than there are names."""
+
+    lines: tuple[tuple[int, int], ...]  # the first ones, with how many cells each has
+    number: int  # of all of them
+    widths: Counter[int]  # the numbers of cells of all records
+    has_more: bool  # True if some have more cells than names which are not empty
+
+    def words(self, names: int) -> str:
+        """Return what is wrong with the first line, and how many others are like it."""
+        (line, cells), *others = self.lines
+        fault = f"line {line:,} has {cells:,} cell{'s' * (cells != 1)} for {names:,} name{'s' * (names != 1)}"
+        listed = ", ".join(f"{number:,}" for number, _ in others)
+        more = ", …" if self.number > len(self.lines) else ""
+        are = "line is" if self.number == _PAIR else "lines are"
+        return f"{fault}, and {self.number - 1:,} more {are} ragged ({listed}{more})" if others else fault
+
+    def mended(self, form: FileFormat, names: int) -> FileFormat:
+        """Return the form by which these lines can be read; few lines that have more cells than most are left out."""
+        widest, usual = max(self.widths), self.widths.most_common(1)[0][0]
+        if not self.has_more:
+            return replace(form, ragged="pad")
+        if usual > names:
+            added = {place: f"column{place}" for place in range(names + 1, widest + 1)}
+            named = tuple(sorted({**added, **dict(form.names or ())}.items()))
+            return replace(form, names=named, ragged="pad" if len(self.widths) > 1 else None)
+        return replace(form, ragged="drop") if self.number * _FEW <= self.widths.total() else form
 
 
 @frozen
@@ -80,68 +86,87 @@ class TextFile:
     place: Path  # the file, which may be compressed by gzip
     form: FileFormat  # how its texts are found, with nothing left open
     line_end: str | None  # what ends a line, where that is the carriage return of old; else None
-    names: tuple[str, ...]
+    layout: Layout  # its names, and which of its rows are records
+    has_quoted_titles: bool = False  # True if a quotation mark stands above the names: DuckDB counts its lines as one
 
     @classmethod
-    def read(cls, place: Path, stated: FileFormat) -> Self:
-        """The file as it is described, and found for the rest."""
-        head = _head(place)
-        encoding = stated.encoding or _encoding(head)
-        text = _decoded(place, head, encoding)
+    def read(cls, place: Path, stated: FileFormat, *, mends: bool = False) -> Self:
+        """Return the file as it is described, and found for the rest.
+
+        `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
+        """
+        encoding, text = _head(place, stated)
         line_end = "\r" if "\r" in text and "\n" not in text else None
         delimiter = stated.delimiter or _delimiter_of(place)
         form = _found(replace(stated, encoding=encoding, delimiter=delimiter), text)
         skip = form.skip or 0
-        names = _names(place, _records(text, form.delimiter or ",", skip), skip)
-        return cls(place, form, line_end, names)
+        first, *_ = _records(text, form.delimiter or ",", skip) or [[]]
+        layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
+        has_quoted_titles = any('"' in line for line in islice(StringIO(text, newline=""), skip))
+        return cls(place, layout.form, line_end, layout, has_quoted_titles)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.layout.names
+
+    @property
+    def needs_python(self) -> bool:
+        """True if Python must read the rows, as the engine knows no rules of which of them are records.
+
+        The engine drops a last line that is longer than its buffer, without an error.
+        """
+        has_rules = self.layout.has_rules or bool(self.form.skip_rows_after_header)
+        return has_rules or self.has_quoted_titles or not (is_packed(self.place) or _ends_in_short_line(self.place))
 
     def load(self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False) -> None:
-        """The making of a table `loaded` of its texts.
+        """Make a table `loaded` of its texts.
 
-        `keeps_empty`: whether a quoted empty cell is a text, and not missing. `rewrites`: whether its lines are written
-        anew on the way, with one end and one delimiter, as Python reads them: it takes longer, and several ends for
-        lines of one file.
+        `keeps_empty`: whether a quoted empty cell is a text, and not missing. `rewrites`: whether its records are
+        written anew on the way, with one end and one delimiter, as Python reads them: it takes longer, and several ends
+        for lines of one file.
         """
         columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
         skip, delimiter = (0, ",") if rewrites else (self.form.skip, self.form.delimiter or ",")
-        options = f"delim={quoted_text(delimiter)}, skip={skip}, {_OPTIONS}"
+        header = self.form.header is not False and not rewrites
+        options = f"delim={quoted_text(delimiter)}, skip={skip}, header={header}, {_OPTIONS}"
         if keeps_empty:
             options += ", allow_quoted_nulls=false"
-        if self.line_end and not rewrites:
-            options += ", new_line='\\r'"
-        if rewrites or self.form.encoding != "utf-8" or not _ends_in_short_line(self.place):
-            options += ", parallel=false"  # in parallel DuckDB drops a last line that is longer than its buffer
-        with self._readable(rewrites=rewrites) as path:
+        if self.line_end or rewrites:
+            options += ", new_line='\\n'" if rewrites else ", new_line='\\r'"
+        with self._readable(rewrites=rewrites) as (path, is_pipe):
+            options += ", parallel=false" if is_pipe else ""
             connection.execute(
-                f"CREATE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, {options}, encoding='utf-8', "
-                f"auto_detect=false, columns={{{columns}}})"
+                f"CREATE OR REPLACE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, {options}, "
+                f"encoding='utf-8', auto_detect=false, columns={{{columns}}})"
             )
 
-    def fault(self) -> str | None:
-        """The number and the cells of the first line that is not as the others; None: all are.
+    def mended(self, ragged: RaggedLines) -> Self:
+        """Return the file with a form that states how its ragged lines are read, and with their fault."""
+        form = ragged.mended(self.form, len(self.names))
+        return replace(self, form=form, layout=self.layout.stated(form, ragged.words(len(self.names))))
 
-        No cell is quoted. DuckDB's own numbers of rejected lines are those of records: they are too small behind a cell
-        of several lines.
+    def ragged_lines(self) -> RaggedLines | None:
+        """Return the lines that have other numbers of cells than there are names.
+
+        DuckDB's own numbers of rejected lines are those of records: they are too small behind a cell of several lines.
+
+        Raises:
+            SourceError: A line is damaged, is not in the encoding, or cannot be split into cells.
         """
-        number = 0
-        try:
-            for _, number, record in self._records():
-                if record and len(record) != len(self.names):
-                    cells = f"{len(record):,} cell{'s' * (len(record) != 1)}"
-                    names = f"{len(self.names):,} name{'s' * (len(self.names) != 1)}"
-                    return f"line {number:,} has {cells} for {names}"
-        except UnicodeError:
-            return f"what follows line {number:,} is not in {self.form.encoding}"
-        except _UNREADABLE:
-            return f"what follows line {number:,} is damaged"
-        except csv.Error as error:
-            if "field limit" in str(error):
-                return f"what follows line {number:,} has a cell of more than {csv.field_size_limit():,} characters"
-            return f"what follows line {number:,} has a quotation mark without its second"
-        return None
+        lines: list[tuple[int, int]] = []
+        widths, number, has_more = Counter[int](), 0, False
+        for _, line, record in self._rows():
+            widths[len(record)] += 1
+            if self.layout.filled(record) is None:
+                number += 1
+                has_more = has_more or len(record) > len(self.names)
+                if len(lines) < _SHOWN:
+                    lines.append((line, len(record)))
+        return RaggedLines(tuple(lines), number, widths, has_more) if lines else None
 
     def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
-        """The lines on which some rows of the table `loaded` begin.
+        """Return the lines on which some rows of the table `loaded` begin.
 
         Rows that are not found with the very cells that were loaded have none, as a wrong line would be worse than
         none.
@@ -154,87 +179,161 @@ class TextFile:
         cells = {row: [cell or None for cell in given] for row, *given in found_rows}
         found: dict[int, int] = {}
         last = max(cells)
-        number = -2  # the names of the columns come first
         try:
-            for line, _, record in self._records():
-                number += bool(record)
-                if number not in cells or not record:
-                    continue
-                if [cell or None for cell in record] == cells[number]:
+            for number, (line, record) in enumerate(self._records()):
+                if number in cells and [cell or None for cell in record] == cells[number]:
                     found[number] = line
                 if number == last:
                     break
-        except (UnicodeError, csv.Error, *_UNREADABLE):
+        except SourceError:
             return {}
         return found
 
-    def _records(self) -> Iterator[tuple[int, int, list[str]]]:
-        """The names and then the records as Python reads them, with their first and last lines.
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the records with their first lines, each with as many cells as there are names."""
+        for line, last, record in self._rows():
+            cells = self.layout.filled(record)
+            if cells is not None:
+                yield line, cells
+            elif self.form.ragged != "drop":
+                raise SourceError(f"line {last:,} of {str(self.place)!r} has other cells than names")
 
-        An empty line is an empty record.
+    def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield the rows below the names that no rule leaves out, with their first and last lines."""
+        before = (self.form.header is not False) + (self.form.skip_rows_after_header or 0)
+        rows = (row for row in self._lines() if row[2])
+        return (row for row in islice(rows, before, None) if self.layout.is_record(row[2]))
+
+    def _lines(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield all rows from the names on as Python reads them, with their first and last lines.
+
+        An empty line is an empty row.
         """
-        with opened_bytes(self.place) as file:
-            texts = TextIOWrapper(file, encoding=self.form.encoding, newline="")
-            titles = self.form.skip or 0
-            for _ in range(titles):
-                texts.readline()
-            reader = csv.reader(texts, delimiter=self.form.delimiter or ",", strict=True)
-            first = titles + 1
-            for record in reader:
-                last = titles + reader.line_num
-                yield first, last, record
-                first = last + 1
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_LINE))
+        titles = last = self.form.skip or 0
+        fault, is_encoded, is_damaged = "", True, False
+        try:
+            with (
+                opened_bytes(self.place) as file,
+                TextIOWrapper(file, encoding=self.form.encoding, newline="") as texts,
+            ):
+                lines = _lines(texts)
+                for _ in islice(lines, titles):
+                    pass
+                reader = csv.reader(lines, delimiter=self.form.delimiter or ",", strict=True)
+                for record in reader:
+                    first, last = last + 1, titles + reader.line_num
+                    yield first, last, record
+        except UnicodeError:  # which holds the bytes, as no refusal may
+            fault, is_encoded = f"is not in {self.form.encoding}", False
+        except _UNREADABLE:
+            is_damaged = True
+        except csv.Error as error:
+            fault = f"has {_fault(error)}"
+        if is_damaged:
+            place = repr(str(self.place))
+            raise SourceError(f"{place} cannot be read as CSV: what follows line {last:,} is damaged: {_AGAIN}")
+        if fault:
+            refusal = self.refusal(f"what follows line {last:,} {fault}")
+            raise refusal if is_encoded else EncodingError(str(refusal))
+
+    def refusal(self, fault: str) -> SourceError:
+        """Return the refusal of a file with a fault."""
+        return SourceError(
+            f"{str(self.place)!r} cannot be read as CSV: {fault}: mend it there, or state ragged, delimiter, skip or "
+            "encoding in noisycount.toml"
+        )
 
     @contextmanager
-    def _readable(self, *, rewrites: bool) -> Iterator[str]:
-        """The path of something in UTF-8 that the engine reads: of the file, or of a pipe.
+    def _readable(self, *, rewrites: bool) -> Iterator[tuple[str, bool]]:
+        """Yield the path of something in UTF-8 that the engine reads, and True if it is a pipe and not the file.
 
         A file of all characters would take as much memory again, or lie on a disk.
         """
-        if self.form.encoding == "utf-8" and not rewrites:
-            yield path_pattern(self.place)
+        if self.form.encoding == "utf-8" and not rewrites and not is_packed(self.place):
+            yield path_pattern(self.place), False
             return
         out, into = os.pipe()
         with ThreadPoolExecutor(1) as pool:
-            is_whole = pool.submit(self._is_written, into, rewrites=rewrites)
+            writing = pool.submit(self._write, into, rewrites=rewrites)
             try:
-                yield f"/dev/fd/{out}"
+                yield f"/dev/fd/{out}", True
             finally:
                 os.close(out)
-        if not is_whole.result():
-            raise SourceError(f"{str(self.place)!r} is not all in {self.form.encoding}: state its encoding")
+        writing.result()
 
-    def _is_written(self, into: int, *, rewrites: bool) -> bool:
-        """Whether all characters could be written in UTF-8, or all lines from the names on."""
+    def _write(self, into: int, *, rewrites: bool) -> None:
+        """Write all characters in UTF-8, or all records.
+
+        Raises:
+            SourceError: They cannot all be read.
+        """
         encoding = self.form.encoding or "utf-8"
-        try:
-            with os.fdopen(into, "wb") as pipe:
-                if rewrites:
-                    records = (record for *_, record in self._records() if record)
-                    with TextIOWrapper(pipe, encoding="utf-8", newline="") as lines:
-                        csv.writer(lines, lineterminator="\n").writerows(records)
-                    return True
-                with opened_bytes(self.place) as file:
-                    chunks = iterdecode(iter(partial(file.read, _CHUNK), b""), encoding)
-                    pipe.writelines(map(str.encode, chunks))
-        except (UnicodeError, *_UNREADABLE):
-            return False
-        return True
+        with suppress(UnicodeError, *_UNREADABLE), os.fdopen(into, "wb") as pipe:
+            if rewrites:
+                with TextIOWrapper(pipe, encoding="utf-8", newline="") as lines:
+                    csv.writer(lines, lineterminator="\n").writerows(record for _, record in self._records())
+                return
+            marks = 0
+            with opened_bytes(self.place) as file:
+                chunks = iter(partial(file.read, _CHUNK), b"")
+                for chunk in chunks if encoding == "utf-8" else map(str.encode, iterdecode(chunks, encoding)):
+                    marks += chunk.count(b'"')
+                    pipe.write(chunk)
+            if marks % 2:  # from a pipe DuckDB reads such a file, and drops its last rows
+                raise self.refusal("it has a quotation mark without its second")
+            return
+        raise EncodingError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
 
 
 def opened_bytes(place: Path) -> BinaryIO:
     """The bytes of a file, decompressed."""
-    opened = gzip.open if place.suffix.lower() == ".gz" else open
+    opened = gzip.open if is_packed(place) else open
     return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
+
+
+def is_packed(place: Path) -> bool:
+    """Return True if a file is named as one that gzip has packed. Reading it in Python checks that it is whole."""
+    return place.suffix.lower() == ".gz"
+
+
+def _lines(texts: TextIOWrapper) -> Iterator[str]:
+    """Yield the lines of a file, of which none is held that is too long."""
+    while line := texts.readline(_LONGEST_LINE + 1):
+        if len(line) > _LONGEST_LINE:
+            raise csv.Error(_LONG)
+        yield line
+
+
+_LONG = "a line is too long"
+
+
+def _fault(error: csv.Error) -> str:
+    """Return what is wrong with a line that cannot be split into cells."""
+    text = str(error)
+    if text == _LONG:
+        return f"a cell or a line of more than {_LONGEST_LINE:,} characters"
+    if "field limit" in text:
+        return f"a quotation mark without its second, or a cell of more than {_LONGEST_LINE:,} characters"
+    if "expected after" in text:
+        return "a quotation mark that ends no cell"
+    return "a quotation mark without its second"
+
+
+def is_whole(place: Path) -> bool:
+    """Return True unless gzip has packed a file and it was damaged since: DuckDB does not compare its checksum."""
+    with suppress(*_UNREADABLE), opened_bytes(place) as file:
+        while is_packed(place) and file.read(_CHUNK):
+            pass
+        return True
+    return False
 
 
 _SHORT = 1 << 21  # bytes of a line: more than DuckDB reads, and less than its buffer
 
 
 def _ends_in_short_line(place: Path) -> bool:
-    """Return True if the last line is seen to be short; the end of a compressed file cannot be seen."""
-    if place.suffix.lower() == ".gz":
-        return False
+    """Return True if the last line of a file that is not packed is short."""
     with place.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _SHORT))
@@ -242,11 +341,32 @@ def _ends_in_short_line(place: Path) -> bool:
     return size <= _SHORT or b"\n" in end or b"\r" in end
 
 
-def _head(place: Path) -> bytes:
-    """The first bytes of a file."""
+def _head(place: Path, stated: FileFormat) -> tuple[str, str]:
+    """Return the encoding of a file and its first characters, which have some whole lines."""
+    size = _HEAD
+    while True:
+        head = _first_bytes(place, size)
+        encoding = stated.encoding or _encoding(head)
+        text = _decoded(place, head, encoding)
+        if len(head) < size or size >= _LONGEST_HEAD or text.count("\n") + text.count("\r") > (stated.skip or 0) + 2:
+            return encoding, text
+        size *= 4
+
+
+def _first_bytes(place: Path, size: int) -> bytes:
+    """Return the first bytes of a file."""
     with suppress(*_UNREADABLE), opened_bytes(place) as file:
-        return file.read(_HEAD)
-    raise SourceError(f"{str(place)!r} cannot be read: check that the file is whole")
+        return file.read(size)
+    with suppress(OSError):
+        with place.open("rb") as file:
+            is_other = is_packed(place) and file.read(2) != _PACKED
+        if is_other:
+            raise SourceError(f"{str(place)!r} cannot be read: gzip has not packed it, so leave .gz out of its name")
+    raise SourceError(f"{str(place)!r} cannot be read, as it is damaged: {_AGAIN}")
+
+
+_PACKED = b"\x1f\x8b"
+_AGAIN = "check that the file is whole, and copy or pack it again"
 
 
 def _delimiter_of(place: Path) -> str | None:
@@ -265,24 +385,23 @@ def _decoded(place: Path, head: bytes, encoding: str) -> str:
     with suppress(UnicodeError):  # which holds the bytes
         text = getincrementaldecoder(encoding)().decode(head)
     if text is None or "\0" in text:
-        raise SourceError(_undecoded(place, head, encoding, is_text=text is not None))
+        raise _undecoded(place, head, encoding, is_text=text is not None)
     return text.removeprefix("\ufeff")
 
 
-def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> str:
-    """The refusal of what is not in an encoding, or has NUL characters in it."""
-    likely = None if is_text else "cp1252"
-    if head.count(0) * 4 > len(head):  # as there are between letters of the alphabet
-        likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)]
-    if likely:
-        return (
-            f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
-            f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes'
+def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> SourceError:
+    """Return the refusal of a file that is not in an encoding, or has NUL characters in it."""
+    has_many = head.count(0) * 4 > len(head)  # as there are between letters of the alphabet
+    if is_text and not has_many:
+        line = head.partition(b"\0")[0].count(b"\n") + 1
+        return SourceError(
+            f"line {line} of {str(place)!r} has a NUL character, which no text has: export the file "
+            "again, or remove that character"
         )
-    line = head.partition(b"\0")[0].count(b"\n") + 1
-    return (
-        f"line {line} of {str(place)!r} has a NUL character, which no text has: export the file "
-        "again, or remove that character"
+    likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)] if has_many else "cp1252"
+    return (SourceError if has_many else EncodingError)(
+        f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
+        f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes'
     )
 
 
@@ -291,10 +410,10 @@ def _records(text: str, delimiter: str, skip: int) -> list[list[str]]:
     lines = StringIO(text, newline="")
     for _ in range(skip):
         lines.readline()
-    try:
-        found = list(islice(csv.reader(lines, delimiter=delimiter), _RECORDS))
-    except csv.Error:
-        found = []
+    found: list[list[str]] = []
+    with suppress(csv.Error):  # of a line that is refused when the records are read
+        for record in islice(csv.reader(lines, delimiter=delimiter), _RECORDS):
+            found.append(record)  # noqa: PERF402 - what comes before an error is kept
     was_cut = len(text) * 4 >= _HEAD and len(found) < _RECORDS  # bytes of a character: at most 4
     return found[:-1] if was_cut and len(found) > 1 else found
 
@@ -306,21 +425,12 @@ def _found(form: FileFormat, text: str) -> FileFormat:
         return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
     tried = {delimiter: _records(text, delimiter, form.skip or 0) for delimiter in form.delimiter or _DELIMITERS}
     delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
-    skip = title_lines(tried[delimiter]) if form.skip is None else form.skip
-    return replace(form, delimiter=delimiter, skip=skip)
+    titles = tried[delimiter][: title_lines(tried[delimiter])]
+    lines = sum(1 + "".join(title).count("\n") for title in titles)
+    return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)
 
 
 def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
     """How much speaks for the delimiter that gave these records."""
     number, width = likely_width(records)
     return width > 1, number, width
-
-
-def _names(place: Path, records: Sequence[Sequence[str]], skip: int) -> tuple[str, ...]:
-    """The names of the columns: those of the first record, `column0` where one is empty."""
-    header = records[0] if records else []
-    names = [name.strip() or f"column{number}" for number, name in enumerate(header)]
-    if not any(map(str.strip, header)) or all(map(is_number, header)):
-        raise SourceError(f"{str(place)!r} has no names of columns: write them into its first line")
-    require_single_names(names, f"line {skip + 1} of {str(place)!r} has")
-    return tuple(names)

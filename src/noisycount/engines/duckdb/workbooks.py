@@ -5,6 +5,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,9 @@ import duckdb
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.apart import read_apart
 from noisycount.engines.duckdb.foreign import ForeignTable, cell_text
-from noisycount.engines.duckdb.texts import opened_bytes, title_lines
+from noisycount.engines.duckdb.layout import Layout, title_lines
+from noisycount.engines.duckdb.texts import is_whole, opened_bytes
+from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind, close_names
@@ -39,7 +42,7 @@ class JsonLines:
     @classmethod
     def load(cls, place: Path, connection: duck.Connection) -> Self:
         """The making of the table."""
-        if not _are_objects(place, connection):
+        if not (is_whole(place) and _are_objects(place, connection)):
             raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
         names = _keys(connection)
         duck.require_single_names(names, f"{str(place)!r} has")
@@ -149,32 +152,36 @@ _HEAD = 50  # rows in which the names of the columns are sought
 class Workbook:
     """The rows of a sheet, held by a connection as the table `loaded` of texts."""
 
-    names: tuple[str, ...]
+    layout: Layout  # its names, and which of its rows are records
     types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
-    skip: int  # how many rows stand before the names
     places: Sequence[int]  # which row of the sheet each record is, from 1
     inexact: Mapping[str, int]  # the number of whole numbers of each column with more digits than a workbook keeps
 
     @classmethod
-    def load(cls, place: Path, connection: duck.Connection, table: str | None, skip: int | None) -> Self:
-        """The making of the table."""
+    def load(
+        cls, place: Path, connection: duck.Connection, table: str | None, stated: FileFormat, *, mends: bool
+    ) -> Self:
+        """Make the table.
+
+        `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
+        """
         rows = _rows(place, table)
-        texts = [["" if cell is None else cell_text(cell) for cell in row] for row in rows[:_HEAD]]
-        first = title_lines(texts) if skip is None else skip
-        header = texts[first] if first < len(texts) else []
-        if not any(header):
-            raise SourceError(f"{str(place)!r} has no names of columns: write them into its first row")
-        names = tuple(name or f"column{number}" for number, name in enumerate(header))
+        skip = title_lines([*map(_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
+        first = _texts(rows[skip]) if skip < len(rows) else []
+        where = f"row {skip + 1} of {str(place)!r}"
+        layout = Layout.read(first, replace(stated, skip=skip), where, mends=mends)
+        begin = skip + (layout.form.header is not False) + (stated.skip_rows_after_header or 0)
+        added = [None] * (len(layout.names) - len(first))
         records = {
-            number: row
-            for number, row in enumerate(rows[first + 1 :], start=first + 2)
-            if any(cell is not None for cell in row)
+            number: [*row, *added]
+            for number, row in enumerate(rows[begin:], start=begin + 1)
+            if any(cell is not None for cell in row) and (not layout.has_rules or layout.is_record(_texts(row)))
         }
         cells = [list(zip(*records.values(), strict=True))] if records else []
-        loaded = ForeignTable.load(connection, f"row {first + 1} of {str(place)!r} has", names, cells)
-        columns = cells[0] if cells else [()] * len(names)
-        inexact = {name: _inexact(column) for name, column in zip(names, columns, strict=True)}
-        return cls(names, loaded.types, first, tuple(records), inexact)
+        loaded = ForeignTable.load(connection, f"{where} has", layout.names, cells)
+        columns = cells[0] if cells else [()] * len(layout.names)
+        inexact = {name: _inexact(column) for name, column in zip(layout.names, columns, strict=True)}
+        return cls(layout, loaded.types, tuple(records), inexact)
 
 
 _KEPT_DIGITS = 15
@@ -185,6 +192,11 @@ def _inexact(cells: Sequence[object]) -> int:
     numbers = [cell for cell in cells if type(cell) in {int, float}]
     long = [number for number in numbers if abs(number) >= 10**_KEPT_DIGITS]  # type: ignore[arg-type]  # a number
     return len(long) if long and all(number == int(number) for number in numbers) else 0  # type: ignore[call-overload]  # as above
+
+
+def _texts(row: Sequence[Any]) -> list[str]:
+    """Return the cells of a row as texts."""
+    return ["" if cell is None else cell_text(cell) for cell in row]
 
 
 def _rows(place: Path, table: str | None) -> list[list[Any]]:

@@ -1,0 +1,229 @@
+"""Lines of a file that name its columns, lines that are records, and lines that its owner leaves out."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+
+from noisycount.engines.duckdb.connection import require_single_names
+from noisycount.engines.formats import FileFormat
+from noisycount.errors import SourceError
+from noisycount.frozen import frozen
+from noisycount.query.readings import BLANKS
+
+AROUND = f"{BLANKS}\ufeff"  # a mark of the encoding stands before a header that was put below other lines
+_NUMBER = re.compile(r"[+-]?[0-9.,]+")
+_VALUE = re.compile(
+    r"[+-]?[£$€]? ?[0-9][0-9.,' ]*([eE][+-]?[0-9]+)?%?|[0-9]{1,4}([-./])[0-9]{1,2}\2[0-9]{1,4}([T ][0-9:.]+Z?)?"
+    r"|[0-9]{1,2}(:[0-9]{2}){1,2}(\.[0-9]+)?|(?i:nan|true|false)"
+)
+
+
+def is_number(text: str) -> bool:
+    """Return True if a text is made of digits, as names of columns hardly are."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def is_value(text: str) -> bool:
+    """Return True if a text reads as a number, a date, a time or a truth value.
+
+    Example:
+        >>> [is_value(text) for text in ("1e-3", "£1,200", "2024-01-02", "8:30", "age", "Q1")]
+        [True, True, True, True, False, False]
+    """
+    return _VALUE.fullmatch(text.strip()) is not None
+
+
+def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Return the number of records that have as many cells as most have, and how many cells that is."""
+    if not records:
+        return 0, 0
+    widths = Counter(map(len, records))
+    return max((number, width) for width, number in widths.items())
+
+
+def title_lines(records: Sequence[Sequence[str]]) -> int:
+    """Return the number of titles before the names of the columns, of which some may be empty.
+
+    A title fills one cell at most, which spreadsheets surround by empty ones, or far fewer than a record; or it has
+    another number of cells than the names and the values below them.
+    """
+    filled = [[cell for cell in record if cell.strip()] for record in records]
+    usual = sorted(map(len, filled))[len(filled) // 2] if filled else 0
+    _, width = likely_width(records)
+    first = next(
+        (
+            n
+            for n, (row, record) in enumerate(zip(filled, records, strict=True))
+            if len(row) > 1 and len(row) * _FEW > usual and len(record) * 2 >= width
+        ),
+        0,
+    )
+    if len(records) > 1 and len(records[first]) != width and _are_above_values(records[first + 1 :], width):
+        first += 1
+    are_names = filled and len(filled[first]) * 2 > usual and not any(map(is_number, filled[first]))
+    return first if are_names and len(records[first]) == width > 1 else 0
+
+
+_FEW = 3  # a title fills at most one of so many cells of a usual record
+
+
+def _are_above_values(records: Sequence[Sequence[str]], width: int) -> bool:
+    """Return True if the first of some records could name columns of values."""
+    names, *others = records
+    return len(names) == width and any(
+        not is_value(name) and cells and all(map(is_value, cells))
+        for name, *cells in zip(names, *(other for other in others if len(other) == width), strict=True)
+    )
+
+
+@frozen
+class Layout:
+    """Names of a table, and the rules of which of its rows are records."""
+
+    form: FileFormat
+    first: tuple[str, ...]  # the cells of the first row
+    header: tuple[str, ...]  # the cells of the line of names without blanks around them; none: no line names columns
+    names: tuple[str, ...]
+    # the faults that keep the file from being counted unless its owner states these parts of `form`
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, first: Sequence[str], form: FileFormat, where: str, *, mends: bool = False) -> "Layout":
+        """Return the layout of a table by its first row.
+
+        `where`: the row, for messages. `mends`: whether to state in the form what the names lack, and to list it as a
+        fault.
+
+        Raises:
+            SourceError: The row has no names, or two that are equal.
+        """
+        names = _names(first, form)
+        fault = _names_fault(first, names, form)
+        if fault is not None and mends and any(map(str.strip, first)):
+            mended = _mended(first, form, names)
+            parts = [part for part in ("header", "names") if getattr(mended, part) != getattr(form, part)]
+            line = where.partition(" of ")[0]
+            return replace(cls.read(first, mended, where), faults=dict.fromkeys(parts, f"{line} {fault}"))
+        if fault is not None and form.header is not False and not _has_names(first, form):
+            raise SourceError(
+                f"{where} {fault}: write them there, or state header = false and names in noisycount.toml"
+            )
+        require_single_names(names, f"{where} has")
+        if len(first) > len(names):
+            raise SourceError(f"{where} has {len(first):,} cells for {len(names):,} names: name each column")
+        header = () if form.header is False else _trimmed(first)
+        return cls(form, tuple(first), header, names)
+
+    def stated(self, form: FileFormat, fault: str) -> "Layout":
+        """Return the layout by another form of the same table, which has a fault if that is not stated."""
+        parts = [part for part in ("names", "ragged") if getattr(form, part) != getattr(self.form, part)]
+        faults = {**dict.fromkeys(parts, fault), **self.faults}
+        return replace(self, form=form, names=_names(self.first, form), faults=faults)
+
+    @property
+    def has_rules(self) -> bool:
+        """True if some rows may be no records."""
+        form = self.form
+        return bool(form.drop_empty_rows or form.drop_rows_like_header or form.comment or form.footer)
+
+    def is_record(self, row: Sequence[str]) -> bool:
+        """Return True if no stated rule leaves a row out. It depends on this row and the names alone."""
+        if not self.has_rules:
+            return True
+        form = self.form
+        first = first_cell(row)
+        if not first:
+            return not form.drop_empty_rows
+        is_comment = first.startswith(form.comment or ()) or first in (form.footer or ())
+        return not is_comment and not (form.drop_rows_like_header and self.is_like_header(row))
+
+    def is_like_header(self, row: Sequence[str]) -> bool:
+        """Return True if a row repeats the names."""
+        return bool(self.header) and _trimmed(row) == self.header
+
+    def begins_table(self, row: Sequence[str]) -> bool:
+        """Return True if a row begins as the names do and holds no value, as the names of another table below."""
+        cells = _trimmed(row)
+        return bool(self.header[:1] == cells[:1] != ("",)) and len(cells) > 1 and not any(map(is_value, cells))
+
+    def filled(self, row: list[str]) -> list[str] | None:
+        """Return a row with as many cells as there are names; None if it has fewer, or more that are not empty."""
+        width = len(self.names)
+        if len(row) == width:
+            return row
+        if len(row) > width:
+            return None if any(map(str.strip, row[width:])) else row[:width]
+        return [*row, *[""] * (width - len(row))] if self.form.ragged == "pad" else None
+
+
+def first_cell(row: Sequence[str]) -> str:
+    """Return the first cell of a row that is not empty, without the blanks around it; empty: none."""
+    return next((text for cell in row if (text := cell.strip(AROUND))), "")
+
+
+def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells without blanks around them, and without empty cells at the end."""
+    cells = [cell.strip(AROUND) for cell in row]
+    while cells and not cells[-1]:
+        cells.pop()
+    return tuple(cells)
+
+
+def _has_names(first: Sequence[str], form: FileFormat) -> bool:
+    """Return True if a line of names has some that are no numbers, or if they are stated."""
+    return bool(form.names) or (any(map(str.strip, first)) and not all(map(is_number, first)))
+
+
+def _names(first: Sequence[str], form: FileFormat) -> tuple[str, ...]:
+    """Return the names of the columns: those that are stated, those of the line of names, or `column1` and so on.
+
+    The name of an empty cell is `column0` if it is the first one.
+    """
+    stated = dict(form.names or ())
+    last = max(stated, default=0)
+    if form.header is False:
+        width = last if len(stated) == last > 0 else max(len(first), last)
+        return tuple(stated.get(place, f"column{place}") for place in range(1, width + 1))
+    cells = [*first, *[""] * (last - len(first))]
+    return tuple(stated.get(place) or cell.strip() or f"column{place - 1}" for place, cell in enumerate(cells, start=1))
+
+
+def _names_fault(first: Sequence[str], names: Sequence[str], form: FileFormat) -> str | None:
+    """Return the fault of a line of names; None: it has none."""
+    if form.header is not False and not _has_names(first, form):
+        return "has no names of columns"
+    try:
+        require_single_names(names, "has")
+    except SourceError as error:
+        return str(error).partition(": ")[0]
+    return None
+
+
+def _mended(first: Sequence[str], form: FileFormat, names: Sequence[str]) -> FileFormat:
+    """Return the form with other names in place of equal ones, or without a line of names if values stand there."""
+    if form.header is None and any(map(is_value, first)):
+        return without_header(first, form)
+    free, renamed = {name.lower() for name in names}, dict(form.names or ())
+    seen: set[str] = set()
+    for place, name in enumerate(names, start=1):
+        if name.lower() in seen:
+            other = next(text for text in _others(name, place) if text.lower() not in free)
+            free.add(other.lower())
+            renamed[place] = other
+        seen.add(name.lower())
+    return replace(form, names=tuple(sorted(renamed.items())))
+
+
+def _others(name: str, place: int) -> Sequence[str]:
+    """Return names that could stand in place of one that another column has."""
+    return [f"{name}_{place}", *(f"{name}_{place}_{number}" for number in range(2, place + 2))]
+
+
+_LISTED = 30  # columns whose names are proposed as a list
+
+
+def without_header(first: Sequence[str], form: FileFormat) -> FileFormat:
+    """Return the form of a file whose first row is a record."""
+    places = range(1, len(first) + 1) if len(first) <= _LISTED else ()
+    return replace(form, header=False, names=tuple((place, f"column{place}") for place in places) or form.names)

@@ -1,0 +1,207 @@
+# ruff: noqa: S608, as all SQL here is made of names and patterns that it quotes
+"""Rows of a table that look like no records, and lines of names that look like one: a check shows them to the owner."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from noisycount.engines.check import EXAMPLES, Check, OddRows
+from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
+from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value
+from noisycount.engines.duckdb.texts import Lines
+from noisycount.engines.guesses import MISSING_WORDS
+from noisycount.query.schema import Kind
+
+_TOTALS = (
+    "((grand|overall|sub)[ -]?)?totals?( g[eé]n[eé]ral)?|sub-?totals?|sums?|summe|summa|gesamt(summe|ergebnis|zahl)?"
+    "|zwischensumme|insgesamt|somme|sous-total|totaux|totale|totali|totales|suma( total)?|soma|totaal|som|razem|suma"
+    "|ogółem|celkem|spolu|összesen|toplam|yhteensä|i alt|sammanlagt|totalt|итого|всего|сума"
+    "|合計|小計|总计|合计|합계|الإجمالي"
+)
+_TOTAL = re.compile(f"(?i:{_TOTALS}) ?[:.]?")
+_TOTAL_OF = re.compile(
+    f"(?i:(grand |sub-?)totals?\\b.*|totals? (for|of|by|in|per|numbers?|amounts?|costs?|expenses?|claims?|paid|spend"
+    f"|counts?|records|rows|de|des|du|general|[0-9(]).*|summe (der|aller|in|[0-9]).*|.* ({_TOTALS}|ergebnis)"
+    f"|({_TOTALS}) ?[:.-].*)",
+    re.DOTALL,
+)
+_NOTE = re.compile(
+    r"(?i:[*#†‡§©]|//|--|\([0-9a-z]\)|(notes?|sources?|quellen?|anmerkung(en)?|hinweise?|stand|legende?|bemerkung(en)?"
+    r"|remarques?|fontes?|nota|fuente|footnotes?|provisional|exported|generated|created|printed|last updated"
+    r"|disclaimer|copyright)\b).*",
+    re.DOTALL,
+)
+_IMPORT = re.compile(r'\{ ?"ImportId".*')  # as Qualtrics writes below the texts of its questions
+_LABELS = {"response", "open-ended response", "other (please specify)"}  # as SurveyMonkey writes below its questions
+_TOP = 5  # rows below the names that may be more of them
+_ROWS = 200  # rows at the top that are compared with each other
+_CELLS = 200_000
+_WIDE = 200  # columns that one statement looks at
+_CANDIDATES = 20_000  # rows that are looked at more closely
+_USUAL = 0.6  # of the cells of a column
+_EVIDENCE = 2  # cells of a row that look like more names
+_SHARE = 4  # of so many names one looks like a value of its column
+_YEARS = range(1900, 2101)
+
+
+def with_odd_rows(connection: Connection, check: Check, layout: Layout, lines: Lines) -> Check:
+    """Return the check of the table `loaded` with its faults, and with its rows that look like no records.
+
+    Whoever owns the file decides: a row may look like a total and be a record.
+    """
+    check = replace(check, faults=layout.faults)
+    found = {kind: rows for kind, rows in _odd_rows(connection, check, layout) if rows}
+    repeated = len(found.get("names again", ())) + len(found.get("tables", ()))
+    if like_values := _names_like_values(connection, check, layout, repeated):
+        return replace(check, names_like_values=like_values)
+    at = lines({row for rows in found.values() for row in [*rows][:EXAMPLES]})
+    odd = tuple(_summary(kind, rows, layout.names, at) for kind, rows in found.items())
+    is_known = any(check.sparse_line in each.lines for each in odd)
+    return replace(check, odd_rows=odd, sparse_line=None if is_known else check.sparse_line)
+
+
+def _summary(kind: str, rows: Mapping[int, Sequence[str]], names: Sequence[str], at: Mapping[int, int]) -> OddRows:
+    """Return what the owner should know of odd rows, which are given with their cells."""
+    columns = zip(*rows.values(), strict=True)
+    cells = {name: Counter(filter(None, column)) for name, column in zip(names, columns, strict=True)}
+    texts = dict.fromkeys(filter(None, map(first_cell, rows.values())))
+    return OddRows(kind, len(rows), tuple(at[row] for row in [*rows][:EXAMPLES] if row in at), tuple(texts), cells)
+
+
+def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, dict[int, list[str]]]]:
+    """Yield each kind of odd rows that the owner has not decided about, with their cells by their place."""
+    form = layout.form
+    top = _top(connection, len(layout.names))
+    names = {number: top[number] for number in range(_header_rows(top, layout))}
+    yield "names", names
+    rows = {row: cells for row, cells in _candidates(connection, layout).items() if row not in names}
+    if form.drop_empty_rows is None:
+        yield "empty", {row: cells for row, cells in rows.items() if not first_cell(cells)}
+    again = {row: cells for row, cells in rows.items() if layout.is_like_header(cells)}
+    if form.drop_rows_like_header is None:
+        yield "names again", again
+    yield "tables", {row: cells for row, cells in rows.items() if row not in again and layout.begins_table(cells)}
+    end = check.rows
+    while end - 1 in rows:
+        end -= 1
+    if form.footer != ():
+        rows = {row: cells for row, cells in rows.items() if row not in again and first_cell(cells)}
+        yield "notes", {n: row for n, row in rows.items() if _is_total(row) or _is_note(row, check, is_last=n >= end)}
+
+
+def _top(connection: Connection, width: int) -> list[list[str]]:
+    """Return the first rows of the table; an empty text is a missing cell."""
+    rows = max(_TOP, min(_ROWS, _CELLS // width))
+    found = connection.execute(f"SELECT * FROM loaded ORDER BY rowid LIMIT {rows}").fetchall()
+    return [["" if cell is None else cell.strip(AROUND) for cell in row] for row in found]
+
+
+def _candidates(connection: Connection, layout: Layout) -> dict[int, list[str]]:
+    """Return the rows that have one cell at most, begin as the names do, or begin with the word for a total."""
+    cells = [f"nullif(trim({quoted_name(name)}, {quoted_text(AROUND)}), '')" for name in layout.names[:_WIDE]]
+    filled = f"list_count([{', '.join(cells)}])"
+    first = f"coalesce({', '.join([*cells, 'NULL'])})"
+    fewest = 1 if len(layout.names) > 1 else 0
+    totals = quoted_text(f"{_TOTAL.pattern}|{_TOTAL_OF.pattern}")
+    tests = [f"filled <= {fewest}", f"regexp_full_match(first, {totals}, 's')"]
+    if any(layout.header):
+        tests.append(f"first = {quoted_text(first_cell(layout.header))}")
+    table = f"SELECT rowid AS place, {filled} AS filled, {first} AS first FROM loaded"
+    places = f"SELECT place FROM ({table}) WHERE {' OR '.join(tests)} ORDER BY place LIMIT {_CANDIDATES}"
+    query = f"SELECT loaded.rowid, loaded.* FROM loaded JOIN ({places}) ON loaded.rowid = place ORDER BY place"
+    rows = connection.execute(query).fetchall()
+    return {row: ["" if cell is None else cell for cell in given] for row, *given in rows}
+
+
+def _is_total(cells: Sequence[str]) -> bool:
+    """Return True if a row begins with the word for a total, or with that of a group and has empty cells."""
+    first = first_cell(cells)
+    return bool(_TOTAL.fullmatch(first) or (_TOTAL_OF.fullmatch(first) and not all(cells)))
+
+
+def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
+    """Return True if a row has one cell, which is no value of its column.
+
+    `is_last`: whether no row below has more.
+    """
+    (place, text), *others = [(place, cell.strip(AROUND)) for place, cell in enumerate(cells) if cell.strip(AROUND)]
+    if others or len(cells) == 1 or is_value(text) or text in MISSING_WORDS:
+        return False
+    is_other_kind = check.columns[place].kind is not Kind.TEXT
+    return bool(_NOTE.fullmatch(text)) or (is_last and (" " in text or is_other_kind))
+
+
+def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
+    """Return the number of rows right below the names that look like more of them."""
+    found = 0
+    if not layout.header or layout.form.skip_rows_after_header is not None:
+        return 0
+    for number, row in enumerate(rows[:_TOP]):
+        if any(map(_IMPORT.fullmatch, row)):
+            return number + 1
+        is_more = _evidence(row, rows[number + 1 :], layout.names) >= _EVIDENCE
+        if is_more:
+            found = number + 1
+        elif any(row):
+            break
+    imports = (number for number, row in enumerate(rows[:_TOP]) if any(map(_IMPORT.fullmatch, row)))
+    return next(imports, found - 1) + 1
+
+
+def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
+    """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
+    evidence = 0
+    for name, cell, *cells in zip(names, row, *below, strict=True):
+        values = [value for value in cells if value]
+        if not cell or not values:
+            continue
+        if cell in values:
+            return 0
+        if sum(map(is_value, values)) >= _USUAL * len(values):
+            if is_value(cell):
+                return 0
+            evidence += cell not in MISSING_WORDS
+        elif _letters(cell) == _letters(name) or ("?" in cell and not any("?" in value for value in values)):
+            evidence += 1
+        evidence += _EVIDENCE * (cell.casefold() in _LABELS)
+    is_above_values = bool(below) and not row[0] and all(each[0] for each in below)
+    return evidence + is_above_values if evidence else 0
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in one case."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _names_like_values(connection: Connection, check: Check, layout: Layout, repeated: int) -> tuple[str, ...]:
+    """Return the names that look like values of their columns; none if most names do not.
+
+    A name does if it is a number or a date above numbers or dates, or recurs among other values of its column, in a row
+    that neither begins as the names do nor repeats most of them. `repeated`: how many rows hold names.
+    """
+    if layout.form.header is not None or layout.form.names or not check.rows or len(layout.names) > _WIDE:
+        return ()
+    places = [place for place, cell in enumerate(layout.first) if cell.strip()]
+    labels = {place for place in places if _is_label(layout.first, place)}
+    typed = {p for p in places if is_value(layout.first[p]) and check.columns[p].kind is not Kind.TEXT} - labels
+    tests = [f"(trim({quoted_name(layout.names[p])}) = {quoted_text(layout.first[p].strip())})::INT" for p in places]
+    matches = " + ".join(f"coalesce({test}, 0)" for test in tests)
+    most = max(1, len(places) // 2)
+    is_other = f"matches <= {most} AND (matches = 1 OR coalesce({tests[0]}, 0) = 0)" if tests else "true"
+    counts = ", ".join(f"sum({test}) FILTER (WHERE {is_other}), count(*) FILTER (WHERE {test} = 0)" for test in tests)
+    query = f"SELECT {counts} FROM (SELECT *, {matches} AS matches FROM loaded)"
+    ((*numbers,),) = connection.execute(query).fetchall()
+    counts_of = zip(places, numbers[::2], numbers[1::2], strict=True)
+    recurring = {p for p, equal, other in counts_of if other and (equal or 0) > repeated * (p == places[0])} - labels
+    likely = sorted(typed | recurring)
+    return tuple(layout.first[place] for place in likely) if likely and len(likely) * _SHARE >= len(places) else ()
+
+
+def _is_label(first: Sequence[str], place: int) -> bool:
+    """Return True if a name is a year, or a number that goes on beside it, as columns of a wide table are named."""
+    text = first[place].strip()
+    if not text.isdecimal():
+        return False
+    beside = {cell.strip() for cell in first[max(0, place - 1) : place + 2]}
+    return int(text) in _YEARS or bool(beside & {str(int(text) - 1), str(int(text) + 1)})

@@ -1,0 +1,549 @@
+"""Rows and names of files: which rows are records, what columns are called, and what the owner has to state."""
+
+import csv
+import gzip
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisycount.catalog.folder import Certificates
+from noisycount.config.config import DatasetConfig
+from noisycount.engines.check import Check
+from noisycount.engines.duckdb.layout import Layout, title_lines
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.finding import Severity
+from noisycount.engines.formats import FileFormat
+from noisycount.errors import EncodingError, SourceError
+from noisycount.query.language import parse
+from noisycount.release.records import checked_records
+from noisycount.tasks.check import examined_place
+from noisycount.tasks.init import accept_proposals
+from tests.engines.duckdb.test_source import CANARY, counts, write_csv
+from tests.engines.duckdb.workbooks import write_workbook
+from tests.layers import examples
+
+Rows = Sequence[Sequence[object]]
+PERSONS: Rows = [["A1", 34, "M", "Bern"], ["B2", 40, "F", "Biel"], ["C3", 50, "F", "Thun"], ["D4", 61, "M", "Bern"]]
+NAMES = ["id", "age", "sex", "town"]
+IMPORT = [f'{{"ImportId":"QID{number}"}}' for number in range(4)]
+ODD: dict[str, tuple[Rows, dict[str, object]]] = {
+    "plain": ([NAMES, *PERSONS], {}),
+    "empty rows": ([NAMES, PERSONS[0], [None] * 4, *PERSONS[1:], [None] * 4, [None] * 4], {"drop_empty_rows": True}),
+    "questions": (
+        [NAMES, ["Response ID", "How old are you?", "Sex", "Where do you live?"], IMPORT, *PERSONS],
+        {"skip_rows_after_header": 2},
+    ),
+    "questions without ids": (
+        [NAMES, ["ID", "How old are you?", "Sex?", "Where do you live?"], *PERSONS],
+        {"skip_rows_after_header": 1},
+    ),
+    "kinds of questions": (
+        [NAMES, [None, "Open-Ended Response", "Response", "Response"], *PERSONS],
+        {"skip_rows_after_header": 1},
+    ),
+    "units": (
+        [["id", "age", "weight"], [None, "years", "kg"], ["A", 3, 15], ["B", 4, 16.5]],
+        {"skip_rows_after_header": 1},
+    ),
+    "names again": ([NAMES, *PERSONS[:2], NAMES, *PERSONS[2:], NAMES], {"drop_rows_like_header": True}),
+    "a total": ([NAMES, *PERSONS, ["Total", 185, None, None]], {"footer": ("Total",)}),
+    "totals within": (
+        [
+            NAMES,
+            *PERSONS[:2],
+            ["Zwischensumme", 74, None, None],
+            *PERSONS[2:],
+            [None, "Summe", None, 4],
+            ["GESAMT:", 185, "", ""],
+        ],
+        {"footer": ("Zwischensumme", "Summe", "GESAMT:")},
+    ),
+    "totals of groups": (
+        [NAMES, *PERSONS, ["Bern Total", 95, None, None], ["Grand Total", 185, None, None]],
+        {"footer": ("Bern Total", "Grand Total")},
+    ),
+    "notes": (
+        [NAMES, *PERSONS, ["Source: Office of Statistics", None, None, None], ["* provisional", None, None, None]],
+        {"footer": ("Source: Office of Statistics", "* provisional")},
+    ),
+    "comments": ([NAMES, ["# exported", None, None, None], *PERSONS, ["# end", None, None, None]], {"comment": ("#",)}),
+    "no names": (PERSONS, {"header": False, "names": tuple((n, f"column{n}") for n in range(1, 5))}),
+    "all at once": (
+        [
+            ["Survey", None, None, None],
+            NAMES,
+            IMPORT,
+            PERSONS[0],
+            [None] * 4,
+            NAMES,
+            *PERSONS[1:],
+            [None] * 4,
+            ["Total", 4, None, None],
+        ],
+        {"skip_rows_after_header": 1, "drop_empty_rows": True, "drop_rows_like_header": True, "footer": ("Total",)},
+    ),
+}
+
+
+def written(path: Path, rows: Rows) -> Path:
+    """Write rows as a CSV file or a workbook."""
+    if path.suffix == ".xlsx":
+        return write_workbook(path, {"a": rows})
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["" if cell is None else cell for cell in row] for row in rows])
+    return path
+
+
+def accepted(path: Path) -> tuple[Check, dict[str, object]]:
+    """Return the check of a file once every proposal is taken, and the parts of its form that were proposed."""
+    first = examined_place(DatasetConfig(name="x", source=path, unit="row"))
+    last, taken = accept_proposals(first, Certificates())
+    keys = {proposal.key for proposal in taken if not proposal.table}
+    assert last.check.form is not None
+    return last.check, {key: getattr(last.check.form, key) for key in keys}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_rows_that_are_no_records_are_proposed_to_be_left_out(tmp_path: Path, name: str, ending: str) -> None:
+    """In CSV files and workbooks alike; once that is stated, the file is counted so."""
+    rows, expected = ODD[name]
+    if ending == "xlsx":  # empty rows of a sheet are no records in any case
+        expected = {key: value for key, value in expected.items() if key != "drop_empty_rows"}
+    path = written(tmp_path / f"x.{ending}", rows)
+    check, taken = accepted(path)
+    assert taken == expected
+    persons = 2 if name == "units" else 4
+    assert check.rows == persons
+    assert counts(path, "true", form=check.form) == [persons]
+    assert not [finding for finding in check.findings if finding.severity is not Severity.NOTE]
+    if ending == "csv":
+        assert {column.name for column in check.columns} == {
+            *map(str, rows[1] if name == "all at once" else rows[0])
+        } or name == "no names"
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if name not in {"plain", "no names"}])
+def test_each_odd_row_is_shown_with_its_line(tmp_path: Path, name: str) -> None:
+    """Every row is counted until its owner states otherwise."""
+    rows, _ = ODD[name]
+    path = written(tmp_path / "x.csv", rows)
+    check = checked_records(path)
+    assert check.rows == len(rows) - 1 - (name == "all at once")
+    lines = path.read_text(encoding="utf-8").split("\n")
+    found = [finding for finding in check.findings if finding.severity is Severity.LOOK]
+    assert sum(finding.rows for finding in found) == check.rows - (2 if name == "units" else 4)
+    for odd in check.odd_rows:
+        assert odd.lines
+        for line, text in zip(odd.lines, odd.texts, strict=False):
+            assert text.strip('"').replace('"', "") in lines[line - 1].replace('"', "")
+
+
+def test_public_values_hold_no_text_of_odd_rows(tmp_path: Path) -> None:
+    """Whoever may ask sees public values: a name or a total is none."""
+    rows = [
+        NAMES,
+        ["Response ID", "Age?", "Sex?", "Town?"],
+        IMPORT,
+        *PERSONS,
+        NAMES,
+        *PERSONS,
+        ["Total", None, "Total", 8],
+    ]
+    check = checked_records(written(tmp_path / "x.csv", rows))
+    shown = {
+        name: [text for text, _ in check.without_odd_rows(column).values]
+        for column in check.columns
+        for name in [column.name]
+    }
+    assert shown["sex"] == ["F", "M"]
+    assert shown["town"] == ["Bern", "Biel", "Thun"]
+
+
+REAL_ROWS: dict[str, Rows] = {
+    "a company": [
+        ["name", "cost", "town"],
+        ["Total Energies SA", 5, None],
+        ["Summit Ltd", 7, "Bern"],
+        ["Sumner", 8, "Biel"],
+    ],
+    "events": [
+        ["id", "age", "visit"],
+        ["a1", 34, None],
+        ["a1", None, 1],
+        ["a1", None, 2],
+        ["b2", None, None],
+        ["c3", None, None],
+    ],
+    "years": [["town", 2019, 2020], ["Bern", 4, 5], ["Biel", 6, 7], ["Thun", 8, 9]],
+    "days": [["town", 1, 2, 3], ["Bern", 4, 5, 3], ["Biel", 6, 7, 8], ["Thun", 2, 2, 1]],
+    "boxes": [["id", "Red", "Blue"], [1, "Red", None], [2, None, "Blue"], [3, "Red", "Blue"]],
+    "words for missing": [["id", "age", "cost"], ["A", "NA", "NA"], ["B", 3, 4.5], ["C", 4, 5.5]],
+    "one odd cell": [["name", "age", "sex"], ["Ann", "unknown", "F"], ["Bob", 30, "M"], ["Cid", 31, "F"]],
+}
+
+
+@pytest.mark.parametrize("name", REAL_ROWS)
+def test_records_are_not_taken_for_odd_rows(tmp_path: Path, name: str) -> None:
+    """A person that is left out would be missing in every answer."""
+    rows = REAL_ROWS[name]
+    for ending in ("csv", "xlsx"):
+        check = checked_records(written(tmp_path / f"x.{ending}", rows))
+        assert (check.odd_rows, check.names_like_values, dict(check.faults)) == ((), (), {})
+        assert check.rows == len(rows) - 1
+
+
+def test_what_the_owner_decided_is_not_reported_again(tmp_path: Path) -> None:
+    """A statement that rows are records ends the finding about them."""
+    rows, _ = ODD["all at once"]
+    path = written(tmp_path / "x.csv", rows)
+    form = FileFormat.of_parts(
+        {"skip_rows_after_header": 0, "drop_empty_rows": False, "drop_rows_like_header": False, "footer": []}
+    )
+    check = checked_records(path, form=form)
+    assert check.odd_rows == ()
+    assert check.rows == len(rows) - 2
+    path = written(tmp_path / "y.csv", PERSONS)
+    assert checked_records(path, form=FileFormat(header=True)).names_like_values == ()
+
+
+CELLS = st.sampled_from(["", " ", "id", "age", "#", "# x", "Total", "7", "é", 'a "b"', "a,b", "x\ny", "\ufeffid"])
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "drop_empty_rows": st.booleans(),
+        "drop_rows_like_header": st.booleans(),
+        "comment": st.sampled_from(["#", ["#", "x"]]),
+        "footer": st.sampled_from(["Total", ["Total", "7"]]),
+        "ragged": st.sampled_from(["pad", "drop"]),
+        "skip_rows_after_header": st.integers(0, 2),
+    },
+)
+
+
+def expected_rows(rows: Sequence[Sequence[str]], rules: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Return the records of a table of two columns, by the words of the guide."""
+    blank = " \t\n\v\f\r\ufeff"
+    found = []
+    for row in rows:
+        cells = [cell.strip(blank) for cell in row]
+        first = next(filter(None, cells), "")
+        comments = rules.get("comment", ())
+        footers = rules.get("footer", ())
+        is_left_out = (
+            (rules.get("drop_empty_rows") and not first)
+            or (rules.get("drop_rows_like_header") and [*filter(None, cells)] == ["id", "age"] == cells[:2])
+            or any(first.startswith(each) for each in ([comments] if isinstance(comments, str) else comments))
+            or (first and first in ([footers] if isinstance(footers, str) else footers))
+        )
+        if not is_left_out:
+            kept = [*row, ""][:2]
+            if (
+                len(row) == 2
+                or (not any(cell.strip() for cell in row[2:]) and len(row) > 2)
+                or (len(row) < 2 and rules.get("ragged") == "pad")
+            ):
+                found.append(tuple(kept))
+            elif rules.get("ragged") != "drop":
+                raise SourceError("ragged")
+    return found
+
+
+def records_of(path: Path, form: FileFormat) -> Counter[tuple[str | None, ...]]:
+    """Return the records that a source holds, with how often each stands there."""
+    with DuckDBSource.found(path, kinds={}, form=form) as source:
+        rows = source.connection.execute(f"SELECT * FROM {source.relation.sql}").fetchall()  # noqa: S608 - our own
+    return Counter(tuple(map(str, row)) for row in rows)
+
+
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=3), min_size=2, max_size=8), CELLS, CELLS, RULES)
+@examples(25)
+def test_rules_judge_each_row_by_itself(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], one: str, other: str, rules: dict[str, object]
+) -> None:
+    """They leave out what the guide says; one record more changes nothing about the others."""
+    path = tmp_path_factory.getbasetemp() / "rules.csv"
+    form = FileFormat.of_parts({"delimiter": ",", "skip": 0, "header": True, **rules})
+    skipped = int(str(rules.get("skip_rows_after_header", 0)))
+    stated = {key: value for key, value in rules.items() if value not in (False, 0)}
+
+    def read(table: list[list[str]]) -> list[str] | None:
+        written(path, [["id", "age"], *table])
+        try:
+            with DuckDBSource.found(path, form=form) as source:
+                answer = source.check()
+        except SourceError:
+            return None
+        return [str(answer.rows)]
+
+    try:
+        expected = [str(len(expected_rows(rows[skipped:], stated)))]
+    except SourceError:
+        expected = None
+    assert read(rows) == expected
+    if expected is not None:
+        more = read([*rows, [one, other]])
+        added = len(expected_rows([[one, other]], stated)) if len(rows) >= skipped else 0
+        assert more == [str(int(expected[0]) + added)]
+
+
+def test_plain_files_are_read_by_the_engine_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python reads the rows of a file only where a rule needs it."""
+    path = write_csv(tmp_path, "id,town\n1,Bern\n2,Biel\n")
+    monkeypatch.setattr(Layout, "is_record", None)
+    assert counts(path, "true") == [2]
+    assert counts(path, "true", form=FileFormat(ragged="pad")) == [2]
+    with pytest.raises(TypeError):
+        counts(path, "true", form=FileFormat(footer=("Total",)))
+
+
+RAGGED = "id,town,age\n1,Bern,34\n2,Biel\n3,Thun,50\n4,Chur,60,\n"
+
+
+def test_ragged_lines_are_filled_up_left_out_or_refused(tmp_path: Path) -> None:
+    """An empty cell behind the last name is none; a filled one is refused unless the line is left out."""
+    path = write_csv(tmp_path, RAGGED)
+    with pytest.raises(SourceError, match="line 3 has 2 cells for 3 names: mend it there, or state ragged"):
+        DuckDBSource.open(path)
+    assert counts(path, "true", "age is null", form=FileFormat(ragged="pad")) == [4, 1]
+    assert counts(path, "true", "age is null", form=FileFormat(ragged="drop")) == [3, 0]
+    path = write_csv(tmp_path, RAGGED + "5,Ulm,Germany,7\n6\n7\n8\n")
+    with pytest.raises(SourceError, match=r"line 6 has 4 cells for 3 names: mend"):
+        DuckDBSource.open(path, form=FileFormat(ragged="pad"))
+    with pytest.raises(SourceError, match=r"line 3 has 2 cells for 3 names, and 4 more lines are ragged \(6, 7, …\)"):
+        DuckDBSource.open(path)
+    assert counts(path, "true", form=FileFormat(ragged="drop")) == [3]
+
+
+def test_a_ragged_file_is_checked_as_it_can_be_read(tmp_path: Path) -> None:
+    """With the fault named: short lines are filled up, few lines that are too long are left out."""
+    check = checked_records(write_csv(tmp_path, RAGGED))
+    assert (check.rows, check.form and check.form.ragged) == (4, "pad")
+    assert dict(check.faults) == {"ragged": "line 3 has 2 cells for 3 names"}
+    check = checked_records(write_csv(tmp_path, RAGGED + "5,Ulm,Germany,7\n"))
+    assert (check.rows, check.form and check.form.ragged) == (3, "drop")
+    assert [finding.severity for finding in check.findings][:1] == [Severity.BLOCKS]
+    rows = "".join(f"{n},x,{n},y\n" for n in range(9))
+    check, taken = accepted(write_csv(tmp_path, f"a,b,c\n{rows}"))
+    assert (check.rows, taken["names"]) == (9, ((4, "column4"),))
+    with pytest.raises(SourceError, match="line 2 has 2 cells for 3 names, and 9 more lines are ragged"):
+        checked_records(write_csv(tmp_path, "a,b,c\n" + "1,2\n" * 5 + "1,2,3,4\n" * 5))
+
+
+@pytest.mark.parametrize(
+    "text", ["id,town\n1,Bern\n# note\n2,Biel\nTotal\n", "id,town\n1,Bern\n2,Biel\n\n# note\nTotal\n"]
+)
+def test_short_lines_that_a_rule_leaves_out_are_not_ragged(tmp_path: Path, text: str) -> None:
+    """A comment has one cell in a table of any width."""
+    path = write_csv(tmp_path, text)
+    assert counts(path, "true", form=FileFormat(comment=("#",), footer=("Total",))) == [2]
+    with pytest.raises(SourceError, match="has 1 cell for 2 names"):
+        DuckDBSource.open(path, form=FileFormat(comment=("#",)))
+
+
+def test_equal_and_empty_names_can_be_stated_by_place(tmp_path: Path) -> None:
+    """The check proposes names that no other column has."""
+    path = write_csv(tmp_path, "x,X,x_2,,x\n1,2,3,4,5\n6,7,8,9,9\n")
+    with pytest.raises(SourceError, match=r"line 1 of .* has one name for columns 1 and 2, in whatever case"):
+        DuckDBSource.open(path)
+    check, taken = accepted(path)
+    assert taken == {"names": ((2, "X_2_2"), (5, "x_5"))}
+    assert [column.name for column in check.columns] == ["x", "X_2_2", "x_2", "column3", "x_5"]
+    form = FileFormat.of_parts({"names": {"2": "y", "4": "ward", "5": "z"}})
+    assert counts(path, "ward = 4 and y = 2 and z = 5", form=form) == [1]
+
+
+def test_a_file_without_names_is_read_as_stated(tmp_path: Path) -> None:
+    """Its first row is a record."""
+    path = write_csv(tmp_path, "Bern,F,2024-01-02\nBiel,M,2024-01-03\nThun,F,2024-01-04\n")
+    check = checked_records(path)
+    assert (check.rows, check.names_like_values) == (2, ("F", "2024-01-02"))
+    form = FileFormat.of_parts({"header": False, "names": ["town", "sex", "day"]})
+    assert counts(path, "true", "town = 'Bern' and day = '2024-01-02'", form=form) == [3, 1]
+    assert counts(path, "column1 = 'Bern'", form=FileFormat(header=False)) == [1]
+    with pytest.raises(SourceError, match="has 3 cells for 2 names"):
+        DuckDBSource.open(path, form=FileFormat.of_parts({"header": False, "names": ["town", "sex"]}))
+    path = write_csv(tmp_path, "3,4\n5,6\n")
+    with pytest.raises(SourceError, match="has no names of columns: write them there, or state header = false"):
+        DuckDBSource.open(path)
+    check, taken = accepted(path)
+    assert (check.rows, taken["header"]) == (2, False)
+
+
+def test_a_first_row_whose_texts_recur_is_reported(tmp_path: Path) -> None:
+    """Though nothing of it is a number or a date."""
+    check = checked_records(write_csv(tmp_path, "Bern,F\nBiel,M\nThun,F\nUlm,M\n"))
+    assert check.names_like_values == ("F",)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("names", [6000])
+def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
+    """However many bytes the line of names has."""
+    header = ",".join(f"question_{number:05d}" for number in range(names))
+    path = write_csv(tmp_path, f"{header}\n" + f"{','.join('7' * names)}\n" * 3)
+    layout = DuckDBSource.found(path, columns=["question_00000", f"question_{names - 1:05d}"], kinds={})
+    with layout as source:
+        assert len(source.schema.entire) == names
+        assert source.count([parse("true", source.schema)]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("records", "titles"),
+    [
+        ([["Report"], ["", "age", "sex"], ["1", "34", "M"], ["2", "35", "F"]], 1),
+        ([["Report", "", ""], ["", "", ""], ["id", "", "sex"], ["1", "34", "M"]], 2),
+        ([["Created, by", "Monday, May 1", "2017"], ["cm-1", "%T"], ["4.5", "98"], ["4.6", "97"]], 1),
+        ([["id", "town", "note"], ["A", "Bern"], ["B", "Biel"]], 0),
+        ([["id", "age", "note"], ["A", "3"], ["B", "4"]], 0),
+        ([["id", "age"], ["A", "3"], ["B", "4"]], 0),
+        ([["a"], ["1"], ["2"]], 0),
+        ([], 0),
+    ],
+)
+def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int) -> None:
+    """One of the names may be empty, and a title may have several cells."""
+    assert title_lines(records) == titles
+
+
+def test_a_title_of_several_lines_is_one_title(tmp_path: Path) -> None:
+    """Its lines are counted as a text editor counts them."""
+    path = write_csv(tmp_path, '"Report\nof May",,\nid,age,sex\n1,34,M\n2,35,F\n')
+    check = checked_records(path)
+    assert (check.rows, check.form and check.form.skip) == (2, 2)
+    assert counts(path, "age = 35", form=FileFormat(skip=2)) == [1]
+
+
+def test_a_file_in_another_encoding_with_a_fault_is_described(tmp_path: Path) -> None:
+    """Each fault is named beside the encoding, and what cannot be read at all as well."""
+    content = "id;ville;age\n1;Genève;34\n2;Bern;40\n3;Zürich\n4;Biel;50\n".encode("cp1252")
+    check, taken = accepted(write_csv(tmp_path, content))
+    assert (check.rows, taken) == (4, {"encoding": "cp1252", "ragged": "pad"})
+    late = b"id;ville\n" + b"1;Bern\n" * 30_000 + "2;Genève\n3\n".encode("cp1252")
+    check, taken = accepted(write_csv(tmp_path, late))
+    assert (check.rows, taken) == (30_002, {"encoding": "cp1252", "ragged": "pad"})
+    with pytest.raises(SourceError, match="what follows line 1 has a quotation mark without its second"):
+        checked_records(write_csv(tmp_path, 'id;ville\n1;"Genève\n'.encode("cp1252")))
+
+
+LONG = 1 << 21
+FAULTS: dict[str, tuple[str, bytes, str]] = {
+    "long cell": (
+        "x.csv",
+        b'id,note\n1,"' + b"x " * (LONG // 2 + 99) + b'"\n2,b\n',
+        "what follows line 1 has a cell or a line of more",
+    ),
+    "long last cell": (
+        "x.csv",
+        b'id,note\n1,a\n2,"' + b"x" * (LONG + 99),
+        "what follows line 2 has a cell or a line of more",
+    ),
+    "quotation mark": (
+        "x.csv",
+        b'id,note\n1,a\n2,"b\n3,c\n',
+        "what follows line 2 has a quotation mark without its second",
+    ),
+    "last quotation mark": (
+        "x.csv",
+        b'id,note\n1,a\n2,"b',
+        "what follows line 2 has a quotation mark without its second",
+    ),
+    "mark within": (
+        "x.csv",
+        b'id,note\n1,a\n2,"b" c\n3,c\n',
+        "what follows line 2 has a quotation mark that ends no cell",
+    ),
+    "packed quotation mark": (
+        "x.csv.gz",
+        gzip.compress(b'id,note\n1,a\n2,"b'),
+        "what follows line 2 has a quotation mark without",
+    ),
+    "not packed": ("x.csv.gz", b"id,note\n1,a\n", "gzip has not packed it, so leave .gz out of its name"),
+    "cut": (
+        "x.csv.gz",
+        gzip.compress(b"id\n" + b"".join(b"%d\n" % (n * n * 7919) for n in range(20_000)))[:-9],
+        "damaged",
+    ),
+    "checksum": (
+        "x.csv.gz",
+        gzip.compress(b"id,note\n1,a\n")[:-8] + bytes(8),
+        "as it is damaged: check that the file is whole",
+    ),
+    "checksum of objects": (
+        "x.jsonl.gz",
+        gzip.compress(b'{"a": 1}\n' * 9)[:-8] + bytes(8),
+        "what follows line 9 is damaged",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_cannot_be_read_is_refused_in_one_true_line(tmp_path: Path, name: str) -> None:
+    """By `check` and by a count alike, without a cell."""
+    file, content, words = FAULTS[name]
+    path = tmp_path / file
+    path.write_bytes(content)
+    for act in (DuckDBSource.open, checked_records):
+        with pytest.raises(SourceError) as caught:
+            act(path)
+        assert words in str(caught.value)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 400
+        assert caught.value.__context__ is None
+
+
+def test_a_last_record_with_an_open_quotation_mark_is_not_dropped(tmp_path: Path) -> None:
+    """From a pipe the engine would leave it out without a word."""
+    path = write_csv(tmp_path, 'id,town\n1,Zürich\n2,"Genf'.encode("cp1252"))
+    with pytest.raises(SourceError, match="what follows line 2 has a quotation mark without its second"):
+        DuckDBSource.open(path, form=FileFormat(encoding="cp1252"))
+    path = write_csv(tmp_path, 'id,size\n1,"5"""\n2,6" ü\n'.encode("cp1252"))
+    assert counts(path, "true", form=FileFormat(encoding="cp1252")) == [2]
+
+
+def test_a_refusal_of_an_encoding_holds_no_byte_of_the_file(tmp_path: Path) -> None:
+    """It may be kept by a caller."""
+    path = write_csv(tmp_path, f"id,town\n1,{CANARY}\n".encode() + b"2,\xe9\n")
+    with pytest.raises(EncodingError, match="is not in utf-8: state its encoding") as caught:
+        DuckDBSource.open(path)
+    assert caught.value.__context__ is None
+    assert CANARY not in str(caught.value)
+
+
+def test_names_of_a_sheet_can_be_stated(tmp_path: Path) -> None:
+    """As those of a CSV file."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": [["x", "x", None], [1, 2, 3], [4, 5, 6]]})
+    form = FileFormat.of_parts({"names": {"2": "y", "3": "ward"}})
+    assert counts(path, "ward = 3 and y = 2", form=form) == [1]
+    path = write_workbook(tmp_path / "y.xlsx", {"a": [[1, 2], [4, 5]]})
+    assert counts(
+        path, "a = 1 and b = 2", "true", form=FileFormat.of_parts({"header": False, "names": ["a", "b"]})
+    ) == [1, 2]
+    with pytest.raises(SourceError, match=r"ragged says nothing of .*, as Excel files are: leave it out"):
+        DuckDBSource.open(path, form=FileFormat(ragged="pad"))
+
+
+def test_rules_of_rows_say_nothing_of_objects(tmp_path: Path) -> None:
+    """Their keys are names, and each is a record."""
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"a": 1}\n')
+    for form in (FileFormat(header=False), FileFormat(drop_empty_rows=True), replace(FileFormat(), footer=("Total",))):
+        with pytest.raises(SourceError, match=r"says nothing of .*, as JSON files are: leave it out"):
+            DuckDBSource.open(path, form=form)
+
+
+def test_lines_of_cells_are_right_behind_rows_that_are_left_out(tmp_path: Path) -> None:
+    """A line that is shown is the line of the file."""
+    rows = "".join(f"{n},a\n" for n in range(10))
+    path = write_csv(tmp_path, f'age,note\n# x\n{rows}\n,\n7,"two\nlines"\nTotal,\nold,b\n')
+    form = FileFormat(drop_empty_rows=True, comment=("#",), footer=("Total",), ragged="pad")
+    (age, _) = checked_records(path, form=form).columns
+    assert (age.examples, age.lines) == (("old",), (18,))
+    assert re.search("old", io.StringIO(path.read_text()).readlines()[17])
