@@ -1,4 +1,4 @@
-"""Text from an analyst, who is not trusted, becomes a typed tree, or a refusal."""
+"""The typed tree of a question, from the text of an analyst who is not trusted; other texts are refused."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
-    """The typed tree of a predicate about columns of a schema.
+    """Return the typed tree of a predicate about columns of a schema.
 
     The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and a literal or another
     column; ``in``, ``between``, ``like``, ``is null`` and their negations; a boolean column; ``true`` and ``false``;
@@ -57,13 +57,13 @@ _MISPLACED = {
 
 
 class _Grammar:
-    """What the tokens say, whatever the kinds of columns are; parentheses leave no trace."""
+    """Syntax of the tokens, whatever the kinds of columns are; parentheses leave no trace."""
 
     def __init__(self, found: Sequence[Token]) -> None:
         self.found, self.at = found, 0
 
     def whole(self) -> Node:
-        """All tokens."""
+        """Return the node of all tokens."""
         node = self.disjunction()
         if self.at < len(self.found):
             self.refuse()
@@ -76,7 +76,7 @@ class _Grammar:
         )
 
     def take(self, *words: str) -> str | None:
-        """The next token, which is passed, if it is one of these keywords or symbols."""
+        """Return the next token and pass it, if it is one of these keywords or symbols; else return None."""
         token = self.found[self.at] if self.at < len(self.found) else None
         if token is None or token.kind in VALUES or token.text not in words:
             return None
@@ -91,7 +91,7 @@ class _Grammar:
         return self.joined("or", lambda: self.joined("and", self.equality))
 
     def joined(self, word: str, operand: Callable[[], Node]) -> Node:
-        """One node for a run of the same connective."""
+        """Return one node for a run of the same connective."""
         found = [operand()]
         while self.take(word):
             found.append(operand())
@@ -130,7 +130,7 @@ class _Grammar:
             node = ("not", node) if is_negated else node
 
     def listed(self) -> list[Node]:
-        """What stands between commas, up to the closing parenthesis."""
+        """Return the nodes between commas, up to the closing parenthesis."""
         if self.take(")"):
             return []
         found = [self.disjunction()]
@@ -170,7 +170,7 @@ class _Grammar:
 
 
 def _about_decimals(found: Sequence[Token]) -> str:
-    """How to write the decimals of a number that has a comma before them, if there is one."""
+    """Return how to write the decimals of a number with a decimal comma, or an empty text if there is none."""
     for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
         numbers = whole.kind is decimals.kind is TokenKind.NUMBER
         if numbers and comma == COMMA and before.kind not in VALUES and before not in (OPENING, COMMA):
@@ -179,7 +179,7 @@ def _about_decimals(found: Sequence[Token]) -> str:
 
 
 def _outside(node: Node) -> PredicateError:
-    """The refusal of a part that stands where it has no meaning."""
+    """Return the refusal of a part that stands where it has no meaning."""
     dates = ""
     match node:
         case ("-", *parts):
@@ -267,7 +267,7 @@ def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Pr
 
 @frozen
 class _TypedSyntax:
-    """The typed trees of syntax about columns of a schema."""
+    """Typed trees of syntax about columns of a schema."""
 
     schema: Schema
 
@@ -362,7 +362,7 @@ class _TypedSyntax:
     def beside(
         self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]
     ) -> tuple[tree.Literal, ...]:
-        """What a column is compared with, of its kind where there is such a value.
+        """Return what a column is compared with, of its kind if there is such a value.
 
         All are reals if one of them is. What does not fit stays as it is: the tree refuses it.
         """

@@ -1,4 +1,8 @@
-"""Numbers and days that texts spell, as the functions `number` and `date` of the language read them."""
+"""Numbers and days that texts spell, as the functions `number` and `date` of the language read them.
+
+A ledger knows a question by its text, and a top-up rests on an answer to the same text. So these rules must not change:
+another rule needs a function of another name.
+"""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Text from an analyst, who is not trusted, becomes tokens, or a refusal."""
+"""Tokens of a question, the text of an analyst who is not trusted; a text outside the language is refused."""
 
 import re
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ class TokenKind(Enum):
 
 @frozen
 class Token:
-    """One token: a name or a text without its quotes, a number, a keyword, a function, a symbol."""
+    """A token: a name or a text without its quotes, a number, a keyword, a function, a symbol."""
 
     kind: TokenKind
     text: str
 
     @property
     def is_value(self) -> bool:
-        """Whether a comparison could have this token as one of its sides."""
+        """True if a comparison could have this token as one of its sides."""
         return self.kind in VALUES or self in _CONSTANTS
 
 
@@ -88,10 +88,10 @@ _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like,
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a predicate, at most 500 of them, nested at most 20 deep.
+    """Return the tokens of a predicate, at most 500 of them, nested at most 20 deep.
 
     All patterns after like have at most 200 characters together, as each can cost a step for each
-    character of a text: what an asker makes slow for some records only, a slot cannot hide.
+    character of a text. A question that is slow for some records only would be known by its duration.
     """
     require_bytes(text)
     found: list[Token] = []
@@ -99,7 +99,7 @@ def tokens(text: str) -> list[Token]:
     while position < len(text):
         match = _PATTERN.match(text, position)
         if match is None:
-            _require_neighbours(found)  # what is odd before it says more
+            _require_neighbours(found)  # an odd token before it explains more
             raise PredicateError(_unknown_character(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
@@ -120,7 +120,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def require_bytes(text: str) -> None:
-    """The refusal of a text that is no Unicode or is longer than 4,096 bytes in UTF-8."""
+    """Raise PredicateError if a text is no Unicode or is longer than 4,096 bytes in UTF-8."""
     if not isinstance(text, str):
         raise PredicateError(f"where must be a text, got a {type(text).__name__}")
     try:
@@ -170,7 +170,7 @@ def _require_depth(found: Sequence[Token]) -> None:
 
 
 def _require_neighbours(found: Sequence[Token]) -> None:
-    """The refusal of two words that cannot follow each other, and what was meant by them."""
+    """Raise PredicateError, with what was probably meant, if a token cannot follow the one before it."""
     for first, second in pairwise(found):
         before, after = shortened(first.text), shortened(second.text)
         fault = None
@@ -197,7 +197,7 @@ def _require_neighbours(found: Sequence[Token]) -> None:
 
 
 def _require_commas_and_negations(found: Sequence[Token]) -> None:
-    """The refusal of a comma that separates nothing, and of a not behind a column."""
+    """Raise PredicateError if a comma separates nothing, or if a not stands behind a column."""
     for first, second in pairwise(found):
         if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
             raise PredicateError(
