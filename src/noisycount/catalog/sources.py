@@ -125,6 +125,14 @@ def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
     return hashlib.sha256(" ".join(sorted(found)).encode("ascii")).hexdigest()
 
 
+@frozen
+class CheckedFiles:
+    """A check of the files of a place, whose description need not read them again."""
+
+    state: tuple[tuple[int, ...], ...]  # their sizes and times before the check read them
+    check: Check
+
+
 _FEW = 8  # predicates; who asks for more has a scan of their own
 
 
@@ -159,12 +167,18 @@ class LazySource(CountedSource):
         """What their version was called before contents were hashed."""
         return ()
 
-    def _recorded(self, unit: str | None, source: CheckedSource, remedy: str, **known: Any) -> DatasetRecord:  # noqa: ANN401 - parts of a record
-        """The description of records that were just opened. `remedy`: for a column of the name `row`."""
-        whole = source.schema.entire
-        if self.settings.unit == ROW and ROW in whole:
+    def _recorded(self, unit: str | None, source: CheckedSource | Check, remedy: str, **known: Any) -> DatasetRecord:  # noqa: ANN401 - parts of a record
+        """Return the description of records that were just opened or checked. `remedy`: for a column named `row`."""
+        if isinstance(source, Check):
+            forms: Mapping[str, ColumnFormat] = {
+                each.name: each.form or ColumnFormat(each.kind) for each in source.columns if each.kind
+            }
+            others: Mapping[str, str] = {each.name: each.type for each in source.columns if each.kind is None}
+        else:
+            forms, others = source.forms, source.schema.entire.others
+        if self.settings.unit == ROW and ROW in {*forms, *others}:
             raise ConfigError(f"{self.shown} has a column {ROW!r}, which as a unit means every row: {remedy}")
-        return DatasetRecord(unit=unit, columns=source.forms, others=whole.others, **known)
+        return DatasetRecord(unit=unit, columns=forms, others=others, **known)
 
     def _claim(self, unit: str | None) -> UnitClaim:
         """Return what the owner states about the rows of a view."""
@@ -287,18 +301,25 @@ class FileSource(LazySource):
     name: str  # what the ledger calls them
     content: Content  # what they hold
     folder: Path | None  # beside the ledger, for a copy of texts; None: none is made
+    checked: CheckedFiles | None = None  # a check just before, which may have left the draft of a copy
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; records that are read now are those of their copy."""
         if known is not None:
             return self._described_as(replace(known, content=self.content.digest).after(self.former))
+        if self.checked is not None and self.checked.state == self.content.state:
+            return self._described_as(self._kept_record(unit, self.checked.check))
         with self._read(unit) as source:
-            held = {"content": self.content.digest, "table": self.settings.table, "form": source.form}
-            record = self._recorded(unit, source, "rename it", **held).after(self.former)
-            if self.settings.renews:  # answers that an older release may have confused end here
-                record = replace(record, legacy_form=None)
-            self._keep(record)
-            return self._described_as(record, source)
+            return self._described_as(self._kept_record(unit, source), source)
+
+    def _kept_record(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
+        """Return the description of records that were just read, and keep the copy of their texts."""
+        held = {"content": self.content.digest, "table": self.settings.table, "form": source.form}
+        record = self._recorded(unit, source, "rename it", **held).after(self.former)
+        if self.settings.renews:  # answers that an older release may have confused end here
+            record = replace(record, legacy_form=None)
+        self._keep(record)
+        return record
 
     @property
     def has_exact_version(self) -> bool:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.folder import Certificates
-from noisycount.catalog.sources import Content, Contents, FileSource, LazySource, ServerSource, require_described
+from noisycount.catalog.sources import (
+    CheckedFiles,
+    Content,
+    Contents,
+    FileSource,
+    LazySource,
+    ServerSource,
+    require_described,
+)
 from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
@@ -53,6 +61,7 @@ class Records(Shown, Closeable):
         place: Path | str | ServedTable,
         stated: DatasetSettings,
         catalog: Catalog = Catalog(),  # noqa: B008 - frozen
+        checked: CheckedFiles | None = None,
     ) -> Self:
         """The records at a place, under their description.
 
@@ -68,7 +77,7 @@ class Records(Shown, Closeable):
             path = Path(place).absolute()
             name, content = _file_name(path, stated, catalog)
             former, shown = catalog.written.get(name), repr(redacted_name(path))
-            source = FileSource(shown, stated, former, path, name, content, catalog.folder)
+            source = FileSource(shown, stated, former, path, name, content, catalog.folder, checked)
         unit = catalog.unit(name, stated.unit)
         return cls(name, source.describe(unit, catalog.known(name, stated)))
 
@@ -258,13 +267,16 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     kinds: Mapping[str, ColumnFormat] | None = None,
     form: FileFormat = FileFormat(),  # noqa: B008 - frozen
     claim: UnitClaim | None = None,
+    copy: Path | None = None,
 ) -> Check:
-    """What is in the records at a place, whether or not their cells fit.
+    """Return what is in the records at a place, whether or not their cells fit.
 
-    A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its
-    owner has to state that before it can be counted.
+    A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its owner has to state
+    that before it can be counted. `copy`: where a copy of texts is left if all cells fit, for later counts.
     """
-    check_file = partial(files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim)
+    check_file = partial(
+        files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim, copy=copy
+    )
     try:
         return with_findings(check_file(form=form), unit)
     except EncodingError:

@@ -1,16 +1,18 @@
 """What a check found, held against what is stated of a data set; written down where all fits."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
 from pathlib import Path
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import Certificates, Copies, make_private
+from noisycount.catalog.sources import CheckedFiles
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.finding import Finding, Severity
-from noisycount.engines.places import ServedTable
+from noisycount.engines.places import ServedTable, files_of, state_of
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.ledger import Ledger
@@ -143,21 +145,24 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
             url = configuration.ledger_url if configuration.path is None else None
             former = EarlierAccount(dataset.account, url, dataset.unit or ROW)
     kept = Certificates(configuration.data_folder)
-    check, is_changed = _held_against(dataset, written, kept)
-    found = Inspection(
-        dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
-        check=check,
-        is_configured=dataset.name in configuration.datasets,
-        is_said=is_said,
-        is_changed=is_changed,
-        folder=Path.cwd() if configuration.path is None else configuration.path.parent,
-        former=former,
-        same_unit=_same_unit(dataset, configuration),
-    )
-    if found.fits and is_said:
-        others = _write_down(dataset, configuration, renews=renews)
-        return replace(found, answered_otherwise=others)
-    return found
+    with _copy_draft(dataset, configuration if is_said and written is None else None) as copy:
+        state = _state(dataset)
+        check, is_changed = _held_against(dataset, written, kept, copy)
+        found = Inspection(
+            dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
+            check=check,
+            is_configured=dataset.name in configuration.datasets,
+            is_said=is_said,
+            is_changed=is_changed,
+            folder=Path.cwd() if configuration.path is None else configuration.path.parent,
+            former=former,
+            same_unit=_same_unit(dataset, configuration),
+        )
+        if not (found.fits and is_said):
+            return found
+        checked = None if state is None else CheckedFiles(state, check)
+        others = _write_down(dataset, configuration, checked, renews=renews)
+    return replace(found, answered_otherwise=others)
 
 
 def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
@@ -169,7 +174,41 @@ def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]
     )
 
 
-def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
+def _state(dataset: DatasetConfig) -> tuple[tuple[int, ...], ...] | None:
+    """Return the state of the files of a data set; None if it has none, or if they cannot be read."""
+    if isinstance(dataset.source, ServedTable):
+        return None
+    try:
+        return state_of(files_of(dataset.source))
+    except SourceError:
+        return None
+
+
+@contextmanager
+def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterator[Path | None]:
+    """Yield where a check may leave a copy of texts, beside the ledger; what the ledger does not take is removed.
+
+    `configuration`: where the ledger is; None if the check writes nothing.
+    """
+    folder = None if configuration is None else configuration.data_folder
+    try:
+        if folder is not None:
+            make_private(folder)
+    except OSError:
+        folder = None  # a later count makes the copy, or none is made
+    if folder is None:
+        yield None
+        return
+    draft = Copies(folder).draft(dataset.account)
+    try:
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder holds something else
+            folder.rmdir()
+
+
+def _check(dataset: DatasetConfig, kept: Certificates, copy: Path | None = None) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
         return checked_table(
@@ -188,13 +227,16 @@ def _check(dataset: DatasetConfig, kept: Certificates) -> Check:
         kinds=dataset.kinds,
         form=dataset.form,
         claim=dataset.claim,
+        copy=copy,
     )
 
 
-def _held_against(dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates) -> tuple[Check, bool]:
-    """What is in the records, and whether their columns are others than were written down."""
+def _held_against(
+    dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates, copy: Path | None
+) -> tuple[Check, bool]:
+    """Return what is in the records, and True if their columns are others than the ledger holds."""
     if written is None:
-        return _check(dataset, kept), False
+        return _check(dataset, kept, copy), False
     described = replace(dataset, form=written.form or dataset.form, kinds=written.columns)
     try:
         check = _check(described, kept)
@@ -214,14 +256,14 @@ def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
     return replace(column, reason="the ledger has it so")
 
 
-def _write_down(dataset: DatasetConfig, configuration: Config, *, renews: bool) -> int:
-    """The writing down of what records are, and of the copy that counts take."""
+def _write_down(dataset: DatasetConfig, configuration: Config, checked: CheckedFiles | None, *, renews: bool) -> int:
+    """Describe checked records in the ledger, and return how many of its answers are about other records."""
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
         if ledger is None:
             configuration.make_ledger_folder()
             ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
         catalog = Catalog.of(ledger, configuration.data_folder)
-        records = opened.enter_context(records_of(dataset, catalog, renews=renews))
+        records = opened.enter_context(records_of(dataset, catalog, checked, renews=renews))
         records.write_down(ledger)
         return records.answered_otherwise(ledger.entries(records.name))

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
+from noisycount.catalog.sources import CheckedFiles
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import ConfigError, LedgerError, NoisyCountError
 from noisycount.frozen import frozen
@@ -251,9 +252,11 @@ def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = Fa
     return Catalog.of(ledger, configuration.data_folder if ledger or makes else None)
 
 
-def records_of(dataset: DatasetConfig, catalog: Catalog, *, renews: bool = False) -> Records:
-    """The open records of a data set."""
-    return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog)
+def records_of(
+    dataset: DatasetConfig, catalog: Catalog, checked: CheckedFiles | None = None, *, renews: bool = False
+) -> Records:
+    """Return the open records of a data set. `checked`: a check just before, so that no file is read again."""
+    return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog, checked)
 
 
 def as_configured(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
