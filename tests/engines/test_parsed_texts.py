@@ -1,19 +1,27 @@
 """Which texts spell a number or a day: by the standard library, by the reference, and by every engine."""
 
 import re
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.engines.sql.source import SqlSource
+from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Missing, Operator, Predicate
 from noisycount.query.readings import BLANKS, FUNCTIONS, READERS
 from noisycount.query.schema import Kind
@@ -267,3 +275,52 @@ def test_spark_reads_every_known_text_alike(spark_url: str) -> None:
     records = [{"cell": text} for text in EVERY]
     with SparkUnderTest(spark_url).source(records, SCHEMA) as source:
         counts_agree(source, EVERY)
+
+
+MIXED = ["5", "12", "n/a", None, "2024-01-31", "104.0", "5", None, " 7 ", "x"] * 3
+ABOUT_MIXED = [
+    *("number(cell) >= 7", "not number(cell) >= 7", "number(cell) is null", "number(cell) is not null", "cell is null"),
+    *("number(cell) is null or cell = 'x'", "number(cell) is null and cell is not null", "date(cell) = '2024-01-31'"),
+    *("number(cell) in (5, 7)", "not (number(cell) is null or cell = '5')", "number(cell) = number(cell)"),
+    *("not date(cell) > '2024-01-30'", "number(cell) between 5 and 12 and cell like '%5%'"),
+]
+WORDS = sorted({text for text in MIXED if text is not None})
+FRAMES: dict[str, Callable[[], object]] = {
+    "polars": lambda: pl.DataFrame({"cell": MIXED}),
+    "polars categories": lambda: pl.DataFrame({"cell": pl.Series(MIXED, dtype=pl.Categorical)}),
+    "polars enumeration": lambda: pl.DataFrame({"cell": pl.Series(MIXED, dtype=pl.Enum(WORDS))}),
+    "pandas": lambda: pd.DataFrame({"cell": MIXED}),
+    "pandas categories": lambda: pd.DataFrame({"cell": pd.Categorical(MIXED)}),
+    "arrow dictionary": lambda: pa.table({"cell": pa.array(MIXED).dictionary_encode()}),
+}
+
+
+def mixed_counts(source: Source) -> None:
+    """Each question alone, and all in one scan, as plain Python counts them."""
+    with MemorySource([{"cell": text} for text in MIXED], SCHEMA) as reference:
+        asked = [parse(text, SCHEMA) for text in ABOUT_MIXED]
+        counts = reference.count(asked)
+    assert [source.count([each])[0] for each in asked] == counts
+    assert source.count(asked) == counts
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_texts_of_frames_are_read_alike(frame: str) -> None:
+    """Categories too, which are counted by their numbers where a test of them is never unknown."""
+    with FrameSource.open(FRAMES[frame](), unit=None) as source:
+        mixed_counts(source)
+
+
+def test_texts_of_database_files_are_read_alike(tmp_path: Path) -> None:
+    """An enumeration of DuckDB, and texts of SQLite."""
+    words = ", ".join(f"'{text}'" for text in WORDS)
+    with duckdb.connect(tmp_path / "a.duckdb") as connection:
+        connection.execute(f"CREATE TYPE word AS ENUM ({words}); CREATE TABLE t (cell word)")
+        connection.executemany("INSERT INTO t VALUES (?)", [[text] for text in MIXED])
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.execute("CREATE TABLE t (cell TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(text,) for text in MIXED])
+        connection.commit()
+    for name in ("a.duckdb", "a.db"):
+        with DuckDBSource.open(tmp_path / name) as source:
+            mixed_counts(source)

@@ -96,9 +96,23 @@ def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], ob
     if kind is not Kind.TEXT:
         values = known or [kind.parsed(kind.literal.strip("'"))]
         return lambda: chance.choice(values)
-    texts = [str(value) for value in known]
+    return _text(known, chance)
+
+
+def _text(known: list[object], chance: Random) -> Callable[[], object]:
+    """Return what draws texts: those that are known, and some that spell numbers or days near known ones."""
+    texts = [value for value in known if isinstance(value, str)]
     choices = [*texts, *texts, "something else"] if texts else ["a", "b", "c"]
-    return lambda: chance.choice(choices)
+    numbers = [value for value in known if isinstance(value, float)]
+    days = [value for value in known if isinstance(value, date)]
+    spelled = [
+        *([_number(Kind.REAL, [*numbers], chance)] if numbers else []),
+        *([_moment(Kind.DATE, days, chance)] if days else []),
+    ]
+    if not spelled:
+        return lambda: chance.choice(choices)
+    draws: list[Callable[[], object]] = [*spelled, *spelled, lambda: chance.choice(choices)]
+    return lambda: str(chance.choice(draws)())
 
 
 def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
@@ -145,7 +159,7 @@ class Rehearsal:
 def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
     """The counts of made-up units, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
-    kinds = {column.name: column.kind for column in sorted(plan.read, key=lambda each: each.name)}
+    kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda each: each.name)}
     told: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     told["confidence"] = query.confidence
     with made_up(kinds, unit, _examples(plan), units) as source:

@@ -22,21 +22,23 @@ from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
-from noisycount.query.predicate import And, Column, Comparison, Flag, Missing, Not, Or, Predicate, columns
+from noisycount.query.predicate import And, Column, Flag, Missing, Not, Or, Predicate, columns
 from noisycount.query.schema import Kind, Schema
 
 
-def compared_columns(predicate: Predicate) -> set[str]:
-    """The columns that are compared with another one somewhere."""
+def columns_read_as_texts(predicate: Predicate) -> set[str]:
+    """Return the columns whose categories must be read as texts: compared with another column, or parsed.
+
+    A test of one category with a value is true or false; what a text spells may be missing, and the test unknown.
+    """
     match predicate:
-        case Comparison(_, _, Column()):
-            return {column.name for column in columns(predicate)}
         case Not(operand):
-            return compared_columns(operand)
+            return columns_read_as_texts(operand)
         case And(operands) | Or(operands):
-            return set().union(*map(compared_columns, operands))
+            return set().union(*map(columns_read_as_texts, operands))
         case _:
-            return set()
+            read = [*columns(predicate)]
+            return {column.name for column in read if column.is_parsed or len(read) > 1}
 
 
 @frozen
@@ -283,11 +285,10 @@ class FrameSource(TypedSource):
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         used = {column.name for predicate in predicates for column in columns(predicate)}
-        # Categories are compared by their numbers, much faster than as texts; but two columns of
-        # the same ones would be compared in the order of these.
+        # Categories are compared by their numbers, much faster than as texts, if no column needs its texts.
         kept = {name for name in used if self.types[name] == _CATEGORIES}
         texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
-        if set().union(*map(compared_columns, predicates)) & {*kept, *texts}:
+        if set().union(*map(columns_read_as_texts, predicates)) & {*kept, *texts}:
             kept, texts = set(), {}
         counts = self._decided_counts(predicates, used, kept, texts)
         self._require_same(column for predicate in predicates for column in columns(predicate))
