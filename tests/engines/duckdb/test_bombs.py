@@ -1,6 +1,7 @@
 """Small files that ask for gigabytes: each is refused in one line, and a reader's memory is limited."""
 
 import gzip
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,6 +32,12 @@ print(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
+MEMORY = (
+    "needs more than {} MB of memory to be read, which is the limit for a file of its size: save it as CSV or Parquet"
+)
+CELLS = "has a cell of more than 32,767 characters, which Excel does not keep: shorten it, or save the sheet as CSV"
+
+
 def packed(path: Path, sheet: str, *, times: int = 0) -> Path:
     """Write a workbook with a sheet of this XML, in which @ stands for so many megabytes of x."""
     base = write_workbook(path.with_name("base.xlsx"), {"a": [["age"]]})
@@ -52,16 +59,27 @@ def far_corner(path: Path) -> Path:
     return packed(path, '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')
 
 
-def long_cell(path: Path) -> Path:
+def long_cells(path: Path) -> Path:
     """Write a workbook with a cell of 900 MB, which has .92 MB packed."""
     cell = '<c r="A2" t="inlineStr"><is><t>@</t></is></c>'
     return packed(path, f'<row r="2">{cell}</row>', times=900)
 
 
+def rich_cell(path: Path) -> Path:
+    """Write a workbook with a cell of many short texts."""
+    texts = "<r><t>abcdefgh</t></r>" * 900_000
+    return packed(path, f'<row r="2"><c r="A2" t="inlineStr"><is>{texts}</is></c></row>')
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems limit no process's memory so")
 @pytest.mark.thorough
-@pytest.mark.parametrize("write", [far_corner, long_cell])
-def test_a_workbook_that_expands_is_refused_in_little_memory(tmp_path: Path, write: Callable[[Path], Path]) -> None:
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [(far_corner, MEMORY), (long_cells, CELLS), (rich_cell, CELLS)],
+)
+def test_a_workbook_that_expands_is_refused_in_little_memory(
+    tmp_path: Path, write: Callable[[Path], Path], words: str
+) -> None:
     """Neither the process that asks nor the one that reads uses more than the stated limit."""
     path = write(tmp_path / "x.xlsx")
     limit = memory_limit(path)
@@ -70,10 +88,7 @@ def test_a_workbook_that_expands_is_refused_in_little_memory(tmp_path: Path, wri
         [sys.executable, "-c", OPENED, path], capture_output=True, text=True, check=True
     )
     refusal, used = told.stdout.splitlines()
-    assert refusal.endswith(
-        f"needs more than {limit // MEGABYTE:,} MB of memory to be read, which is the limit for a file of its size: "
-        "save it as CSV or Parquet"
-    )
+    assert refusal.endswith(words.format(f"{limit // MEGABYTE:,}"))
     own, readers = (int(kilobytes) * 1024 for kilobytes in used.split())
     assert own < limit / 2
     assert readers < limit
@@ -84,6 +99,17 @@ def test_a_reader_that_runs_out_of_memory_ends_alone(tmp_path: Path) -> None:
     """The process that asks goes on, and refuses in one line; part of a file is never taken for the whole."""
     with pytest.raises(SourceError, match="needs more than 512 MB of memory to be read"):
         DuckDBSource.open(far_corner(tmp_path / "x.xlsx"))
+
+
+def test_a_cell_as_long_as_excel_keeps_is_read(tmp_path: Path) -> None:
+    """In characters that XML writes with several bytes each, and behind a piece of the file."""
+    rows = [["note"], *[["x" * 1000]] * 2000, ["&" * 32_767], ["é" * 32_767]]
+    path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
+    with DuckDBSource.open(path) as source:
+        note = source.connection.execute("SELECT max(length(note)) FROM records").fetchall()
+    assert note == [(32_767,)]
+    with pytest.raises(SourceError, match=re.escape(CELLS)):
+        DuckDBSource.open(write_workbook(tmp_path / "y.xlsx", {"a": [["note"], ["x" * 300_000]]}))
 
 
 def test_readers_yield_what_a_process_of_its_own_hands_over(tmp_path: Path) -> None:

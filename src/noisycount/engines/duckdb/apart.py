@@ -9,11 +9,13 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from noisycount.errors import SourceError
 
@@ -55,6 +57,8 @@ def read_apart(reader: str, place: Path, *arguments: object) -> list[Any] | None
             return parts[:-1]
         case [False]:
             return None
+        case [str(fault)]:
+            raise SourceError(f"{str(place)!r} {fault}")
     raise SourceError(
         f"{str(place)!r} needs more than {limit // _MEGABYTE:,} MB of memory to be read, which is the limit for a file "
         "of its size: save it as CSV or Parquet"
@@ -64,6 +68,7 @@ def read_apart(reader: str, place: Path, *arguments: object) -> list[Any] | None
 def sheet_rows(place: str, table: str | None) -> Iterator[Any]:
     """Yield the names of a workbook's sheets, then batches of rows of the sheet `table`, or of the only sheet."""
     calamine = import_module("python_calamine")  # an extra, and only for workbooks
+    _require_short_cells(place)
     with calamine.load_workbook(place) as book:
         names = book.sheet_names
         yield names
@@ -72,6 +77,38 @@ def sheet_rows(place: str, table: str | None) -> Iterator[Any]:
             rows = iter(book.get_sheet_by_name(name).to_python(skip_empty_area=False))
             while batch := [list(map(_cell, row)) for row in islice(rows, _AT_ONCE)]:
                 yield batch
+
+
+_MOST_CHARACTERS = 32_767  # of a cell, as Excel keeps them
+_LONGEST_TEXT = 8 * _MOST_CHARACTERS  # bytes of as many characters, as XML writes them
+_LONGEST_CELL = 512 * _MOST_CHARACTERS  # bytes of a cell whose characters each have a font of their own
+_CELLS = (b"c r=", b"si>", b"si ", b"row ")  # of tags that begin or end a cell or more
+
+
+def _require_short_cells(place: str) -> None:
+    """Raise SourceError if a cell of a workbook is longer than Excel keeps; read in pieces, as a cell may expand."""
+    with suppress(BadZipFile), ZipFile(place) as book:  # another file is refused when it is read
+        for part in book.infolist():
+            if part.file_size > _LONGEST_TEXT and part.filename.endswith(".xml"):
+                with book.open(part) as file:
+                    _require_short_texts(iter(partial(file.read, _MEGABYTE), b""))
+
+
+def _require_short_texts(pieces: Iterator[bytes]) -> None:
+    """Raise SourceError if a text of XML, or all of a cell, is too long."""
+    text = cell = 0
+    for piece in pieces:
+        first, *others = piece.split(b"<")
+        longest = max(text + len(first), *map(len, others)) if others else text + len(first)
+        text = len(others[-1]) if others else longest
+        mark = max(map(piece.rfind, _CELLS))
+        is_text = b"t>" in piece  # no other part of a sheet is as long
+        cell = len(piece) - mark if mark >= 0 else (cell + len(piece)) * is_text
+        if longest > _LONGEST_TEXT or cell > _LONGEST_CELL:
+            raise SourceError(
+                f"has a cell of more than {_MOST_CHARACTERS:,} characters, which Excel does not keep: shorten it, or "
+                "save the sheet as CSV"
+            )
 
 
 def _cell(cell: object) -> object:
@@ -119,6 +156,9 @@ def _serve() -> None:
             is_whole = True
         except MemoryError:
             sys.exit(1)
+        except SourceError as error:  # without any cell
+            pickle.dump(str(error), output)
+            return
         except BaseException:  # noqa: BLE001, S110 - of readers in C and Rust, with messages that may quote cells
             pass
         pickle.dump(is_whole, output)
