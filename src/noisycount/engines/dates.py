@@ -46,6 +46,7 @@ _NUMERIC_DATES = {
     "%y-%m-%d": f"the year first {_SHORT_YEARS}",
 }
 _WORDED_DATES = (
+    *("%a %b %d %Y", "%a %d %b %Y"),
     *(f"%d{mark}%b{mark}%Y" for mark in ("-", " ", "/", ".", "")),
     *(f"%d{mark}%b{mark}%y" for mark in ("-", " ", "/", "")),
     *("%d %B %Y", "%d-%B-%Y", "%d. %B %Y", "%d. %b %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
@@ -53,13 +54,21 @@ _WORDED_DATES = (
 )
 _MONTH_FORMS = (
     *(f"%{month}{mark}%{year}" for month in "bB" for mark in "- /" for year in "yY"),
-    *("%Y-%b", "%Y %b", "%Y %B", "%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y"),
+    *("%Y-%b", "%Y %b", "%Y %B", "%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%YM%m"),
 )
 _HOURS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S,%f", "%H:%M:%S.%n")
+_POINTS = ("%H.%M.%S", "%H.%M.%S.%f", "%H.%M.%S.%n", "%I.%M.%S %p", "%I.%M.%S.%f %p", "%I.%M.%S.%n %p")  # of databases
 _HALVES = tuple(
-    f"{clock}{blank}%p" for clock in ("%I:%M", "%I:%M:%S", "%I:%M:%S.%f") for blank in ("", " ", "\u00a0", "\u202f")
+    f"{clock}{blank}%p"
+    for clock in ("%I", "%I:%M", "%I:%M:%S", "%I:%M:%S.%f")
+    for blank in ("", " ", "\u00a0", "\u202f")
 )
-_CLOCKS = (*_HOURS, *_HALVES, *(f"{clock}{zone}" for clock in _HOURS for zone in (" UTC", " GMT", "%z", " %z")))
+_CLOCKS = (
+    *_HOURS,
+    *_HALVES,
+    *_POINTS,
+    *(f"{clock}{zone}" for clock in _HOURS for zone in (" UTC", " GMT", "%z", " %z")),
+)
 _COMPACT_FORMS = ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
 _SAMPLE = datetime(2024, 9, 14, 13, 30, 15, 123456)  # noqa: DTZ001 - for its shape alone
 _LONGEST = 60  # characters
@@ -91,9 +100,10 @@ def _parts_by_shape() -> tuple[dict[str, list[str]], ...]:
     between = (" ", "T", ", ")
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
     compact = [f"{blank}{clock}" for clock in ("%H%M", "%H%M%S") for blank in between]
-    colons = [f":{clock}" for clock in _HOURS]  # as SAS writes times
+    colons = [f":{clock}" for clock in _HOURS]
     days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d"]
-    return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *colons])
+    others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS and DB2 write times
+    return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *others])
 
 
 @lru_cache(1000)
@@ -106,13 +116,14 @@ def _forms(shape: str) -> list[str]:
         for day in days.get(shape[:cut], ())
         for clock in clocks.get(shape[cut:], ())
     ]
-    return [*days.get(shape, ()), *months.get(shape, ()), *times]
+    whole = _by_shape(["%a %b %d %H:%M:%S %Y"]).get(shape, [])  # as the C library writes times
+    return [*days.get(shape, ()), *months.get(shape, ()), *times, *whole]
 
 
 @cache
 def _spelling(form: str) -> tuple[Kind, Spelling]:
     """Return the spelling of a date format."""
-    is_time = "%M" in form  # minutes
+    is_time = "%H" in form or "%I" in form
     kind = Kind.TIMESTAMP if is_time else Kind.DATE
     noun = "times" if is_time else "dates"
     date = next((date for date in _NUMERIC_DATES if form.startswith(date)), None)

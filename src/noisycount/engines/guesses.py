@@ -146,7 +146,7 @@ def _words_of(name: str) -> set[str]:
 
 
 _CODES = _words_of("id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch")
-_MOMENTS = _words_of("date dates datum day tag jour fecha data time zeit birth birthday born geburtstag dob seen")
+_MOMENTS = _words_of("date dates datum day tag jour fecha time zeit birth birthday born geburtstag dob")
 _FLAGS = _words_of(
     "? is has had was did does do can wants flag bool boolean yn yesno truefalse tf ist hat war kann jn janein est oui "
     "ouinon on es si sino ja"

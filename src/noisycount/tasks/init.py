@@ -205,7 +205,8 @@ class Draft:
     def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:
             yield _beside(column.form.line(column.name), column.reason)
-        yield from self._comments(proposed.get(column.name, []), "in place of the line above")
+        place = "if that is meant" if column.form is None else "in place of the line above"
+        yield from self._comments(proposed.get(column.name, []), place)
 
     @property
     def _proposed(self) -> "_Proposed":

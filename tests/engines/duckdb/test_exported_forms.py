@@ -111,6 +111,12 @@ EXPORTED = (
     "%Y-%m-%d %H:%M:%S UTC",
     "%Y-%m-%d %I:%M:%S %p",
     "%d.%m.%Y %H:%M:%S.%f",
+    "%d-%b-%y %I.%M.%S.%f %p",  # as Oracle writes it
+    "%Y-%m-%d-%H.%M.%S.%f",  # as DB2 writes it
+    "%a %b %d %H:%M:%S %Y",  # as the C library writes it
+    "%a %b %d %Y",
+    "%m/%d/%Y %I %p",
+    "%YM%m",
 )
 
 
