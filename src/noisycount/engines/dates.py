@@ -101,7 +101,7 @@ def _parts_by_shape() -> tuple[dict[str, list[str]], ...]:
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
     compact = [f"{blank}{clock}" for clock in ("%H%M", "%H%M%S") for blank in between]
     colons = [f":{clock}" for clock in _HOURS]
-    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d"]
+    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d", "%a %b %d %H:%M:%S %Y"]  # the last is a time of the C library
     others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS and DB2 write times
     return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *others])
 
@@ -116,8 +116,7 @@ def _forms(shape: str) -> list[str]:
         for day in days.get(shape[:cut], ())
         for clock in clocks.get(shape[cut:], ())
     ]
-    whole = _by_shape(["%a %b %d %H:%M:%S %Y"]).get(shape, [])  # as the C library writes times
-    return [*days.get(shape, ()), *months.get(shape, ()), *times, *whole]
+    return [*days.get(shape, ()), *months.get(shape, ()), *times]
 
 
 @cache
