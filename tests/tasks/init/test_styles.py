@@ -3,19 +3,20 @@
 import csv
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noisycount.engines.check import Check
+from noisycount.catalog.folder import Certificates
+from noisycount.config.config import DatasetConfig
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat
 from noisycount.query.schema import Kind
-from noisycount.release.records import checked_records
+from noisycount.tasks.check import examined_place
+from noisycount.tasks.init import accept_proposals
 
 ROWS = 80
 TOWNS = [
@@ -62,6 +63,12 @@ class Style:
     clock: str
     truths: tuple[str, str]
     missing: str
+    titles: tuple[str, ...]  # lines above the names
+    header: str  # what the line of names is: "usual", "none", "gap" (a name is empty) or "twice" (two are equal)
+    has_questions: bool  # whether a row below the names has the texts of questions
+    has_names_again: bool  # whether the names stand there again, as in files that were put together
+    has_empty_rows: bool  # whether rows of empty cells stand at the end
+    note: str  # the first cell of a last row; empty: there is none
 
     @classmethod
     def drawn(cls, draw: random.Random) -> "Style":
@@ -82,6 +89,12 @@ class Style:
             clock=draw.choice(CLOCKS),
             truths=draw.choice(TRUTHS),
             missing=draw.choice(MISSING),
+            titles=draw.choice([(), (), ("Report of 2026",), ("Report of 2026", "Source: office")]),
+            header=draw.choice(["usual", "usual", "usual", "gap", "twice", "none"]),
+            has_questions=draw.random() < 0.2,
+            has_names_again=draw.random() < 0.2,
+            has_empty_rows=draw.random() < 0.2,
+            note=draw.choice(["", "", "Total", "Source: Federal Office of Statistics"]),
         )
 
     def number(self, value: float, decimals: int) -> str:
@@ -113,7 +126,27 @@ class Style:
         """Write a file."""
         with path.open("w", encoding=self.encoding, newline="") as file:
             lines = csv.writer(file, delimiter=self.delimiter, quoting=self.quoting, lineterminator=self.line_end)
-            lines.writerows([NAMES, *map(self.row, rows)])
+            lines.writerows([[title] for title in self.titles])
+            records, names = [*map(self.row, rows)], self.names
+            if names:
+                again = [names] if self.has_names_again else []
+                questions = [[f"What is the {name} of the person?" for name in NAMES]] if self.has_questions else []
+                records = [names, *questions, *records[: ROWS // 2], *again, *records[ROWS // 2 :]]
+            empty = [[""] * len(NAMES)] * 2 if self.has_empty_rows else []
+            note = [[self.note, *[""] * (len(NAMES) - 1)]] if self.note else []
+            lines.writerows([*records, *empty, *note])
+
+    @property
+    def names(self) -> list[str]:
+        """The line of names; empty if there is none."""
+        match self.header:
+            case "none":
+                return []
+            case "gap":
+                return ["" if name == "town" else name for name in NAMES]
+            case "twice":
+                return ["amount" if name == "price" else name for name in NAMES]
+        return [*NAMES]
 
 
 def drawn_row(draw: random.Random, style: Style) -> dict[str, Any]:
@@ -136,18 +169,10 @@ def drawn_row(draw: random.Random, style: Style) -> dict[str, Any]:
     return row | dict.fromkeys(hidden)
 
 
-def accepted(check: Check) -> dict[str, ColumnFormat]:
-    """The forms that `init --accept` writes."""
-    proposals = [proposal for finding in check.findings for proposal in finding.proposals]
-    return {**check.forms, **check.proposed_forms(proposals)}
-
-
-def columns_read(path: Path, check: Check, forms: Mapping[str, ColumnFormat]) -> dict[str, list[Any]]:
+def columns_read(path: Path, dataset: DatasetConfig, kinds: Mapping[str, ColumnFormat]) -> list[list[Any]]:
     """The values of each column as questions read them."""
-    assert check.form is not None
-    with DuckDBSource.found(path, kinds=forms, form=check.form) as source, source.cursors.one() as cursor:
-        rows = cursor.execute("FROM records").fetchall()
-        return dict(zip(source.schema, map(list, zip(*rows, strict=True)), strict=True))
+    with DuckDBSource.found(path, kinds=kinds, form=dataset.form) as source, source.cursors.one() as cursor:
+        return [*map(list, zip(*cursor.execute("FROM records").fetchall(), strict=True))]
 
 
 KINDS = {
@@ -163,6 +188,7 @@ KINDS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.few(8)
 @pytest.mark.parametrize("number", range(40))
 def test_a_table_in_any_style_is_read_back(tmp_path: Path, number: int) -> None:
@@ -172,19 +198,22 @@ def test_a_table_in_any_style_is_read_back(tmp_path: Path, number: int) -> None:
     rows = [drawn_row(draw, style) for _ in range(ROWS)]
     path = tmp_path / "table.csv"
     style.write(path, rows)
-    check = with_findings(checked_records(path), None)
-    forms = accepted(check)
+    dataset = DatasetConfig("table", path, unit="row")
+    inspection, _ = accept_proposals(examined_place(dataset), Certificates())
+    check, dataset = inspection.check, replace(inspection.dataset, form=inspection.check.form)
+    forms = {column.name: column.form for column in check.columns}
+    wanted = {column.name: [row[name] for row in rows] for column, name in zip(check.columns, NAMES, strict=True)}
+    names = [*wanted]
     for finding in check.findings:
         if finding.column is not None and finding.choices and not finding.proposals:
             chosen = [check.proposed_forms([choice])[finding.column] for choice in finding.choices]
-            wanted = [row[finding.column] for row in rows]
+            place = names.index(finding.column)
             forms[finding.column] = next(
                 form
                 for form in chosen
-                if columns_read(path, check, {**forms, finding.column: form})[finding.column] == wanted
+                if columns_read(path, dataset, {**forms, finding.column: form})[place] == wanted[finding.column]
             )
-    assert {name: form.kind for name, form in forms.items()} == KINDS
-    found = columns_read(path, check, forms)
-    for name in NAMES:
-        unsaid = style.missing or None if KINDS[name] is Kind.TEXT else None  # a text may be any word
-        assert found[name] == [unsaid if row[name] is None else row[name] for row in rows], (name, forms[name], style)
+    assert [form.kind for form in forms.values()] == [*KINDS.values()], style
+    for name, kind, found in zip(names, KINDS.values(), columns_read(path, dataset, forms), strict=True):
+        unsaid = style.missing or None if kind is Kind.TEXT else None  # a text may be any word
+        assert found == [unsaid if value is None else value for value in wanted[name]], (name, forms[name], style)
