@@ -11,12 +11,12 @@ from noisycount.frozen import frozen
 from noisycount.query.readings import BLANKS
 from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
-# What programs and clerks write where there is no value.
+# Words for a missing value.
 MISSING_WORDS = (
     *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
     *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
 )
-# Those of them that are answers of a questionnaire where the others say yes and no.
+# Words that are answers in a questionnaire whose other answers are yes and no.
 _ANSWERS = ("N/A", "n/a", "k.A.", "k. A.", "keine Angabe")
 _ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
 _NEARLY_ALL = 0.95  # of truth values: words are also texts
@@ -26,7 +26,7 @@ _TRUTH_WORDS = (
     (("oui", "o", "vrai"), ("non", "n", "faux")),
     (("sí", "si", "sì", "s"), ("no", "n")),
 )
-# Of the types that a file gives to the cells of one column, the first that holds them all.
+# The types that the cells of one column may have in a file; the first type of a family holds the values of all.
 _FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
 _OTHER = {".": ",", ",": "."}
 _SYMBOL = (
@@ -41,30 +41,30 @@ _BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
 
 @frozen
 class Guess:
-    """A form of a column, and why."""
+    """The likeliest form of a column."""
 
     form: ColumnFormat
-    reason: str
+    reason: str  # why it has this form
     choices: tuple[ColumnFormat, ...] = ()  # forms that the cells may have, between which only the owner can choose
 
 
 @frozen
 class _Candidate:
-    """A form, the cells that fit it, and what they are called."""
+    """A form that the cells of a column may have."""
 
     form: ColumnFormat
-    fits: Callable[[str], object]
-    cells: str
+    fits: Callable[[str], object]  # tests a cell
+    cells: str  # words for the cells
 
     def share(self, cells: Sequence[str]) -> float:
-        """How many of the cells fit; 0 where they are surely too few to matter."""
+        """Return the share of the cells that fit; 0 if it is surely below `_ENOUGH`."""
         if not any(map(self.fits, _first(cells))):
             return 0
         return sum(map(bool, map(self.fits, cells))) / len(cells)
 
 
 def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
-    """The values of a kind, written in one way."""
+    """Return the candidate of a spelling."""
     form = form_of(kind, spelling)
     return _Candidate(form, re.compile(spelling.pattern).fullmatch, spelling.words)
 
@@ -74,8 +74,7 @@ def form_of(kind: Kind, spelling: Spelling) -> ColumnFormat:
     return ColumnFormat(kind, decimal=spelling.decimal, thousands=spelling.thousands, date_format=spelling.date_format)
 
 
-# A column of numbers may have cells of either kind, so the one that most fit is taken, the first
-# among equals: that whose digits stand in groups comes last.
+# Whole numbers fit several kinds: of equally good candidates the first is taken, so groups of digits come last.
 _CANDIDATES = [
     _candidate(kind, spelling)
     for has_groups in (False, True)

@@ -15,7 +15,7 @@ _MOMENTS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.99
 
 
 def truth_words(form: ColumnFormat) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words for true and for false, in whatever case."""
+    """Return the words for true and for false, in whatever case."""
     return form.true or _TRUE, form.false or _FALSE
 
 
@@ -29,9 +29,9 @@ def plain_cast(text: str, form: ColumnFormat) -> str | None:
 
 
 def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
-    """The cases of a CASE of SQL in which a text is surely a value; empty: there are none.
+    """Return the cases of a CASE of SQL in which a text is surely a value; an empty text if there are none.
 
-    Where no case is true, the text may be a value all the same. DuckDB casts more texts than it should: it rounds 1.5
+    If no case is true, the text may still be a value. DuckDB casts more texts than it should: it rounds 1.5
     to an integer, and reads 1_0, 0x10, epoch and infinity.
     """
     match form.kind:
@@ -53,12 +53,12 @@ def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
 
 
 def _is_one_of(words: Sequence[str], text: str, function: str = "") -> str:
-    """The SQL of whether a text is one of some words, or a function of both is; a longer IN would be a slow join."""
+    """Return the SQL of whether a text is one of some words, as a function makes both. A long IN is a slow join."""
     return f"({' OR '.join(f'{function}({text}) = {function}({quoted_text(word)})' for word in words)})"
 
 
 def _is_plain_real(text: str, cast: str, decimal: str) -> str:
-    """A finite number that does not begin with a blank, a plus or a mark of groups."""
+    """Return the SQL of whether a text is a finite number without a blank, a plus or a mark between thousands."""
     others = ["_"] if decimal == "." else ["_", "."]
     absent = " AND ".join(f"NOT contains({text}, '{other}')" for other in others)
     return f"{absent} AND {text} >= '-' AND isfinite({cast})"
@@ -68,13 +68,13 @@ _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
 def given_cell(cell: str, form: ColumnFormat) -> str:
-    """The SQL of whether a cell says anything: it is neither empty nor a word for missing."""
+    """Return the SQL of whether a cell has a value: it is neither empty nor a word for a missing one."""
     words = form.missing if _keeps_blanks(form) else (*form.missing, "")
     return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)}{_is_no_nan(_text(cell, form), form)})"
 
 
 def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
-    """The SQL of a text as the value that it stands for, null where it stands for none."""
+    """Return the SQL of the value that a text stands for, null if it stands for none."""
     value = _value(_text(cell, form), form)
     if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
         value = f"CASE {sure} ELSE {value} END"
@@ -84,7 +84,7 @@ def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
 
 
 def _is_none_of(text: str, words: Sequence[str]) -> str:
-    """The SQL of whether a text is none of some words, to follow another condition."""
+    """Return the SQL that a text is none of some words, to follow another condition."""
     return "".join(f" AND {text} <> {quoted_text(word)}" for word in words)
 
 
@@ -103,12 +103,12 @@ def number_pattern(form: ColumnFormat) -> str:
 
 
 def _keeps_blanks(form: ColumnFormat) -> bool:
-    """Whether the blanks around a cell belong to it."""
+    """Return True if the blanks around a cell belong to it."""
     return form.kind is Kind.TEXT and not form.trim
 
 
 def _text(cell: str, form: ColumnFormat) -> str:
-    """The SQL of a cell without the blanks around it, where they do not belong to it."""
+    """Return the SQL of a cell without the blanks around it, unless they belong to it."""
     if _keeps_blanks(form):
         return cell
     return f"trim({cell}, '{WHITE_SPACE if form.kind is Kind.TEXT else BLANKS}')"
