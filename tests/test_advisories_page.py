@@ -40,6 +40,7 @@ def test_the_version_that_has_the_fixes_is_the_next_release() -> None:
     assert f"| {base.removesuffix('.0')}, in development" in (PROJECT / "SECURITY.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_program_lists_the_affected_entries(here: Path) -> None:
     """Frames that were named by a hash: tables with a bound on groups, and all others; no other data set."""
     (program,) = [block for block in blocks(TEXT) if block.name == "affected.py"]

@@ -33,6 +33,16 @@ HOUSE = PROJECT / "docs/contributing/house.md"
 WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
+SLOW = {
+    "docs/several-answers.md",
+    "docs/start/researcher.md",
+    "docs/guides/engines.md",
+    "docs/guides/adversary.md",
+    "docs/tables.md",
+    "docs/conformance.md",
+}
+"""Pages that take over a second, which a fast run leaves out."""
+
 ELSEWHERE = {"source.py", "under_test.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 ROOMS = [PROJECT, PROJECT / "src/noisycount"]
 PATH = re.compile(r"`([\w./-]+\.(?:py|md|css)|[\w.-]*[a-z][\w.-]*/[\w./-]*|LICENSE)`")
@@ -48,7 +58,11 @@ def runs(page: Path) -> bool:
     return any(block.name or block.is_session or block.language == "console" for block in found)
 
 
-@pytest.mark.parametrize("page", [*filter(runs, PAGES)], ids=page_name)
+def _marked(page: Path) -> object:
+    return pytest.param(page, marks=pytest.mark.thorough if page_name(page) in SLOW else ())
+
+
+@pytest.mark.parametrize("page", [*map(_marked, filter(runs, PAGES))], ids=page_name)
 def test_the_page_is_executed(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

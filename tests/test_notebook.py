@@ -73,6 +73,7 @@ def test_a_second_run_gives_the_same_answer_and_costs_nothing(first: Runs) -> No
     assert "asked before: free" in again["text/html"]
 
 
+@pytest.mark.thorough
 def test_the_table_is_drawn_with_its_answers(first: Runs) -> None:
     """The chart of a table posterior shows both."""
     assert "answer, with noise" in first("published-table")[0][2]["image/svg+xml"]

@@ -143,6 +143,7 @@ GOALS = re.findall(
 )
 
 
+@pytest.mark.thorough
 def test_the_slacks_and_prices_of_goals() -> None:
     """`accuracy-first.md`: each slack, and the mean price over that of knowing a count of 200, 1,000 and 5,000."""
     assert len(GOALS) == 5

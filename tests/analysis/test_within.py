@@ -261,6 +261,7 @@ def test_prices_far_beyond_are_bounded(goal: tuple[str, str, str]) -> None:
     assert near == pytest.approx(exact, abs=1e-4 * float(1 - rule.confidence))
 
 
+@pytest.mark.thorough
 def test_a_chain_that_somebody_stops_at_will_keeps_the_promise_of_any_time() -> None:
     """Stopped at a wrong answer wherever one reaches its threshold: the worst that can be chosen."""
     rule = stopping_rule("0.2", "0.95", "0.5", anytime=True)
@@ -333,6 +334,7 @@ def test_not_to_know_the_count_costs_little(goal: tuple[str, str, str], ratio: f
     assert 1 < mean_price(stopping_rule(*goal), 1000) / knowing_price(*goal[:2], 1000) < ratio
 
 
+@pytest.mark.thorough
 def test_a_larger_half_record_helps_wide_shares_and_harms_small_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """`docs/accuracy-first.md` states the slack and the ratios to the price of knowing the count."""
 

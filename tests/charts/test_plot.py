@@ -82,6 +82,7 @@ def test_a_thing_has_one_colour_everywhere() -> None:
     assert seen >= {"answer", "rounded", "mean", "median", "Laplace", "Gaussian", "sample"}
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("key", CASES)
 def test_a_picture_fits_a_phone(key: str) -> None:

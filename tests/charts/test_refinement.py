@@ -71,6 +71,7 @@ def test_panels_name_their_curves_and_marks() -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("answer", [97, 98.1, 60, 140, -5])
 @pytest.mark.parametrize("counts", [range(90, 110), range(2000)])

@@ -354,6 +354,7 @@ def test_duckdb_counts_as_the_reference_does(
             assert true + false <= len(records)
 
 
+@pytest.mark.thorough
 @given(PREDICATES)
 def test_canonical_text_reads_back_as_the_same_tree(predicate: Predicate) -> None:
     """Every tree has a text that gives that tree, and an English sentence of one line."""

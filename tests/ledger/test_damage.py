@@ -74,6 +74,8 @@ def test_no_byte_of_a_pages_header_overspends_or_answers_twice(small: Sample, *,
     assert not any(found[each] for each in FORBIDDEN)
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("page", [None, SMALL_PAGES])
 def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, page: int | None) -> None:
     """A letter of each column's name, where it stands in one piece, and a byte of some hundreds."""

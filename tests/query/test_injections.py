@@ -113,6 +113,8 @@ def test_every_injection_is_a_count_or_a_refusal(
     assert state(source, folder) == before
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_an_injection_between_quotes_is_a_text(sources: tuple[MemorySource, DuckDBSource]) -> None:
     """It is equal to the one cell that holds it, in both engines."""
     reference, source = sources

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
+import pytest
+
 from noisycount.errors import PredicateError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
@@ -39,6 +41,8 @@ def is_admitted(words: list[str]) -> bool:
     return True
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_what_is_admitted_is_a_predicate_to_the_letter() -> None:
     """Predicates with a few words changed: none is admitted for what the parser passed over."""
     chance = Random(5)  # noqa: S311 - repeatable, not secret

@@ -168,6 +168,8 @@ def goal_chain(desk: Desk, within: str, at_most: int = 2) -> Release:
     return desk.release(WHERE, within=within, at_most=at_most)
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_a_goal_starts_afresh(ledger: Ledger) -> None:
     """It rests on no answer that is known, and is charged all of the price at which it stops; a repeat is free."""
     source = LiveSource(100_000)
@@ -183,6 +185,8 @@ def test_a_goal_starts_afresh(ledger: Ledger) -> None:
     assert ledger.verify().broken is None
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_the_same_goal_is_free_after_a_dearer_answer(ledger: Ledger) -> None:
     """The answer that reached the goal is given, not the dearer one, which is about other records and missed it."""
     source = LiveSource(1000)

@@ -164,6 +164,7 @@ def test_a_nearer_answer_goes_on_from_the_one_that_is_known(desk_of: DeskOf) -> 
     assert (finer.bounds, finer.within) == (None, None)
 
 
+@pytest.mark.thorough
 def test_an_answer_that_is_near_enough_already_costs_nothing(desk_of: DeskOf) -> None:
     """One that was bought at a price too."""
     desk = desk_of()
@@ -185,6 +186,7 @@ def test_a_surer_goal_that_is_met_already_is_told_by_its_own_confidence(desk_of:
     assert (looser.key, looser.within, looser.confidence) == (first.key, Fraction(1, 20), 0.9)
 
 
+@pytest.mark.thorough
 def test_a_capped_answer_goes_on_where_more_may_be_paid(desk_of: DeskOf) -> None:
     """The same goal is not met by an answer that its price had capped."""
     desk = desk_of()
@@ -214,6 +216,7 @@ def test_who_is_overtaken_by_a_higher_price_has_that_answer_for_their_own_charge
     assert slow.remaining == Fraction(17, 10)
 
 
+@pytest.mark.thorough
 def test_a_stop_at_the_price_of_what_it_tops_up_breaks_the_chain(
     desk_of: DeskOf, ledger: Ledger, source: FailingSource
 ) -> None:
@@ -448,6 +451,7 @@ def test_a_forged_stop_breaks_the_chain(
     assert "is damaged" in refusal(lambda: ledger.transactions.written(lambda _, state: state.append(forged)))
 
 
+@pytest.mark.thorough
 def test_the_rule_of_a_known_answer_is_for_any_time(desk_of: DeskOf, ledger: Ledger) -> None:
     """Its prices begin with what was paid, and end with the most."""
     desk = desk_of()

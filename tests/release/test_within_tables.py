@@ -81,6 +81,7 @@ def plan_for(kind: dict[str, Any], size: int | None = None, **changed: Any) -> Q
     return plan_of(query, SCHEMA, None, is_replacement=size is not None)
 
 
+@pytest.mark.thorough
 @KINDS
 def test_a_table_stops_at_one_price_and_gives_the_rest_back(desk_of: DeskOf, kind: dict[str, Any]) -> None:
     """Told is which counts are near, and the ± of the others; the same again is free."""
@@ -107,6 +108,7 @@ def test_a_table_stops_at_one_price_and_gives_the_rest_back(desk_of: DeskOf, kin
     assert told.combined is None
 
 
+@pytest.mark.thorough
 def test_a_list_stops_when_every_count_is_near(desk_of: DeskOf) -> None:
     """The smallest decides; a large count is told by its noise, which is less than the share."""
     desk = desk_of()
@@ -291,6 +293,7 @@ def test_the_error_of_noise_alone_holds_wherever_answers_stop(
         assert failures(level.mechanism, level.error() - 1) > 0.05 * share
 
 
+@pytest.mark.thorough
 def test_a_rule_after_a_goal_does_not_depend_on_where_that_one_stopped(desk_of: DeskOf) -> None:
     """All prices are covered at which it could have stopped, its largest one too, by one slack."""
     rules = set()

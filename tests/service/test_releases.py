@@ -42,6 +42,7 @@ def test_same_key_and_body_give_the_same_bytes_for_ever(body: dict[str, Any], tm
         assert calling(state).get(first.headers["location"]).content == first.content
 
 
+@pytest.mark.thorough
 @every_kind
 def test_a_spend_is_two_commits(body: dict[str, Any], state: ServiceState) -> None:
     """Its debit; then its answer with its reply. What is asked again is read alone."""
@@ -125,6 +126,7 @@ def test_a_reply_that_was_changed_is_given_to_nobody(state: ServiceState) -> Non
     assert "of reply 'ana:one', which was changed or removed" in state.ledger.verify().why
 
 
+@pytest.mark.thorough
 @every_kind
 def test_replies_of_an_older_service_are_given_as_they_were(body: dict[str, Any], tmp_path: Path) -> None:
     """Byte for byte, also those to a repeated question; and `verify` takes them for older ones."""

@@ -79,6 +79,7 @@ OF_ONE_SHAPE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", [None, "who"])
 @pytest.mark.parametrize("questions", OF_ONE_SHAPE)
 def test_what_differs_in_its_values_alone_is_counted_by_one_text(

@@ -166,6 +166,20 @@ ATTACKS = {
         "SELECT person, max(amount) AS amount FROM {0} GROUP BY person",
         "depends on the order of equal rows",
     ),
+    "rows made by a function": ("SELECT person, regexp_matches(town, '.', 'g') AS m FROM {0}", "nothing can be proved"),
+    "the place of a record": ("SELECT person, ctid::text AS place FROM {0}", "is none of its columns"),
+    "policies of a public table": (
+        "SELECT a.person FROM {0} AS a JOIN {0}_hidden AS b ON b.person = a.person",
+        "policies choose the rows",
+    ),
+    "a unit that is computed": (
+        "SELECT coalesce(a.person, 0) AS person FROM {0} AS a UNION ALL SELECT coalesce(a.person, 0) FROM {0}_w AS a",
+        "is not one column",
+    ),
+    "a column in brackets": (
+        "SELECT a.person FROM {0} AS a JOIN {0}_k AS b ON true JOIN ({0} AS c JOIN {0}_w AS d USING (person)) ON true",
+        "without brackets",
+    ),
     "policies of rows": ("SELECT person FROM {0}_hidden", "policies choose the rows"),
 }
 
@@ -181,7 +195,8 @@ def test_what_the_server_reads_otherwise_is_refused(postgresql: Server, case: st
         'CREATE TABLE "{0}_Towns" (town text); CREATE TABLE {0}_hidden (person int)',
         "ALTER TABLE {0}_hidden ENABLE ROW LEVEL SECURITY",
         "CREATE POLICY p ON {0}_hidden FOR SELECT USING (EXISTS (SELECT FROM {0}))",
+        "CREATE VIEW {0}_w AS SELECT role AS town, person + 1 AS person FROM {0}",
     )
     view = made(postgresql, query, *before, kind="MATERIALIZED VIEW")
-    towns = f"{view.removesuffix('_v')}_towns"
-    refused(lambda: opened(postgresql, view, public_tables=(towns,)), words)
+    table = view.removesuffix("_v")
+    refused(lambda: opened(postgresql, view, public_tables=(f"{table}_towns", f"{table}_hidden")), words)

@@ -176,6 +176,7 @@ def test_towns_are_bars(state: ServiceState) -> None:
     assert re.findall(r'<th scope="row">(.*?)</th>', towns) == ["Bern", "=cmd()", "(missing)"]
 
 
+@pytest.mark.thorough
 def test_a_cumulative_table_shows_its_sums(state: ServiceState) -> None:
     """Those of the reply with their standard errors, beside the cells alone, on the page, in the file and drawn."""
     body = {"by": "age:0,10,20,30,40,50,60,70,80", "epsilon": "1", "cumulative": True, "groups_per_unit": 1}
@@ -377,6 +378,7 @@ def test_the_page_says_how_many_counts_lie_farther_off_and_what_all_keep(state: 
     assert "all 3 within ±" in few
 
 
+@pytest.mark.thorough
 def test_estimates_keep_to_the_public_size(state: ServiceState) -> None:
     """Of everybody the total is that size; of some it is at most that. Persons are whole."""
     everybody = {"by": "age:0,30,60", "epsilon": "0.02", "groups_per_unit": 1, "margins": ["total"], "other": True}

@@ -170,6 +170,7 @@ FORMS: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("state", "name"),
@@ -221,6 +222,7 @@ BODIES: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("state", "name"),

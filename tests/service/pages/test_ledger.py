@@ -61,6 +61,7 @@ def test_an_owner_pages_through_all(state: ServiceState) -> None:
     assert len(places) + sum("never answered" in row for row in pages[0]) == AT_ONCE
 
 
+@pytest.mark.thorough
 def test_filters_are_those_of_the_form(state: ServiceState) -> None:
     """By data set, by who asked and by day; a day that is none is told and left out."""
     shown = rows(page(state, "/ledger?dataset=survey&analyst=analyst+2"))

@@ -106,6 +106,8 @@ def test_a_dry_run_asks_as_an_analyst(run: Run, here: Path) -> None:
     assert (told["analyst"], told["remaining"], told["affordable"]) == ("alice", "0.5", False)
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize(
     "words", [("--where", "age >= 40"), ("--where", "age >= 40", "--where", "age < 20"), ("--by", "age:0,40")]
 )

@@ -81,6 +81,7 @@ def test_each_figure_is_written_with_its_data_and_one_page(run: Run, here: Path)
     assert max(map(len, told.output.splitlines())) <= 80
 
 
+@pytest.mark.thorough
 def test_the_table_adds_up_to_the_claims_of_the_page(run: Run, here: Path) -> None:
     """Claims outside the figures have a line of their own, and the sum is told as on the page."""
     told = run(*ONLY).output

@@ -119,6 +119,7 @@ def test_a_top_up_adds_its_share_to_what_is_lost_for_replacement(tmp_path: Path)
     assert dataset["spent_replaced"]["epsilon"] == "1.4"
 
 
+@pytest.mark.thorough
 def test_a_level_that_does_not_decide_has_a_wider_error_after_a_top_up(tmp_path: Path) -> None:
     """Its answer may be stated because of itself at each price, and the chances to be wrong add up to 5 % together."""
     with nc.open_desk(SURVEY, unit="row", budget="9", ledger=tmp_path / "ledger.db", name="survey") as desk:

@@ -93,6 +93,8 @@ def test_an_address_is_a_data_set(run: Run, here: Path, clinic: Clinic) -> None:
     assert list(here.glob("*.data")) == []
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_what_is_written_down_is_enough_to_tell_an_old_answer(run: Run, here: Path, clinic: Clinic) -> None:
     """Nothing asks the server: it may be down."""
     clinic.configure(here)

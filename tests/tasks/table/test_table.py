@@ -446,6 +446,7 @@ def test_a_dry_run_knows_what_was_asked_before(run: Run, here: Path) -> None:
     assert "this was asked before, and is answered free" in run(*words, "--dry-run").output
 
 
+@pytest.mark.thorough
 def test_a_dry_run_tells_what_the_first_gaussian_answer_leaves(run: Run, here: Path) -> None:
     """Before a budget in (ε, δ) counts ρ instead of ε; what it says is what is left then."""
     configure(here, 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }')

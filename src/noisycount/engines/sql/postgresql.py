@@ -98,8 +98,8 @@ _REACHED = sa.text(
         SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = r.oid
       ) AS read
       JOIN pg_class AS t ON t.oid = read.oid JOIN pg_namespace AS s ON s.oid = t.relnamespace
-      WHERE lower(CASE s.nspname WHEN 'public' THEN '' ELSE s.nspname || '.' END || t.relname)
-        <> ALL (CAST(:public AS text[]))
+      WHERE position('.' IN s.nspname || t.relname) > 0 -- whose name could be that of another
+        OR CASE s.nspname WHEN 'public' THEN '' ELSE s.nspname || '.' END || t.relname <> ALL (CAST(:public AS text[]))
     )
     SELECT d.oid AS database, c.oid AS relation
     FROM reached AS r JOIN pg_class AS c ON c.oid = r.oid JOIN pg_database AS d ON d.datname = current_database()
@@ -206,8 +206,7 @@ class PostgreSQL(ServerDialect):
         """
         may_ask = connection.execute(_MAY_ASK).scalar()
         system = connection.execute(_SYSTEM).scalar() if may_ask else address
-        public = [name.lower() for name in public_tables]
-        rows = connection.execute(_REACHED, {**asdict(table), "public": public}).all()
+        rows = connection.execute(_REACHED, {**asdict(table), "public": [*public_tables]}).all()
         parts = (json.dumps([system, row.database, row.relation]) for row in rows)
         return tuple(sha256(part.encode()).hexdigest() for part in parts)
 

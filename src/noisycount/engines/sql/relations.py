@@ -32,7 +32,8 @@ _RELATION = text(
       CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END AS definition,
       {CALLS_OTHERS} AS calls_others,
       c.relrowsecurity AS has_policies,
-      ARRAY(SELECT p.oid::text FROM parts AS p) AS parts
+      ARRAY(SELECT p.oid::text FROM parts AS p) AS parts,
+      (SELECT bool_or(t.relkind = 'f') FROM parts AS p JOIN pg_class AS t ON t.oid = p.oid) AS has_foreign_rows
     FROM pg_class AS c WHERE c.oid = :oid
     """  # noqa: S608 - with a constant of ours
 )
@@ -58,6 +59,10 @@ _KEYS = text(
     FROM pg_index AS i
     WHERE i.indrelid = :oid AND i.indisunique AND i.indisvalid AND i.indimmediate
       AND i.indpred IS NULL AND i.indexprs IS NULL
+      AND NOT EXISTS ( -- whose equality may be another
+        SELECT FROM unnest(i.indclass) AS used JOIN pg_opclass AS o ON o.oid = used
+        WHERE NOT o.opcdefault OR o.opcnamespace <> 'pg_catalog'::regnamespace
+      )
     """
 )
 
@@ -84,6 +89,8 @@ class ServerRelations:
     def _read(self, shown: str, oid: int, *, may_be_public: bool) -> BaseTable | ViewDefinition:
         """Return a relation as the catalog describes it. A unique index of a table says nothing of its children."""
         relation = self.connection.execute(_RELATION, {"oid": oid}).one()
+        if relation.has_foreign_rows:
+            raise UnprovenError(f"it reads {shown!r}, whose rows are those of another place")
         columns = self.connection.execute(_COLUMNS, {"oid": oid}).all()
         types = {each.name: _TYPES.get(each.type, "") for each in columns}
         if relation.definition is not None:

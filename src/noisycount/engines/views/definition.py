@@ -143,7 +143,7 @@ _SCALARS = _kinds(
     "RegexpReplace Split SplitPart Contains EndsWith Repeat Chr Ascii StrToDate StrToTime"
 )
 """Expressions of one row."""
-_PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star regexp_matches")
+_PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star")
 _PURE = _SCALARS | AGGREGATES | RANKS | _ORDERED | _kinds("Exists Unnest Explode Cast TryCast")
 """Functions that give the same values for the same records."""
 _MOMENTS = frozenset({"now", "today", "tomorrow", "yesterday", "localtime"})
@@ -168,6 +168,8 @@ def parse_definition(view: ViewDefinition, dialect: str) -> exp.Query:
 def _parsed(text: str, dialect: str) -> exp.Expr:
     if len(text) > _LARGEST:
         raise UnprovenError("its definition is too long to be read")
+    if any(not (letter.isprintable() or letter in "\t\n\r") for letter in text):  # which an engine may take for letters
+        raise UnprovenError("its definition has characters that cannot be seen")
     try:
         return parse_one(text, read=_DIALECTS[dialect])
     except (SqlglotError, RecursionError, ValueError):

@@ -41,10 +41,6 @@ from noisycount.frozen import frozen
 
 EXACT_TYPES = frozenset({"integer", "text", "boolean", "uuid", "date"})
 """Types whose equal values cannot be told apart, so that equal values name the same unit."""
-_COMPUTED = "="
-"""The beginning of the name of a unit that is computed from a record, and stored in no column."""
-_SYSTEM_COLUMNS = frozenset(("rowid", "oid", "_rowid_", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"))
-"""Columns that an engine finds although no catalog lists them."""
 
 _CASTS = {
     **dict.fromkeys([exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT], "integer"),
@@ -105,9 +101,7 @@ class _Item:
 def merge_sources(found: Iterable[Sources]) -> Sources | None:
     """Return the unit of rows that depend on several relations, or None if it is not one unit."""
     merged = frozenset[tuple[str, str]]().union(*found)
-    tables = {table for table, _ in merged}
-    is_computed = len(tables) > 1 and any(column.startswith(_COMPUTED) for _, column in merged)
-    return None if len(tables) < len(merged) or is_computed else merged
+    return None if len({table for table, _ in merged}) < len(merged) else merged
 
 
 @dataclass(slots=True)
@@ -128,14 +122,14 @@ class Proof:
         columns = dict(zip(names, relation.columns.values(), strict=True))
         if len(columns) < len(names):
             raise UnprovenError(f"{relation.name!r} has columns whose names differ in case alone")
+        if is_stored and isinstance(relation, BaseTable) and relation.has_policies:
+            raise UnprovenError(f"policies choose the rows of {relation.name!r} that it stores")
         if relation.may_be_public and fold(relation.name, self.dialect) in self.public:
             keys = relation.keys if isinstance(relation, BaseTable) else ()
             no_records = dict.fromkeys(columns, frozenset[tuple[str, str]]())
             return Rows(columns, no_records, no_records, keys=self._folded(keys))
         if isinstance(relation, ViewDefinition):
             return self._view(relation, columns, is_stored=is_stored or relation.is_stored)
-        if is_stored and relation.has_policies:
-            raise UnprovenError(f"policies choose the rows of {relation.name!r} that it stores")
         storages = relation.storages or frozenset({relation.name})
         units = {name: frozenset((storage, name) for storage in storages) for name in columns}
         return Rows(columns, units, units, storages, keys=self._folded(relation.keys))
@@ -182,6 +176,7 @@ class Proof:
             scope.join(alias, join, [before for before, _ in joins[:number]], inner)
         given = [scope.given_name(each) for each in select.expressions]
         scope.aliases = {name for name in given if name is not None}
+        scope.require_columns(select)
         items = list(scope.items(select, list(columns)))
         if len(items) != len(columns):
             raise UnprovenError("it shows other columns than its catalog lists")
@@ -278,8 +273,7 @@ class _Scope:
         holders = [alias for alias, rows in self.relations.items() if name in rows.columns]
         if name in self.merged:
             holders = [self.merged[name]]
-        is_sure = len(holders) == 1 and (len(self.relations) == 1 or name not in _SYSTEM_COLUMNS)
-        return (holders[0], name) if is_sure else None
+        return (holders[0], name) if len(holders) == 1 else None
 
     def _is_struct(self, name: str) -> bool:
         """Return True if the name of a relation could also mean a column that has parts."""
@@ -290,6 +284,13 @@ class _Scope:
         name = fold(shown.alias, self.dialect) if isinstance(shown, exp.Alias) else None
         place = self.plain(shown.unalias())
         return None if place is not None and place[1] == name else name
+
+    def require_columns(self, select: exp.Select) -> None:
+        """Raise UnprovenError if a name is no column of the catalog, such as the place where a record lies."""
+        known = self.aliases.union(*(rows.columns for rows in self.relations.values()))
+        for column in select.find_all(exp.Column):
+            if not isinstance(column.this, exp.Star) and fold(column.name, self.dialect) not in known:
+                raise UnprovenError(f"{column.sql()!r} is none of its columns")
 
     def require_plain_order(self, select: exp.Select) -> None:
         """Raise UnprovenError if a query is ordered by what it computes, which may repeat rows."""
@@ -322,7 +323,7 @@ class _Scope:
         clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
         shown = [*(item.expression for item in items), *clauses]
         windows = [node for each in shown for node in each.find_all(exp.Window)]
-        is_grouped = bool(select.args.get("group")) or any(has_aggregate(each) for each in shown)
+        is_grouped = any(map(has_aggregate, shown)) or any(select.args.get(name) for name in ("group", "having"))
         if is_grouped and windows:
             raise UnprovenError("it groups rows and has windows: make it two views")
         for each in (node for expression in shown for node in expression.walk() if type(node) in AGGREGATES):
@@ -432,8 +433,6 @@ class _Scope:
             sources = next((named for places, named in self.units if item.place in places), None)
             if not private:
                 sources = frozenset()
-            elif sources is None and self.is_recordwise:
-                sources = frozenset((table, _COMPUTED + item.expression.sql()) for table in private)
             origins = frozenset() if item.place is None else self.relations[item.place[0]].origins[item.place[1]]
             columns.append(_Column(self.type_of(item.expression), sources, origins))
         return _Result(columns, private, self.is_recordwise or not private)

@@ -41,14 +41,20 @@ def joined_tables(select: exp.Select) -> Iterator[tuple[exp.Join | None, exp.Tab
     source = select.args.get("from_")
     if source is None:
         raise UnprovenError("it reads no table")
-    yield from _flattened(None, source.this)
+    joined = [*_flattened(None, source.this)]
     for join in select.args.get("joins") or ():
-        yield from _flattened(join, join.this)
+        joined += _flattened(join, join.this)
+    commas = [is_comma(join) for join, _ in joined[1:] if join is not None]
+    if any(commas) and not all(commas):  # which an engine may bind weaker than a join
+        raise UnprovenError("it has a comma beside a join: write CROSS JOIN")
+    yield from joined
 
 
 def _flattened(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join | None, exp.Table]]:
-    if join is not None and ((join.side, join.kind) not in _JOINS or (join.side and _is_bracket(node))):
-        raise UnprovenError(f"it has {join.sql()[:60]!r}, of which nothing can be proved: write JOIN or LEFT JOIN")
+    if join is not None and ((join.side, join.kind) not in _JOINS or _is_bracket(node)):
+        raise UnprovenError(
+            f"it has {join.sql()[:60]!r}, of which nothing can be proved: write JOIN or LEFT JOIN, without brackets"
+        )
     if _is_bracket(node):
         yield from _flattened(join, node.this)
     elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not node.args.get("catalog"):
@@ -59,6 +65,11 @@ def _flattened(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join
         raise UnprovenError(f"it reads {node.sql()[:60]!r}, of which nothing can be proved")
     for each in node.args.get("joins") or ():
         yield from _flattened(each, each.this)
+
+
+def is_comma(join: exp.Join) -> bool:
+    """Return True if a join is written as a comma, or as JOIN without a condition."""
+    return not (join.side or join.kind or join.args.get("on") or join.args.get("using"))
 
 
 def conditions_of(clause: exp.Expr) -> Iterator[exp.Expr]:

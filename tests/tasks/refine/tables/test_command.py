@@ -150,6 +150,7 @@ def counted(run: Run, here: Path) -> str:
     return str(key)
 
 
+@pytest.mark.thorough
 def test_a_table_of_the_ledger_is_read_free(run: Run, counted: str) -> None:
     """By its key or the beginning of it, with or without its data set; nothing is charged."""
     before = run("ledger", "show", "--json").object["datasets"]
@@ -255,6 +256,7 @@ def test_a_cumulative_table_is_refined_with_its_ranges(run: Run, here: Path) -> 
     assert [row["year"] for row in rows(here / "c.csv")][4:6] == ["5", "1 … 2"]
 
 
+@pytest.mark.thorough
 def test_a_picture_shows_answers_and_estimates(run: Run, here: Path) -> None:
     """A row a cell; and a panel for each level whose sums were published, with their keys."""
     words = (*BY, *THREE, "--prior", "1", "--out", "o.csv", "--plot", "towns.svg")
@@ -308,6 +310,7 @@ def test_the_printed_interval_of_vermont_comes_out(run: Run, here: Path) -> None
     assert [(row["low"], row["high"]) for row in found["rows"]] == [(14622, 14645), (14632, 14655)]
 
 
+@pytest.mark.thorough
 def test_queries_of_the_census_are_levels_of_one_table(run: Run, here: Path) -> None:
     """The total and one query that is a sum of the cells; one that crosses it is left out."""
     queries = [
@@ -331,6 +334,7 @@ def test_queries_of_the_census_are_levels_of_one_table(run: Run, here: Path) -> 
     assert "unused  hispanic" in run("refine", "--table", "m.parquet", *words).output
 
 
+@pytest.mark.thorough
 def test_shares_and_ranks_stand_in_a_table_of_their_own(run: Run) -> None:
     """With the cells alone, below the estimates; in 80 columns both stay tables."""
     words = (*BY, *THREE, "--shares", "--ranks")
