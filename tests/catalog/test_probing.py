@@ -36,6 +36,7 @@ QUESTIONS = [
     *("age >= 65", "age = 'old'", "cost > 1", "cost = 'x'", "smoker", "not smoker"),
     *("joined < '2025-01-01'", "joined = 3", "town like 'U%'", "town > 5", "nobody = 1"),
     *("age = cost", "age = town", "person = '1'", "age is null", "true"),
+    *("town >= '100'", "number(town) >= 5", "date(town) is null", "number(joined) = 1"),
 ]
 rows = st.lists(st.tuples(*[st.sampled_from(CELLS) for _ in range(5)]), max_size=6)
 one_unreadable = st.sampled_from([False, True])
