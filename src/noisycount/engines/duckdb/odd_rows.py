@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
@@ -93,25 +94,43 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
 def _top(connection: Connection, width: int) -> list[list[str]]:
     """Return the first rows of the table; an empty text is a missing cell."""
     rows = max(_TOP, min(_ROWS, _CELLS // width))
-    found = connection.execute(f"SELECT * FROM loaded ORDER BY rowid LIMIT {rows}").fetchall()
-    return [["" if cell is None else cell.strip(AROUND) for cell in row] for row in found]
+    places = connection.execute(f"SELECT rowid FROM loaded ORDER BY rowid LIMIT {rows}").fetchall()
+    return [[cell.strip(AROUND) for cell in row] for row in _rows_at(connection, places).values()]
+
+
+def _rows_at(connection: Connection, places: Sequence[tuple[int]]) -> dict[int, list[str]]:
+    """Return the cells of rows by their place; an empty text is a missing cell.
+
+    A join or an order of rows of thousands of columns would take longer to plan than to run.
+    """
+    if not places:
+        return {}
+    listed = ", ".join(str(place) for (place,) in places)
+    rows = connection.execute(f"SELECT rowid, * FROM loaded WHERE rowid IN ({listed})").fetchall()
+    return {row: ["" if cell is None else cell for cell in cells] for row, *cells in sorted(rows, key=itemgetter(0))}
 
 
 def _candidates(connection: Connection, layout: Layout) -> dict[int, list[str]]:
     """Return the rows that have one cell at most, begin as the names do, or begin with the word for a total."""
-    cells = [f"nullif(trim({quoted_name(name)}, {quoted_text(AROUND)}), '')" for name in layout.names[:_WIDE]]
+    cells = [_FILLED.format(quoted_name(name)) for name in layout.names[:_WIDE]]
     filled = f"list_count([{', '.join(cells)}])"
     first = f"coalesce({', '.join([*cells, 'NULL'])})"
     fewest = 1 if len(layout.names) > 1 else 0
-    totals = quoted_text(f"{_TOTAL.pattern}|{_TOTAL_OF.pattern}")
+    totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern})[{AROUND}]*")
     tests = [f"filled <= {fewest}", f"regexp_full_match(first, {totals}, 's')"]
     if any(layout.header):
-        tests.append(f"first = {quoted_text(first_cell(layout.header))}")
+        header = quoted_text(first_cell(layout.header))
+        tests.append(f"(starts_with(first, {header}) AND rtrim(first, {quoted_text(AROUND)}) = {header})")
     table = f"SELECT rowid AS place, {filled} AS filled, {first} AS first FROM loaded"
     places = f"SELECT place FROM ({table}) WHERE {' OR '.join(tests)} ORDER BY place LIMIT {_CANDIDATES}"
-    query = f"SELECT loaded.rowid, loaded.* FROM loaded JOIN ({places}) ON loaded.rowid = place ORDER BY place"
-    rows = connection.execute(query).fetchall()
-    return {row: ["" if cell is None else cell for cell in given] for row, *given in rows}
+    return _rows_at(connection, connection.execute(places).fetchall())
+
+
+# A cell that is not blank, without the blanks before it; else null. Few cells begin as blanks do, and trimming is slow.
+_FILLED = (
+    "CASE WHEN {0} >= '!' AND {0} < '\ufeff' THEN {0} "
+    f"WHEN trim({{0}}, {quoted_text(AROUND)}) <> '' THEN ltrim({{0}}, {quoted_text(AROUND)}) END"
+)
 
 
 def _is_total(cells: Sequence[str]) -> bool:
@@ -184,16 +203,29 @@ def _names_like_values(connection: Connection, check: Check, layout: Layout, rep
         return ()
     places = [place for place, cell in enumerate(layout.first) if cell.strip()]
     labels = {place for place in places if _is_label(layout.first, place)}
+    if not places:
+        return ()
     typed = {p for p in places if is_value(layout.first[p]) and check.columns[p].kind is not Kind.TEXT} - labels
-    tests = [f"(trim({quoted_name(layout.names[p])}) = {quoted_text(layout.first[p].strip())})::INT" for p in places]
-    matches = " + ".join(f"coalesce({test}, 0)" for test in tests)
+    columns = [quoted_name(layout.names[place]) for place in places]
+    names = [quoted_text(layout.first[place].strip()) for place in places]
+    tests = [f"(contains({c}, {name}) AND trim({c}) = {name})" for c, name in zip(columns, names, strict=True)]
+    equal = [f"coalesce({test}, false)::INT AS equal_{place}" for place, test in zip(places, tests, strict=True)]
+    rows = (
+        f"SELECT {', '.join(equal)}, {' + '.join(each.partition(' AS ')[0] for each in equal)} AS matches FROM loaded"
+    )
     most = max(1, len(places) // 2)
-    is_other = f"matches <= {most} AND (matches = 1 OR coalesce({tests[0]}, 0) = 0)" if tests else "true"
-    counts = ", ".join(f"sum({test}) FILTER (WHERE {is_other}), count(*) FILTER (WHERE {test} = 0)" for test in tests)
-    query = f"SELECT {counts} FROM (SELECT *, {matches} AS matches FROM loaded)"
-    ((*numbers,),) = connection.execute(query).fetchall()
-    counts_of = zip(places, numbers[::2], numbers[1::2], strict=True)
-    recurring = {p for p, equal, other in counts_of if other and (equal or 0) > repeated * (p == places[0])} - labels
+    is_other = f"matches <= {most} AND (matches = 1 OR equal_{places[0]} = 0)"
+    sums = [f"sum(equal_{place}) FILTER (WHERE {is_other}), sum(equal_{place})" for place in places]
+    query = f"SELECT {', '.join(sums)} FROM ({rows} WHERE {' OR '.join(tests)})"
+    numbers = [number or 0 for number in connection.execute(query).fetchall()[0]]
+    filled = connection.execute(f"SELECT {', '.join(f'count({column})' for column in columns)} FROM loaded").fetchall()[
+        0
+    ]
+    recurring = {
+        place
+        for place, others, all_equal, cells in zip(places, numbers[::2], numbers[1::2], filled, strict=True)
+        if cells > all_equal and others > repeated * (place == places[0])
+    } - labels
     likely = sorted(typed | recurring)
     return tuple(layout.first[place] for place in likely) if likely and len(likely) * _SHARE >= len(places) else ()
 
