@@ -141,7 +141,7 @@ def require_keys(
 @pytest.mark.always
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_CELL_QUESTIONS)
-@settings(max_examples=50)
+@settings(max_examples=25)  # so many of rows and so many of persons
 def test_listed_cells_are_counted_as_the_definition_says(
     unit: str | None, rows: Records, questions: Sequence[CellQuestion]
 ) -> None:
@@ -154,7 +154,7 @@ def test_listed_cells_are_counted_as_the_definition_says(
 @pytest.mark.always
 @pytest.mark.parametrize("unit", [None, "person"])
 @given(records(), FEW_KEY_QUESTIONS)
-@settings(max_examples=50)
+@settings(max_examples=25)  # so many of rows and so many of persons
 def test_hidden_keys_are_those_that_have_units(
     unit: str | None, rows: Records, questions: Sequence[KeyQuestion]
 ) -> None:
