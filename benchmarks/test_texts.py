@@ -90,7 +90,7 @@ def test_further_counts_read_the_copy(texts: Path, show: Show) -> None:
     copy = texts.with_suffix(".copy")
     with DuckDBSource.open(texts, copy=copy) as source:
         assert source.copied
-        forms = {column.name: column.form for column in source.relation.checks if column.form}
+        forms = source.forms
     ours, first = medians(ROUNDS, of_copy(copy, forms), by_us(texts, copy))
     copy.unlink()
     found = Comparison("further count of a CSV file", ours, "first, with a copy", first, 0.3)
