@@ -34,6 +34,9 @@ def counted(source: SparkSource, *questions: str) -> list[int]:
     return source.count([parse(text, source.schema) for text in questions])
 
 
+IDS = ("1", "2", "2.0", "A7", "a7", "A7 ")
+
+
 @pytest.mark.parametrize("unit", [None, pytest.param("person", marks=pytest.mark.thorough)])
 def test_predicates_and_tables_count_as_the_reference_does(spark_url: str, unit: str | None) -> None:
     """Every question of the contract, tables with listed and hidden keys, by rows and persons."""
@@ -102,6 +105,22 @@ def test_types_of_parquet_are_of_their_kinds(spark_url: str, tmp_path: Path) -> 
         assert [source.check(unit).units for unit in (None, "byte", "text", "list")] == [None, 1, 2, None]
     with opened(spark_url, tmp_path, unit="text") as source:
         assert source.check().units == 2
+
+
+@pytest.mark.thorough
+def test_the_owner_sees_rows_and_ids_of_persons(spark_url: str, tmp_path: Path) -> None:
+    """Columns of some rows only, and ids that differ in case, blanks or zeros."""
+    rows = [{"who": who, "sex": None if row else 1, "lab": row or None} for who in IDS for row in range(2)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    with opened(spark_url, tmp_path, unit="who") as source:
+        persons = source.check().persons
+    assert persons is not None
+    assert (persons.median_rows, persons.largest_rows, persons.apart) == (2, 2, (("sex", "lab"),))
+    assert persons.spellings is not None
+    assert persons.spellings.examples == (("2", "2.0"), ("A7", "A7 ", "a7"))
+    with opened(spark_url, tmp_path) as source:
+        assert source.check("who").persons == persons
+        assert source.check().persons is None
 
 
 @pytest.mark.thorough

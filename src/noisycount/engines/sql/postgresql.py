@@ -232,16 +232,18 @@ class PostgreSQL(ServerDialect):
         return sa.cast(value, sa.Text()).collate("C")
 
     def one_spelling(self, text: Expression) -> Expression:
-        """Return what texts have in common that may be spellings of one text.
+        """Return what texts have in common that may be spellings of one text, and perhaps others too.
 
-        Only a database in UTF-8 has a normal form of Unicode.
+        Letters beyond ASCII count as one, since their case is a matter of the collation. Only a database in UTF-8 has a
+        normal form of Unicode.
         """
         trimmed = sa.func.btrim(sa.cast(text, sa.Text()), sa.literal(WHITE_SPACE, sa.Text()))
-        folded = sa.func.lower(sa.func.upper(trimmed.collate("default")))
         is_unicode = sa.func.current_setting("server_encoding") == sa.literal("UTF8", sa.Text())
-        normal = sa.case((is_unicode, sa.func.normalize(folded)), else_=folded)
-        digits = (sa.literal(each, sa.Text()) for each in (DIGITS_WITH_ZEROS, r"\1"))
-        return sa.func.regexp_replace(normal, *digits).collate("C")
+        normal = sa.func.lower(sa.case((is_unicode, sa.func.normalize(trimmed)), else_=trimmed))
+        steps = ((r"[^\x01-\x7f]", "?", "g"), (DIGITS_WITH_ZEROS, r"\1", ""))
+        for step in steps:
+            normal = sa.func.regexp_replace(normal, *(sa.literal(each, sa.Text()) for each in step))
+        return normal.collate("C")
 
     def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
         """Rows whose expressions stay where they are: an offset keeps queries from being merged."""

@@ -1,0 +1,43 @@
+"""What the owner of records sees of persons is the same on every engine."""
+
+import pytest
+
+from noisycount.engines.persons import Persons
+from noisycount.engines.spellings import Spellings
+from noisycount.query.schema import Kind
+from tests.sources import OpenSource, Record
+
+SCHEMA = {"who": Kind.TEXT, "number": Kind.INTEGER, "sex": Kind.INTEGER, "lab": Kind.TEXT, "full": Kind.BOOLEAN}
+IDS = ("1.0", "2", "2.0", "A7", "a7", "A7 ", "Zürich", "Zu\u0308rich", "É", "e\u0301", "Weiß", "Weiss")
+RECORDS: list[Record] = [
+    {"who": who, "number": number // 3, "sex": None if row else 1, "lab": "pos" if row else None, "full": True}
+    for number, who in enumerate(IDS)
+    for row in range(2)
+]
+ALIKE = (("2", "2.0"), ("A7", "A7 ", "a7"), ("Zu\u0308rich", "Zürich"))
+
+
+@pytest.mark.parametrize("open_source", ["duckdb", "arrow", "polars", "postgresql"], indirect=True)
+def test_every_engine_shows_the_same_of_persons(open_source: OpenSource) -> None:
+    """Rows of each, columns of some rows only, and ids that may be one."""
+    with open_source(RECORDS, SCHEMA, unit="who") as source:
+        persons = source.check().persons
+    assert isinstance(persons, Persons)
+    assert (persons.median_rows, persons.largest_rows) == (2, 2)
+    assert (persons.partial, persons.apart) == (("sex", "lab"), (("sex", "lab"),))
+    assert isinstance(persons.spellings, Spellings)
+    assert {*persons.spellings.examples} <= {*ALIKE, ("e\u0301", "É")}
+    assert (persons.spellings.texts, persons.spellings.largest) == (4, 3)
+    assert persons.spellings.rules == ("trim", "fold_case", "normalise", "drop_zeros")
+
+
+@pytest.mark.parametrize("open_source", ["duckdb", "arrow", "polars", "postgresql"], indirect=True)
+def test_persons_of_numbers_have_one_spelling(open_source: OpenSource) -> None:
+    """And records without persons show none."""
+    with open_source(RECORDS, SCHEMA, unit="number") as source:
+        persons = source.check().persons
+    assert isinstance(persons, Persons)
+    assert (persons.median_rows, persons.largest_rows, persons.spellings) == (6, 6, None)
+    for records in ([], RECORDS):
+        with open_source(records, SCHEMA, unit=None if records else "who") as source:
+            assert source.check().persons is None
