@@ -4,7 +4,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import date
 from functools import partial
 from glob import escape
@@ -32,12 +32,11 @@ from noisycount.engines.duckdb.texts import Lines, TextFile
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
-from noisycount.engines.interface import require_typed
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, Schema, close_names
+from noisycount.query.schema import Kind, close_names
 
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.lake import Lake
@@ -434,21 +433,6 @@ def format_of(path: Path, told: Description) -> Format:
         if getattr(told.claim, name) and found not in {_DATABASE, SQLITE}:
             raise SourceError(f"{name} is about a view, and {str(path)!r} has none: leave it out")
     return found
-
-
-def typed_description(place: object, told: Description, relation: Relation, schema: Schema) -> Description:
-    """Return the description of records that state their kinds: how the unit is read, and where NaN is missing.
-
-    In columns of reals that pandas wrote NaN is missing, unless their kind is stated.
-    """
-    kinds = told.kinds or {}
-    others = {name: form for name, form in kinds.items() if name not in told.spelled_unit}
-    missing = require_typed(repr(str(place)), others, schema, told.unit)
-    if relation.is_of_pandas:
-        reals = {name for name, kind in schema.entire.kinds.items() if kind is Kind.REAL}
-        missing |= reals - kinds.keys() - {told.unit}
-    nan_missing = {name: ColumnFormat(Kind.REAL, nan="missing") for name in sorted(missing)}
-    return replace(told, kinds={**nan_missing, **told.spelled_unit} or None)
 
 
 def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:

@@ -20,7 +20,7 @@ from noisycount.engines.duckdb.column_texts import with_values
 from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.table import READ_TYPES, column_types, made_view, read_all, type_reason, whole_schema
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import CountedSource, require_readable
+from noisycount.engines.interface import CountedSource, require_readable, require_typed
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError, install_hint
@@ -73,6 +73,23 @@ def _with_unit_as_stated(
         if type_:  # else a column that is not there is refused by its name
             return replace(relation, sql=f"(SELECT * REPLACE ({text} AS {name}) FROM {relation.sql})")
     return relation
+
+
+def _typed_description(
+    place: object, told: files.Description, relation: files.Relation, schema: Schema
+) -> files.Description:
+    """Return the description of records that state their kinds: how the unit is read, and where NaN is missing.
+
+    In columns of reals that pandas wrote NaN is missing, unless their kind is stated.
+    """
+    kinds = told.kinds or {}
+    others = {name: form for name, form in kinds.items() if name not in told.spelled_unit}
+    missing = require_typed(repr(str(place)), others, schema, told.unit)
+    if relation.is_of_pandas:
+        reals = {name for name, kind in schema.entire.kinds.items() if kind is Kind.REAL}
+        missing |= reals - kinds.keys() - {told.unit}
+    nan_missing = {name: ColumnFormat(Kind.REAL, nan="missing") for name in sorted(missing)}
+    return replace(told, kinds={**nan_missing, **told.spelled_unit} or None)
 
 
 @frozen
@@ -226,9 +243,7 @@ class DuckDBSource(CountedSource):
             require_readable(repr(str(path)), [each for each in _texts(relation) if each.name == unit])
             schema = whole_schema(column_types(connection, relation.sql)).for_questions(unit, told.columns)
             typed = (
-                told
-                if kind.holds_texts or kind is files.COPY
-                else files.typed_description(place, told, relation, schema)
+                told if kind.holds_texts or kind is files.COPY else _typed_description(place, told, relation, schema)
             )
             nan_missing = () if typed is told else [n for n, form in (typed.kinds or {}).items() if form.nan]
             made_view(connection, relation.sql, schema, nan_missing, is_computed=relation.is_computed)
