@@ -14,6 +14,7 @@ import pytest
 
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.sql.source import SqlSource
@@ -127,3 +128,14 @@ def test_texts_say_nan_as_their_owner_states(tmp_path: Path) -> None:
     path.write_text("age\nNaN\nnan\n30\n70\n", encoding="utf-8")
     assert counted(DuckDBSource.open(path, kinds={"age": Kind.REAL}))[:2] == [3, 0]
     assert counted(DuckDBSource.open(path, kinds=MISSING))[:2] == [1, 2]
+
+
+def test_nan_among_ids_is_reported_without_a_statement(tmp_path: Path) -> None:
+    """All rows with it are one person, and no statement makes them several."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"person": [1.0, nan, nan], "age": [nan, 1.0, 2.0]}), path)
+    check = with_findings(DuckDBSource.checked(path, unit="person"), "person")
+    found = {finding.column: finding for finding in check.findings if finding.title == "NaN"}
+    assert (found["person"].rows, found["person"].proposals) == (2, ())
+    assert check.statement(*found["age"].proposals) == 'age = { kind = "real", nan = "missing" }'
+    assert check.units == 2

@@ -157,9 +157,11 @@ def _not_a_number(check: Check) -> Iterator[Finding]:
     for column in check.columns:
         if column.nan:
             verb = "is" if column.nan == 1 else "are"
-            text = f"{number_of('value', column.nan)} {verb} NaN, which is above every number in questions"
-            proposal = Proposal(column.name, {"nan": "missing"}, "kinds")
-            yield Finding(Severity.LOOK, "NaN", text, column.name, column.nan, proposals=(proposal,))
+            is_unit = column.name == check.unit
+            meaning = "is one person: fill the ids in, or remove the rows" if is_unit else "is above every number"
+            text = f"{number_of('value', column.nan)} {verb} NaN, which {meaning}"
+            proposals = () if is_unit else (Proposal(column.name, {"nan": "missing"}, "kinds"),)
+            yield Finding(Severity.LOOK, "NaN", text, column.name, column.nan, proposals=proposals)
 
 
 FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (

@@ -179,12 +179,24 @@ def _guess_likely(
         reason, forms = doubt
     elif rivals := _rivals(first, [one for _, one in likely], given):
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
+    elif all(map(_is_season, filter(first.fits, given))):
+        reason, forms = "they are months, or seasons of two years: state kind", [ColumnFormat(Kind.TEXT), first.form]
     elif first is _CANDIDATES[0]:
         return _guess_integers([*filter(first.fits, given)], texts, name, _guess(first, texts))
     else:
         return _guess(first, texts)
     words = _missing_of(texts)
     return Guess(ColumnFormat(Kind.TEXT), reason, tuple(_with_missing(form, words) for form in forms))
+
+
+def _is_season(cell: str) -> bool:
+    """Return True if a cell is a year and the next one, such as 2009-10, which could be a month as well.
+
+    Example:
+        >>> _is_season("2009-10"), _is_season("2009-11")
+        (True, False)
+    """
+    return bool(re.fullmatch("[0-9]{4}-[0-9]{2}", cell)) and (int(cell[2:4]) + 1) % 100 == int(cell[5:])
 
 
 def _rivals(first: _Candidate, others: Sequence[_Candidate], given: Sequence[str]) -> list[ColumnFormat]:

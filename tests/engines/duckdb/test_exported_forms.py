@@ -212,6 +212,14 @@ def test_years_of_two_digits_may_stand_first() -> None:
     assert {each.date_format for each in guess.choices} == {"%d-%m-%y", "%y-%m-%d"}
 
 
+def test_seasons_are_no_months_unless_the_owner_says_so() -> None:
+    """`2009-10` may be a season of two years; one other month decides."""
+    guess = guessed_form(["2009-10", "2010-11", "2011-12"])
+    assert guess.form == ColumnFormat(Kind.TEXT)
+    assert [form.date_format for form in guess.choices] == [None, "%Y-%m"]
+    assert guessed_form(["2009-10", "2010-11", "2011-01"]).form.date_format == "%Y-%m"
+
+
 DAYS = ["20240214", "20240215", "20231231", "19560101"]
 
 
