@@ -88,6 +88,7 @@ def test_the_version_covers_what_cells_stand_for(first: ColumnFormat, second: Co
     [
         ("person,town\n1,Köln\n2,Köln\n", FileFormat("cp437"), FileFormat("cp1252"), "town = 'Köln'", (0, 2)),
         ("person,town\nperson,town\n1,Ulm\n", FileFormat(skip=0), FileFormat(skip=1), "town = 'town'", (1, 0)),
+        ("person,town\nTotal,1\n1,Ulm\n", FileFormat(footer=()), FileFormat(footer=("Total",)), "true", (2, 1)),
     ],
 )
 def test_a_corrected_form_is_counted_and_charged_anew(  # noqa: PLR0913 - one argument a part

@@ -92,6 +92,47 @@ ODD: dict[str, tuple[Rows, dict[str, object]]] = {
 }
 
 
+QUESTIONS = (
+    "StartDate,ResponseId,Q1,Q2\nStart Date,Response ID,How old are you?,Which colour?\n"
+    '"{""ImportId"":""startDate""}","{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\n'
+)
+ANSWERS = "".join(f"2024-01-0{n} 10:00:00,R_{n},{30 + n},{'Red' if n % 2 else 'Blue'}\n" for n in range(1, 7))
+TEXTS: dict[str, tuple[str, int]] = {
+    "exports put together": (QUESTIONS + ANSWERS + QUESTIONS + ANSWERS, 12),
+    "boxes to tick": (
+        "Respondent ID,Which fruits?,,More\n,Apple,Pear,Open-Ended Response\n11,Apple,,fine\n12,Apple,Pear,\n13,,,x\n",
+        3,
+    ),
+    "kinds": ("id,height,town\nint,float,str\n1,170.5,Bern\n2,180.5,Biel\n", 2),
+    "labels": ("id,sex,town\nNumber of person,Sex of person,Town of residence\nA,F,Bern\nB,M,Bern\nC,F,Biel\n", 3),
+    "blank cells": ('id,age\n1,3\n , \n2,4\n"",""\n', 2),
+    "a mark of the encoding": ("\ufeffid,age\n1,3\n\ufeffid,age\n2,4\n", 2),
+    "another case": ("ID,Age\n1,3\nid,age\n2,4\n", 2),
+    "short notes": ("id,age,sex\n1,3,M\n2,4,F\nTotal,7\n\nSource: Office\n", 2),
+    "a number of rows": ("id,age,sex\n1,3,M\n2,4,F\nTOTAL (n=2),7,\n", 2),
+    "a source in two cells": ("id,age,sex,town\n1,3,M,B\n2,4,F,T\nSource:,Office of Statistics,,\n", 2),
+    "footnotes": ("id,age,sex\n1,3,M\n2,4,F\n1) preliminary,,\n2) estimated,,\n", 2),
+    "a drawn line": ("id|age\n--|---\n1|3\n2|4\n", 2),
+    "a message": ("id,age\n1,3\n2,4\n\n(2 rows affected)\n", 2),
+    "comments above": ("# exported by x, on 2024-01-01, v2\n# second, line, here\nid,age,sex\n1,3,M\n2,4,F\n", 2),
+    "facts above": ("Dataset:,Survey\nDate:,2024-01-01\n\nid,age,sex,town,x\n1,2,M,B,3\n2,3,F,T,4\n", 2),
+    "texts alone": ("anna,Bern,yes\nbob,Biel,no\ncarl,Bern,yes\n", 3),
+    "tabs": ("A1\t2024-05-01\t7\nB1\t2024-05-02\t8\n", 2),
+    "an end of DOS": ("a,b\n1,2\n3,4\n\x1a", 2),
+    "a line of blanks": ("a,b\n1,2\n   \n3,4\n", 2),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_exports_of_many_programs_are_read_as_meant(tmp_path: Path, name: str) -> None:
+    """Once every proposal is taken, no row but the records is counted."""
+    text, persons = TEXTS[name]
+    path = write_csv(tmp_path, text)
+    check, _ = accepted(path)
+    assert check.rows == persons
+    assert counts(path, "true", form=check.form, kinds={}) == [persons]
+
+
 def written(path: Path, rows: Rows) -> Path:
     """Write rows as a CSV file or a workbook."""
     if path.suffix == ".xlsx":

@@ -28,7 +28,7 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.duckdb.texts import Lines, TextFile
+from noisycount.engines.duckdb.texts import Lines, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
@@ -113,7 +113,7 @@ class Relation:
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
-    file = _load(TextFile.read(place, told.form, mends=told.is_for_check), connection, mends=told.is_for_check)
+    file = load_texts(place, told.form, connection, mends=told.is_for_check)
     table = TextTable(connection, file.names)
     return _typed(table, told, file.form, partial(file.lines, connection), file.layout)
 
@@ -159,37 +159,6 @@ def _typed(
             check = with_odd_rows(table.connection, check, layout, lines)
     table.connection.execute("DROP TABLE loaded")
     return Relation("typed", check, is_sound=True)
-
-
-def _load(file: TextFile, connection: Connection, *, mends: bool) -> TextFile:
-    """Make the table `loaded`, and return the file as it was read.
-
-    `mends`: whether to state in its form how ragged lines are read if that is not stated, and to list them as a fault.
-
-    Raises:
-        SourceError: A line is wrong; the refusal names it.
-    """
-    if not file.needs_python and _is_loaded(file, connection, rewrites=False):
-        return file
-    if _is_loaded(file, connection, rewrites=True):
-        return file
-    ragged = file.ragged_lines()
-    if ragged is not None and mends and file.form.ragged is None:
-        mended = file.mended(ragged)
-        if _is_loaded(mended, connection, rewrites=True):
-            return mended
-    raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
-
-
-def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
-    """Return True if the table could be made."""
-    try:
-        file.load(connection, rewrites=rewrites)
-    except duckdb.OutOfMemoryException:
-        raise
-    except (duckdb.Error, SourceError):
-        return False
-    return True
 
 
 def allow(connection: Connection, *files: Path) -> None:

@@ -18,7 +18,7 @@ _TOTALS = (
     "((grand|overall|sub)[ -]?)?totals?( g[eé]n[eé]ral)?|sub-?totals?|sums?|summe|summa|gesamt(summe|ergebnis|zahl)?"
     "|zwischensumme|insgesamt|somme|sous-total|totaux|totale|totali|totales|suma( total)?|soma|totaal|som|razem|suma"
     "|ogółem|celkem|spolu|összesen|toplam|yhteensä|i alt|sammanlagt|totalt|итого|всего|сума"
-    "|合計|小計|总计|合计|합계|الإجمالي"
+    "|合計|小計|总计|合计|합계|الإجمالي|average|durchschnitt|mittelwert|moyenne"
 )
 _TOTAL = re.compile(f"(?i:{_TOTALS}) ?[:.]?")
 _TOTAL_OF = re.compile(
@@ -27,12 +27,13 @@ _TOTAL_OF = re.compile(
     f"|({_TOTALS}) ?[:.-].*)",
     re.DOTALL,
 )
-_NOTE = re.compile(
-    r"(?i:[*#†‡§©]|//|--|\([0-9a-z]\)|(notes?|sources?|quellen?|anmerkung(en)?|hinweise?|stand|legende?|bemerkung(en)?"
-    r"|remarques?|fontes?|nota|fuente|footnotes?|provisional|exported|generated|created|printed|last updated"
-    r"|disclaimer|copyright)\b).*",
-    re.DOTALL,
+_NOTE_WORDS = (
+    "(?i:notes?|sources?|quellen?|anmerkung(en)?|hinweise?|stand|legende?|bemerkung(en)?|remarques?|fontes?|nota|fuente"
+    "|footnotes?|provisional|exported|generated|created|printed|last updated|disclaimer|copyright)"
 )
+_NOTE = re.compile(f"([*#†‡§©]|//|--|\\([0-9a-z]\\)|{_NOTE_WORDS}\\b).*", re.DOTALL)
+_CITED = re.compile(f"{_NOTE_WORDS} ?:.*", re.DOTALL)
+_RULE = re.compile("[-=+:_]{2,}")  # a line that is drawn below the names
 _IMPORT = re.compile(r'\{ ?"ImportId".*')  # as Qualtrics writes below the texts of its questions
 _LABELS = {"response", "open-ended response", "other (please specify)"}  # as SurveyMonkey writes below its questions
 _TOP = 5  # rows below the names that may be more of them
@@ -116,11 +117,13 @@ def _candidates(connection: Connection, layout: Layout) -> dict[int, list[str]]:
     filled = f"list_count([{', '.join(cells)}])"
     first = f"coalesce({', '.join([*cells, 'NULL'])})"
     fewest = 1 if len(layout.names) > 1 else 0
-    totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern})[{AROUND}]*")
-    tests = [f"filled <= {fewest}", f"regexp_full_match(first, {totals}, 's')"]
+    around = quoted_text(AROUND)
+    totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern}|{_RULE.pattern})[{AROUND}]*")
+    cited = f"regexp_full_match(first, {quoted_text(_CITED.pattern)}, 's')"
+    tests = [f"filled <= {fewest}", f"regexp_full_match(first, {totals}, 's')", f"(filled = 2 AND {cited})"]
     if any(layout.header):
         header = quoted_text(first_cell(layout.header))
-        tests.append(f"(starts_with(first, {header}) AND rtrim(first, {quoted_text(AROUND)}) = {header})")
+        tests.append(f"(starts_with(lower(first), {header}) AND rtrim(lower(first), {around}) = {header})")
     table = f"SELECT rowid AS place, {filled} AS filled, {first} AS first FROM loaded"
     places = f"SELECT place FROM ({table}) WHERE {' OR '.join(tests)} ORDER BY place LIMIT {_CANDIDATES}"
     return _rows_at(connection, connection.execute(places).fetchall())
@@ -140,11 +143,15 @@ def _is_total(cells: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
-    """Return True if a row has one cell, which is no value of its column.
+    """Return True if a row has one cell, which is no value of its column, or cites a source in two cells.
 
     `is_last`: whether no row below has more.
     """
+    if all(_RULE.fullmatch(cell.strip(AROUND)) for cell in cells if cell):
+        return True
     (place, text), *others = [(place, cell.strip(AROUND)) for place, cell in enumerate(cells) if cell.strip(AROUND)]
+    if len(others) == 1 < len(cells) - 2:
+        return _CITED.fullmatch(text) is not None
     if others or len(cells) == 1 or is_value(text) or text in MISSING_WORDS:
         return False
     is_other_kind = check.columns[place].kind is not Kind.TEXT
@@ -171,6 +178,9 @@ def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
     """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
     evidence = 0
+    is_above_values = bool(below) and not row[0] and all(each[0] for each in below)
+    if is_above_values and any(cell.casefold() in _LABELS for cell in row):
+        return _EVIDENCE
     for name, cell, *cells in zip(names, row, *below, strict=True):
         values = [value for value in cells if value]
         if not cell or not values:
@@ -181,11 +191,21 @@ def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequenc
             if is_value(cell):
                 return 0
             evidence += cell not in MISSING_WORDS
-        elif _letters(cell) == _letters(name) or ("?" in cell and not any("?" in value for value in values)):
+        elif _describes(cell, name, values) or ("?" in cell and not any("?" in value for value in values)):
             evidence += 1
         evidence += _EVIDENCE * (cell.casefold() in _LABELS)
-    is_above_values = bool(below) and not row[0] and all(each[0] for each in below)
     return evidence + is_above_values if evidence else 0
+
+
+def _describes(cell: str, name: str, values: Sequence[str]) -> bool:
+    """Return True if a cell repeats the name of its column, or holds it among other words as no value does."""
+    word = _letters(name)
+    if len(word) < _WORD or _letters(cell) == word:
+        return _letters(cell) == word
+    return word in _letters(cell) and not any(word in _letters(value) for value in values)
+
+
+_WORD = 3  # letters of a name that are no other word by chance
 
 
 def _letters(text: str) -> str:
@@ -206,14 +226,17 @@ def _names_like_values(connection: Connection, check: Check, layout: Layout, rep
     if not places:
         return ()
     typed = {p for p in places if is_value(layout.first[p]) and check.columns[p].kind is not Kind.TEXT} - labels
+    around = quoted_text(AROUND)
     columns = [quoted_name(layout.names[place]) for place in places]
-    names = [quoted_text(layout.first[place].strip()) for place in places]
-    tests = [f"(contains({c}, {name}) AND trim({c}) = {name})" for c, name in zip(columns, names, strict=True)]
+    names = [quoted_text(layout.first[place].strip(AROUND)) for place in places]
+    tests = [
+        f"(contains({c}, {name}) AND trim({c}, {around}) = {name})" for c, name in zip(columns, names, strict=True)
+    ]
     equal = [f"coalesce({test}, false)::INT AS equal_{place}" for place, test in zip(places, tests, strict=True)]
     rows = (
         f"SELECT {', '.join(equal)}, {' + '.join(each.partition(' AS ')[0] for each in equal)} AS matches FROM loaded"
     )
-    most = max(1, len(places) // 2)
+    most = max(1, len(places) * 2 // 3)
     is_other = f"matches <= {most} AND (matches = 1 OR equal_{places[0]} = 0)"
     sums = [f"sum(equal_{place}) FILTER (WHERE {is_other}), sum(equal_{place})" for place in places]
     query = f"SELECT {', '.join(sums)} FROM ({rows} WHERE {' OR '.join(tests)})"

@@ -18,6 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self
 
+import duckdb
+
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
 from noisycount.engines.duckdb.layout import Layout, likely_width, title_lines
 from noisycount.engines.formats import FileFormat
@@ -31,6 +33,7 @@ Lines = Callable[[Collection[int]], Mapping[int, int]]
 _HEAD = 65536  # bytes that the form of a file is found from, or more if its first lines are longer
 _LONGEST_HEAD = 1 << 26
 _RECORDS = 50  # lines of them that are compared
+_FEWEST = 3  # of them: titles, the names, and a record
 _DELIMITERS = ",;\t|"
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _UNMARKED = ("utf-16-le", "utf-16-be")
@@ -44,6 +47,7 @@ _OPTIONS = (
     "ignore_errors=false, hive_partitioning=false, all_varchar=true"
 )
 _LONGEST_LINE = 1 << 21  # characters: as many as DuckDB reads
+_END_OF_FILE = ["\x1a"]  # a line that programs of DOS write
 _SHOWN = 3  # lines that a refusal lists
 _PAIR = 2
 _FEW = 2  # one of so many lines, at most, is proposed to be left out
@@ -200,9 +204,11 @@ class TextFile:
 
     def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield the rows below the names that no rule leaves out, with their first and last lines."""
-        before = (self.form.header is not False) + (self.form.skip_rows_after_header or 0)
-        rows = (row for row in self._lines() if row[2])
-        return (row for row in islice(rows, before, None) if self.layout.is_record(row[2]))
+        rows = (row for row in self._lines() if row[2] and row[2] != _END_OF_FILE)
+        if self.form.header is not False:
+            next(rows, None)
+        layout = self.layout.above(row for *_, row in islice(rows, self.form.skip_rows_after_header or 0))
+        return (row for row in rows if layout.is_record(row[2]))
 
     def _lines(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield all rows from the names on as Python reads them, with their first and last lines.
@@ -286,6 +292,38 @@ class TextFile:
         raise EncodingError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
 
 
+def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends: bool) -> TextFile:
+    """Make the table `loaded` of a file, and return the file as it was read.
+
+    `mends`: whether to state in its form what its names lack and how its ragged lines are read, and to list the faults.
+
+    Raises:
+        SourceError: A line is wrong; the refusal names it.
+    """
+    file = TextFile.read(place, stated, mends=mends)
+    if not file.needs_python and _is_loaded(file, connection, rewrites=False):
+        return file
+    if _is_loaded(file, connection, rewrites=True):
+        return file
+    ragged = file.ragged_lines()
+    if ragged is not None and mends and file.form.ragged is None:
+        mended = file.mended(ragged)
+        if _is_loaded(mended, connection, rewrites=True):
+            return mended
+    raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
+
+
+def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
+    """Return True if the table could be made."""
+    try:
+        file.load(connection, rewrites=rewrites)
+    except duckdb.OutOfMemoryException:
+        raise
+    except (duckdb.Error, SourceError):
+        return False
+    return True
+
+
 def opened_bytes(place: Path) -> BinaryIO:
     """The bytes of a file, decompressed."""
     opened = gzip.open if is_packed(place) else open
@@ -342,13 +380,15 @@ def _ends_in_short_line(place: Path) -> bool:
 
 
 def _head(place: Path, stated: FileFormat) -> tuple[str, str]:
-    """Return the encoding of a file and its first characters, which have some whole lines."""
+    """Return the encoding of a file and its first characters, which hold the whole line of names."""
     size = _HEAD
     while True:
         head = _first_bytes(place, size)
         encoding = stated.encoding or _encoding(head)
         text = _decoded(place, head, encoding)
-        if len(head) < size or size >= _LONGEST_HEAD or text.count("\n") + text.count("\r") > (stated.skip or 0) + 2:
+        records = len(_records(text, ",", stated.skip or 0))
+        is_enough = records >= _RECORDS - 1 or (size > _HEAD and records > _FEWEST)
+        if len(head) < size or size >= _LONGEST_HEAD or is_enough:
             return encoding, text
         size *= 4
 
