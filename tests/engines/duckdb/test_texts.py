@@ -131,3 +131,12 @@ def test_file_that_is_gone_is_not_counted_from_memory(tmp_path: Path) -> None:
         path.unlink()
         with pytest.raises(SourceError, match="cannot be read any more"):
             source.count([parse("a = 1", source.schema)])
+
+
+def test_a_mark_before_a_quoted_cell_is_no_part_of_it(tmp_path: Path) -> None:
+    """Also where no line names the columns and rows are left out, so that Python reads the lines."""
+    path = tmp_path / "x.csv"
+    path.write_text('\ufeff"1,5","a"\n"2,5","b"\n"",""\n', encoding="utf-8")
+    form = FileFormat.of_parts({"header": False, "names": ["n", "t"], "drop_empty_rows": True})
+    assert counts(path, "n = 1.5", form=form) == [1]
+    assert counts(path, "true", form=form) == [2]

@@ -336,11 +336,13 @@ def is_packed(place: Path) -> bool:
 
 
 def _lines(texts: TextIOWrapper) -> Iterator[str]:
-    """Yield the lines of a file, of which none is held that is too long."""
+    """Yield the lines of a file without the mark at its beginning; no line is held that is too long."""
+    mark = "\ufeff"
     while line := texts.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
             raise csv.Error(_LONG)
-        yield line
+        yield line.removeprefix(mark)
+        mark = ""
 
 
 _LONG = "a line is too long"
