@@ -168,6 +168,7 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
 _MOST_COLUMNS = 40  # of which each has a row
 _FIRST_COLUMNS = 15  # of more columns than that, so many have a row
 _MOST_VALUES = 4  # of a column, in its row
+_ROWS_A_VALUE = 2  # with fewer rows of each text, on average, the number of texts says more than the commonest ones
 _ACTIONS = {Severity.BLOCKS: "mend", Severity.LOOK: "look", Severity.NOTE: "note"}
 
 
@@ -186,12 +187,13 @@ def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Se
     unused = inspection.why_unused(column)
     if unused is not None and not (remarks and unused == "unreadable"):
         remarks.append(unused)
-    elif column.values:
+    elif column.values and len(column.values) * _ROWS_A_VALUE <= inspection.check.rows:
         values = sorted(column.values, key=lambda each: -each[1])
         shown = [f"{quoted_cell(text)} {signed(rows)}" for text, rows in values[:_MOST_VALUES]]
         remarks.append(", ".join(shown) + f", {len(values) - len(shown)} more" * (len(values) > len(shown)))
     elif column.distinct:
-        remarks.append(f"about {number_of('text', column.distinct)}")
+        about = "" if column.values else "about "
+        remarks.append(f"{about}{number_of('text', column.distinct)}")
     is_plain = column.reason.startswith("they are ") and column.kind is not Kind.TEXT  # as its kind says already
     if column.reason not in _PLAIN_REASONS and not is_plain:
         remarks.append(column.reason)
