@@ -8,7 +8,23 @@ from noisycount.query.schema import Kind
 from tests.sources import OpenSource, Record
 
 SCHEMA = {"who": Kind.TEXT, "number": Kind.INTEGER, "sex": Kind.INTEGER, "lab": Kind.TEXT, "full": Kind.BOOLEAN}
-IDS = ("1.0", "2", "2.0", "A7", "a7", "A7 ", "Zürich", "Zu\u0308rich", "É", "e\u0301", "Weiß", "Weiss")
+IDS = (
+    "1.0",
+    "2",
+    "2.0",
+    "A7",
+    "a7",
+    "A7 ",
+    "Zürich",
+    "Zu\u0308rich",
+    "É",
+    "e\u0301",
+    "Weiß",
+    "Weiss",
+    "B1",
+    "B1\u00a0",
+    "\u3000B1",
+)
 RECORDS: list[Record] = [
     {"who": who, "number": number // 3, "sex": None if row else 1, "lab": "pos" if row else None, "full": True}
     for number, who in enumerate(IDS)
@@ -26,8 +42,8 @@ def test_every_engine_shows_the_same_of_persons(open_source: OpenSource) -> None
     assert (persons.median_rows, persons.largest_rows) == (2, 2)
     assert (persons.partial, persons.apart) == (("sex", "lab"), (("sex", "lab"),))
     assert isinstance(persons.spellings, Spellings)
-    assert {*persons.spellings.examples} <= {*ALIKE, ("e\u0301", "É")}
-    assert (persons.spellings.texts, persons.spellings.largest) == (4, 3)
+    assert {*persons.spellings.examples} <= {*ALIKE, ("e\u0301", "É"), ("B1", "B1\u00a0", "\u3000B1")}
+    assert (persons.spellings.texts, persons.spellings.largest) == (5, 3)
     assert persons.spellings.rules == ("trim", "fold_case", "normalise", "drop_zeros")
 
 

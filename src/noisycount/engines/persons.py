@@ -50,9 +50,9 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     pairs = list(combinations(partial[:_MOST_COMPARED], 2))
     together = rows_of(_together_statement(pairs, records))[0] if pairs else ()
     apart = [(one.name, other.name) for (one, other), rows in zip(pairs, together, strict=True) if not rows]
-    spellings = None
-    if person.kind is Kind.TEXT:
-        spellings = spellings_of(str(row[0]) for row in rows_of(_spellings_statement(person.value, records)))
+    spellings, spelled = None, _spelled(person.value, records)
+    if person.kind is Kind.TEXT and rows_of(_several_statement(spelled))[0][0]:
+        spellings = spellings_of(str(row[0]) for row in rows_of(_spellings_statement(spelled)))
     names = tuple(column.name for column in partial)
     return Persons(_median(sizes), sizes[-1][0], names, tuple(apart), spellings)
 
@@ -96,10 +96,20 @@ def _together_statement(pairs: Sequence[tuple[Column, Column]], records: Stateme
     return records.read(sa.select(*map(records.dialect.number_where, both)), [])
 
 
-def _spellings_statement(person: Expression, records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement of the ids that may be spellings of another one."""
+def _spelled(person: Expression, records: StatementRecords) -> sa.Subquery:
+    """Return the ids, each with what it has in common with other spellings of it."""
     ids = records.read(sa.select(person.label("id")), []).where(person.is_not(None)).distinct().subquery("ids")
-    spelled = sa.select(ids.c.id, records.dialect.one_spelling(ids.c.id).label("spelling")).subquery("spelled")
+    return sa.select(ids.c.id, records.dialect.one_spelling(ids.c.id).label("spelling")).subquery("spelled")
+
+
+def _several_statement(spelled: sa.Subquery) -> sa.Select[Any]:
+    """Return the statement of how many ids may have several spellings: it is quicker than to list them."""
+    several = sa.select(spelled.c.spelling).group_by(spelled.c.spelling).having(sa.func.count() > whole(1))
+    return sa.select(sa.func.count()).select_from(several.subquery("several"))
+
+
+def _spellings_statement(spelled: sa.Subquery) -> sa.Select[Any]:
+    """Return the statement of the ids that may be spellings of another one."""
     number = sa.func.count().over(partition_by=spelled.c.spelling).label("number")
     counted = sa.select(spelled, number).subquery("counted")
     several = sa.select(counted.c.id).where(counted.c.number > whole(1))
