@@ -35,6 +35,10 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
         b'Report\r\nage;note\r\n31;"a, b\r\n"\n29;\r\n\n30;"x ""y"""\n',
         {"age >= 29": 3, "note = 'a, b\r\n'": 1, "note = 'x \"y\"'": 1, "note is null": 1},
     ),
+    "line break in a name": (
+        b'person;"Size\n(cm)";x\r\n1;"two\nlines";6\r\n2;a;7\r\n',
+        {"true": 2, "x = 7": 1, "\"Size\n(cm)\" = 'two\nlines'": 1},
+    ),
     "blanks": (b" age , cost \n31, 2.5\n 29,\t3.5 \n", {"age = 29 and cost = 3.5": 1}),
     "no last end": (b"age,health\n31,poor", {"age = 31": 1, "true": 1}),
 }

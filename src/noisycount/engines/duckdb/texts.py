@@ -91,7 +91,8 @@ class TextFile:
     form: FileFormat  # how its texts are found, with nothing left open
     line_end: str | None  # what ends a line, where that is the carriage return of old; else None
     layout: Layout  # its names, and which of its rows are records
-    has_quoted_titles: bool = False  # True if a quotation mark stands above the names: DuckDB counts its lines as one
+    # True if DuckDB misreads the first lines: a quotation mark stands above the names, or a line break in a name
+    has_odd_beginning: bool = False
 
     @classmethod
     def read(cls, place: Path, stated: FileFormat, *, mends: bool = False) -> Self:
@@ -107,7 +108,8 @@ class TextFile:
         first, *_ = _records(text, form.delimiter or ",", skip) or [[]]
         layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
         has_quoted_titles = any('"' in line for line in islice(StringIO(text, newline=""), skip))
-        return cls(place, layout.form, line_end, layout, has_quoted_titles)
+        has_broken_names = any("\n" in name or "\r" in name for name in first)
+        return cls(place, layout.form, line_end, layout, has_quoted_titles or has_broken_names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,7 +123,7 @@ class TextFile:
         The engine drops a last line that is longer than its buffer, without an error.
         """
         has_rules = self.layout.has_rules or bool(self.form.skip_rows_after_header)
-        return has_rules or self.has_quoted_titles or not (is_packed(self.place) or _ends_in_short_line(self.place))
+        return has_rules or self.has_odd_beginning or not (is_packed(self.place) or _ends_in_short_line(self.place))
 
     def load(self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False) -> None:
         """Make a table `loaded` of its texts.
