@@ -172,3 +172,54 @@ def test_a_generated_column_of_an_unknown_function_is_refused(tmp_path: Path) ->
         connection.execute("CREATE TABLE g (person INTEGER, q BIGINT GENERATED ALWAYS AS (current_query_id() % 2))")
     with pytest.raises(SourceError, match=r"(?i)'g' has 'current_query_id\(\)', which may give other rows"):
         DuckDBSource.open(path, table="g", unit="person")
+
+
+PLACES = (
+    "SELECT person, town, 1 AS rowid FROM seen WHERE seen.rowid <= 6",
+    "SELECT person, town, seen.rowid AS rowid FROM seen",
+    "SELECT a.person, p.town FROM seen a JOIN places p ON a.rowid = p.rowid",
+    "SELECT person, count(*) AS rowid FROM seen GROUP BY person HAVING rowid > 1",
+)
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_the_place_of_a_record_is_no_column(any_file: Path, query: str) -> None:
+    """It depends on the records before it, and no catalog lists it."""
+    made = ("CREATE TABLE places (rowid INTEGER, town TEXT)", f"CREATE VIEW v AS {query}")
+    if any_file.suffix == ".duckdb":
+        with database(any_file) as connection:
+            for statement in made:
+                connection.execute(statement)
+    else:
+        with closing(sqlite3.connect(any_file)) as connection:
+            connection.executescript(";".join(made))
+    with pytest.raises(SourceError, match="rowid' is none of its columns"):
+        count(any_file, "v", "true", public_tables=("places",))
+
+
+def test_a_collation_is_seen_through_numbers_and_public_views(tmp_path: Path) -> None:
+    """SQLite compares a text in a column of numbers by the collation of the column."""
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE seen (person INTEGER COLLATE NOCASE, town TEXT); CREATE TABLE plain (person TEXT, town TEXT);"
+            "CREATE TABLE folded (person TEXT COLLATE NOCASE);"
+            "CREATE VIEW public AS SELECT person, 'x' AS town FROM folded;"
+            "CREATE VIEW v AS SELECT a.person FROM seen a JOIN seen b ON a.person = b.person;"
+            "CREATE VIEW u AS SELECT person, town FROM public UNION ALL SELECT person, town FROM plain;"
+            "CREATE VIEW w AS SELECT a.person FROM u a JOIN plain b ON a.person = b.person"
+        )
+    with pytest.raises(SourceError, match="it joins a with b"):
+        count(path, "v", "true")
+    with pytest.raises(SourceError, match="it joins a with b"):
+        count(path, "w", "true", public_tables=("public",))
+
+
+def test_a_name_is_looked_up_in_the_main_schema_alone(tmp_path: Path) -> None:
+    """DuckDB finds views of its own before those of another schema."""
+    path = tmp_path / "x.duckdb"
+    with database(path) as connection:
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.duckdb_tables (table_name VARCHAR, estimated_size BIGINT)")
+        connection.execute("CREATE VIEW v AS SELECT table_name AS person, estimated_size AS n FROM duckdb_tables")
+    with pytest.raises(SourceError, match="'duckdb_tables', which is no table of its file"):
+        count(path, "v", "n = 3")

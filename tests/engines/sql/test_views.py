@@ -167,6 +167,10 @@ ATTACKS = {
         "depends on the order of equal rows",
     ),
     "rows made by a function": ("SELECT person, regexp_matches(town, '.', 'g') AS m FROM {0}", "nothing can be proved"),
+    "the place of a record by its own name": (
+        "SELECT person, c FROM {0}_c",
+        "is none of its columns",
+    ),
     "the place of a record": ("SELECT person, ctid::text AS place FROM {0}", "is none of its columns"),
     "policies of a public table": (
         "SELECT a.person FROM {0} AS a JOIN {0}_hidden AS b ON b.person = a.person",
@@ -195,6 +199,7 @@ def test_what_the_server_reads_otherwise_is_refused(postgresql: Server, case: st
         'CREATE TABLE "{0}_Towns" (town text); CREATE TABLE {0}_hidden (person int)',
         "ALTER TABLE {0}_hidden ENABLE ROW LEVEL SECURITY",
         "CREATE POLICY p ON {0}_hidden FOR SELECT USING (EXISTS (SELECT FROM {0}))",
+        "CREATE VIEW {0}_c AS SELECT person, (ctid <= '(0,5)')::text AS c, 1 AS ctid FROM {0}",
         "CREATE VIEW {0}_w AS SELECT role AS town, person + 1 AS person FROM {0}",
     )
     view = made(postgresql, query, *before, kind="MATERIALIZED VIEW")

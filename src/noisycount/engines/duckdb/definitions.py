@@ -52,10 +52,10 @@ class FileRelations:
             relation
             for (its_schema, its_name), relation in self.entries.items()
             if fold(its_name, "duckdb") == fold(name, "duckdb")
-            and (schema is None or fold(its_schema, "duckdb") == fold(schema, "duckdb"))
+            and fold(its_schema, "duckdb") == fold(schema or "main", "duckdb")
         ]
         if len(matches) != 1:
-            raise UnprovenError(f"it reads {name!r}, which is no table of its file, or the name of several")
+            raise UnprovenError(f"it reads {name!r}, which is no table of its file")
         return matches[0]
 
 
@@ -67,7 +67,7 @@ def duckdb_relations(connection: Connection) -> FileRelations:
     for schema, name, sql, is_view in rows:
         shown = name if schema == "main" else f"{schema}.{name}"
         columns = connection.execute(_COLUMNS, [schema, name]).fetchall()
-        types = _without_collated({column: _TYPES.get(type_.lower(), "") for column, type_, _ in columns}, sql)
+        types = _types_of({column: _TYPES.get(type_.lower(), "") for column, type_, _ in columns}, sql)
         may_be_public = "." not in schema + name  # else two relations could have one name
         if is_view:
             entries[schema, name] = ViewDefinition(
@@ -89,11 +89,9 @@ def duckdb_relations(connection: Connection) -> FileRelations:
     return FileRelations(entries)
 
 
-def _without_collated(types: dict[str, str], sql: str) -> dict[str, str]:
-    """Return types in which no text is a key if the table has a collation."""
-    if not re.search(r"(?i)\bcollate\b", sql):
-        return types
-    return {name: "" if type_ == "text" else type_ for name, type_ in types.items()}
+def _types_of(types: dict[str, str], sql: str) -> dict[str, str]:
+    """Return the types of columns, none of which is exact if a collation makes different values equal."""
+    return dict.fromkeys(types, "") if re.search(r"(?i)\bcollate\b", sql) else types
 
 
 def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
@@ -110,7 +108,7 @@ def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
                 columns = database.execute(f"PRAGMA table_xinfo({quoted_name(name)})").fetchall()
             except sqlite3.OperationalError:  # as it reads itself, or what is not there
                 columns = []
-            types = _without_collated({column: _affinity(type_) for _, column, type_, *_ in columns}, sql)
+            types = _types_of({column: _affinity(type_) for _, column, type_, *_ in columns}, sql)
             entries["main", name] = (
                 BaseTable(name, types, tuple(_sqlite_keys(database, name, columns)))
                 if kind == "table"

@@ -48,6 +48,9 @@ _CASTS = {
     exp.DType.DATE: "date",
 }
 
+_SYSTEM_COLUMNS = frozenset(("rowid", "oid", "_rowid_", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"))
+"""Columns that an engine finds although no catalog lists them."""
+
 Sources = frozenset[tuple[str, str]]
 """The column that names the unit, with its table, in each private table; empty for public rows."""
 Place = tuple[str, str]
@@ -126,6 +129,8 @@ class Proof:
             raise UnprovenError(f"policies choose the rows of {relation.name!r} that it stores")
         if relation.may_be_public and fold(relation.name, self.dialect) in self.public:
             keys = relation.keys if isinstance(relation, BaseTable) else ()
+            if relation.is_view and self.dialect != "postgres":  # whose catalog does not say how texts are compared
+                columns = dict.fromkeys(columns, "")
             no_records = dict.fromkeys(columns, frozenset[tuple[str, str]]())
             return Rows(columns, no_records, no_records, keys=self._folded(keys))
         if isinstance(relation, ViewDefinition):
@@ -286,11 +291,19 @@ class _Scope:
         return None if place is not None and place[1] == name else name
 
     def require_columns(self, select: exp.Select) -> None:
-        """Raise UnprovenError if a name is no column of the catalog, such as the place where a record lies."""
-        known = self.aliases.union(*(rows.columns for rows in self.relations.values()))
+        """Raise UnprovenError if a name may be no column of the catalog, such as the place where a record lies."""
         for column in select.find_all(exp.Column):
-            if not isinstance(column.this, exp.Star) and fold(column.name, self.dialect) not in known:
+            if not isinstance(column.this, exp.Star) and not self._is_listed(column):
                 raise UnprovenError(f"{column.sql()!r} is none of its columns")
+
+    def _is_listed(self, column: exp.Column) -> bool:
+        """Return True if a name is surely a column of one of the relations, or only a name that the query gives."""
+        name, table = fold(column.name, self.dialect), fold(column.table, self.dialect)
+        if table:
+            return not column.args.get("db") and table in self.relations and name in self.relations[table].columns
+        if name in _SYSTEM_COLUMNS:
+            return len(self.relations) == 1 and name in next(iter(self.relations.values())).columns
+        return name in self.aliases.union(*(rows.columns for rows in self.relations.values()))
 
     def require_plain_order(self, select: exp.Select) -> None:
         """Raise UnprovenError if a query is ordered by what it computes, which may repeat rows."""
