@@ -131,9 +131,10 @@ def _rows_each(inspection: Inspection) -> Facts:
 
 
 def _file_words(form: FileFormat) -> str:
-    """How texts were found in a file."""
+    """Return how texts were found in a file."""
     lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
-    return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the names of the columns"
+    table = "records, which no line names" if form.header is False else "names of the columns"
+    return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the {table}"
 
 
 def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:

@@ -16,6 +16,10 @@ _REASONS = {
     "encoding": "it is not UTF-8",
     "delimiter": "between cells",
     "skip": "lines before the names of the columns",
+    "header": "no line names the columns",
+    "names": "names by the places of columns",
+    "skip_rows_after_header": "rows below the names that are no records",
+    **dict.fromkeys(("drop_empty_rows", "drop_rows_like_header", "comment", "footer"), "such rows are no records"),
 }
 
 

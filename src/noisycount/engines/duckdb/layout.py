@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from noisycount.engines.duckdb.connection import require_single_names
@@ -55,7 +55,7 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
         (
             n
             for n, (row, record) in enumerate(zip(filled, records, strict=True))
-            if len(row) > 1 and len(row) * _FEW > usual and len(_trimmed(record)) * 2 >= usual
+            if len(row) > 1 and len(row) * _FEW > usual and len(trimmed(record)) * 2 >= usual
         ),
         0,
     )
@@ -86,9 +86,8 @@ class Layout:
 
     form: FileFormat
     first: tuple[str, ...]  # the cells of the first row
-    header: tuple[str, ...]  # the cells of the line of names as `_trimmed` returns them; none: no line names columns
+    header: tuple[str, ...]  # the cells of the line of names as `trimmed` returns them; none: no line names columns
     names: tuple[str, ...]
-    below: tuple[tuple[str, ...], ...] = ()  # the rows below the names that are stated to be no records, as `header`
     # the faults that keep the file from being counted unless its owner states these parts of `form`
     faults: Mapping[str, str] = field(default_factory=dict)
 
@@ -116,7 +115,7 @@ class Layout:
         require_single_names(names, f"{where} has")
         if len(first) > len(names):
             raise SourceError(f"{where} has {len(first):,} cells for {len(names):,} names: name each column")
-        header = () if form.header is False else _trimmed(first)
+        header = () if form.header is False else trimmed(first)
         return cls(form, tuple(first), header, names)
 
     def stated(self, form: FileFormat, fault: str) -> "Layout":
@@ -143,17 +142,13 @@ class Layout:
         return not is_comment and not (form.drop_rows_like_header and self.is_like_header(row))
 
     def is_like_header(self, row: Sequence[str]) -> bool:
-        """Return True if a row repeats the names in whatever case, or a row below them that is stated as no record."""
-        return any(_trimmed(row) == each for each in (self.header, *self.below) if each)
+        """Return True if a row repeats the names, in whatever case."""
+        return bool(self.header) and trimmed(row) == self.header
 
     def begins_table(self, row: Sequence[str]) -> bool:
         """Return True if a row begins as the names do and holds no value, as the names of another table below."""
-        cells = _trimmed(row)
+        cells = trimmed(row)
         return bool(self.header[:1] == cells[:1] != ("",)) and len(cells) > 1 and not any(map(is_value, cells))
-
-    def above(self, rows: Iterable[Sequence[str]]) -> "Layout":
-        """Return the layout with the rows below the names that are stated to be no records."""
-        return replace(self, below=tuple(map(_trimmed, rows)))
 
     def filled(self, row: list[str]) -> list[str] | None:
         """Return a row with as many cells as there are names; None if it has fewer, or more that are not empty."""
@@ -170,7 +165,7 @@ def first_cell(row: Sequence[str]) -> str:
     return next((text for cell in row if (text := cell.strip(AROUND))), "")
 
 
-def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
+def trimmed(row: Sequence[str]) -> tuple[str, ...]:
     """Return the cells in one case, without blanks around them and without empty cells at the end."""
     cells = [cell.strip(AROUND).casefold() for cell in row]
     while cells and not cells[-1]:

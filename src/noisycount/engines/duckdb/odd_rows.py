@@ -3,13 +3,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
 from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
-from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value
+from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, trimmed
 from noisycount.engines.duckdb.texts import Lines
 from noisycount.engines.guesses import MISSING_WORDS
 from noisycount.query.schema import Kind
@@ -77,7 +77,9 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
     top = _top(connection, len(layout.names))
     names = {number: top[number] for number in range(_header_rows(top, layout))}
     yield "names", names
-    rows = {row: cells for row, cells in _candidates(connection, layout).items() if row not in names}
+    headers = {trimmed(cells) for cells in names.values()}
+    firsts = {first_cell(header) for header in (layout.header, *headers)} - {""}
+    rows = {row: cells for row, cells in _candidates(connection, layout, firsts).items() if row not in names}
     if form.drop_empty_rows is None:
         yield "empty", {row: cells for row, cells in rows.items() if not first_cell(cells)}
     again = {row: cells for row, cells in rows.items() if layout.is_like_header(cells)}
@@ -89,7 +91,14 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         end -= 1
     if form.footer != ():
         rows = {row: cells for row, cells in rows.items() if row not in again and first_cell(cells)}
-        yield "notes", {n: row for n, row in rows.items() if _is_total(row) or _is_note(row, check, is_last=n >= end)}
+        yield (
+            "notes",
+            {
+                place: row
+                for place, row in rows.items()
+                if trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end)
+            },
+        )
 
 
 def _top(connection: Connection, width: int) -> list[list[str]]:
@@ -111,8 +120,8 @@ def _rows_at(connection: Connection, places: Sequence[tuple[int]]) -> dict[int, 
     return {row: ["" if cell is None else cell for cell in cells] for row, *cells in sorted(rows, key=itemgetter(0))}
 
 
-def _candidates(connection: Connection, layout: Layout) -> dict[int, list[str]]:
-    """Return the rows that have one cell at most, begin as the names do, or begin with the word for a total."""
+def _candidates(connection: Connection, layout: Layout, firsts: Collection[str]) -> dict[int, list[str]]:
+    """Return the rows that have one cell at most, begin with one of some texts, or with the word for a total."""
     cells = [_FILLED.format(quoted_name(name)) for name in layout.names[:_WIDE]]
     filled = f"list_count([{', '.join(cells)}])"
     first = f"coalesce({', '.join([*cells, 'NULL'])})"
@@ -121,9 +130,10 @@ def _candidates(connection: Connection, layout: Layout) -> dict[int, list[str]]:
     totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern}|{_RULE.pattern})[{AROUND}]*")
     cited = f"regexp_full_match(first, {quoted_text(_CITED.pattern)}, 's')"
     tests = [f"filled <= {fewest}", f"regexp_full_match(first, {totals}, 's')", f"(filled = 2 AND {cited})"]
-    if any(layout.header):
-        header = quoted_text(first_cell(layout.header))
-        tests.append(f"(starts_with(lower(first), {header}) AND rtrim(lower(first), {around}) = {header})")
+    tests += [
+        f"(starts_with(lower(first), {header}) AND rtrim(lower(first), {around}) = {header})"
+        for header in map(quoted_text, firsts)
+    ]
     table = f"SELECT rowid AS place, {filled} AS filled, {first} AS first FROM loaded"
     places = f"SELECT place FROM ({table}) WHERE {' OR '.join(tests)} ORDER BY place LIMIT {_CANDIDATES}"
     return _rows_at(connection, connection.execute(places).fetchall())

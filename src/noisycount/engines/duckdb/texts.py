@@ -207,10 +207,8 @@ class TextFile:
     def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield the rows below the names that no rule leaves out, with their first and last lines."""
         rows = (row for row in self._lines() if row[2] and row[2] != _END_OF_FILE)
-        if self.form.header is not False:
-            next(rows, None)
-        layout = self.layout.above(row for *_, row in islice(rows, self.form.skip_rows_after_header or 0))
-        return (row for row in rows if layout.is_record(row[2]))
+        before = (self.form.header is not False) + (self.form.skip_rows_after_header or 0)
+        return (row for row in islice(rows, before, None) if self.layout.is_record(row[2]))
 
     def _lines(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield all rows from the names on as Python reads them, with their first and last lines.

@@ -170,9 +170,7 @@ class Workbook:
         first = _texts(rows[skip]) if skip < len(rows) else []
         where = f"row {skip + 1} of {str(place)!r}"
         layout = Layout.read(first, replace(stated, skip=skip), where, mends=mends)
-        below = skip + (layout.form.header is not False)
-        begin = below + (stated.skip_rows_after_header or 0)
-        layout = layout.above(map(_texts, rows[below:begin]))
+        begin = skip + (layout.form.header is not False) + (stated.skip_rows_after_header or 0)
         added = [None] * (len(layout.names) - len(first))
         records = {
             number: [*row, *added]
