@@ -14,9 +14,10 @@ Coverage is measured with all cases of the fast tests, those that a fast run lea
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from types import FunctionType
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
@@ -24,6 +25,7 @@ from hypothesis import settings
 from tests.landing import PROJECT, Landing, rank, room
 from tests.postgresql import roomy_folder
 
+Sample = TypeVar("Sample")
 SEED = "NOISYCOUNT_SEED"
 """Name of the variable with the seed of random tests that vary; without it, the time of the run."""
 
@@ -47,6 +49,11 @@ def seed() -> str:
 def examples(share: int) -> settings:
     """Return settings with this percentage of the usual random examples, for tests with slow examples."""
     return settings(max_examples=max(5, share * settings().max_examples // 100))
+
+
+def share_of(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Return all samples of one rule in a thorough run, and every fourth of them in others."""
+    return samples if settings.get_current_profile_name() == "thorough" else samples[::4]
 
 
 def case_name(value: object) -> str:
