@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import json
 import os
@@ -34,6 +35,31 @@ def test_a_file_is_known_by_what_it_holds(file: Path) -> None:
     assert Contents().of((file,)).digest == expected
     moved = file.rename(file.with_name("moved.csv"))
     assert Contents().of((moved,)).digest == expected
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.TSV", "a.csv.gz"])
+def test_a_line_break_in_the_first_cells_is_another_content(tmp_path: Path, name: str) -> None:
+    """Older releases left rows of such files out: no answer of theirs is repeated or topped up."""
+    for text, is_marked in ((b'"age\nin years",town\n31,Bern\n', True), (b'"age",town\n31,"Be\nrn"\n', False)):
+        file = tmp_path / name
+        file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+        plain = hashlib.sha256(file.read_bytes()).hexdigest()
+        assert (Contents().of((file,)).digest != plain) == is_marked
+    parquet = tmp_path / "a.parquet"
+    parquet.write_bytes(b'"\n')
+    assert Contents().of((parquet,)).digest == hashlib.sha256(b'"\n').hexdigest()
+
+
+def test_what_an_older_release_remembered_is_read_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It digested some files in another way."""
+    settled(monkeypatch)
+    contents = Contents(file.parent / "data")
+    first = contents.of((file,))
+    remembered = file.parent / "data" / "contents.json"
+    (place, [state, digest, _]) = json.loads(remembered.read_bytes()).popitem()
+    older = hashlib.sha256(json.dumps([place, state, "00"]).encode()).hexdigest()
+    remembered.write_text(json.dumps({place: [state, "00", older]}))
+    assert digest == contents.of((file,)).digest == first.digest
 
 
 def test_a_file_is_read_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

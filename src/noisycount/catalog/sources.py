@@ -1,8 +1,10 @@
 """Records under their description: what files hold, told by a hash, and how records are opened to be counted."""
 
+import gzip
 import hashlib
 import json
 import time
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +34,8 @@ from noisycount.query.public_values import with_public_values
 from noisycount.query.schema import Schema
 
 _REMEMBERED = "contents.json"
+_DIGESTS = 2  # the second way to digest files
+_LONGEST = 1 << 22  # bytes of a first line
 _KEPT = 1000  # places, the newest: a few hundred bytes each
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
 
@@ -100,9 +104,9 @@ class Contents:
 
 
 def _remembering(place: str, state: tuple[tuple[int, ...], ...], digest: str) -> list[object]:
-    """What is kept of a place, with a sum that tells where a byte of it changed."""
+    """Return what is kept of a place, with a sum that tells if a byte of it changed, or an older release wrote it."""
     said = [[list(each) for each in state], digest]
-    return [*said, hashlib.sha256(json.dumps([place, *said]).encode("ascii")).hexdigest()]
+    return [*said, hashlib.sha256(json.dumps([place, *said, _DIGESTS]).encode("ascii")).hexdigest()]
 
 
 def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
@@ -111,7 +115,9 @@ def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
         found = []
         for file in files:
             with file.open("rb") as opened:
-                found.append(hashlib.file_digest(opened, "sha256").hexdigest())
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            marked = hashlib.sha256(f"line break in the first cells {digest}".encode("ascii")).hexdigest()
+            found.append(marked if _has_broken_first_line(file) else digest)
     except PermissionError:
         shown = repr(str(files[0]))
         raise SourceError(f"{shown} cannot be read: check its path and permissions, or {BY_THE_SERVICE}") from None
@@ -123,6 +129,23 @@ def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
     if len(found) == 1:
         return found[0]
     return hashlib.sha256(" ".join(sorted(found)).encode("ascii")).hexdigest()
+
+
+def _has_broken_first_line(file: Path) -> bool:
+    """Return True if a cell of the first line of a text file has a line break.
+
+    Older releases left rows of some such files out. The digest differs from theirs, so that no answer about their
+    reading is repeated or topped up.
+    """
+    name = file.name.lower()
+    if not name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
+        return False
+    with (
+        suppress(EOFError, zlib.error, gzip.BadGzipFile),
+        (gzip.open if name.endswith(".gz") else open)(file, "rb") as lines,
+    ):
+        return lines.readline(_LONGEST).count(b'"') % 2 == 1
+    return False  # what is damaged is refused when it is read
 
 
 @frozen
@@ -376,6 +399,7 @@ class FileSource(LazySource):
             form=self.settings.form if record is None or record.form is None else record.form,
             copy=draft,
             claim=self._claim(unit),
+            is_known=record is not None,
         )
 
     def _draft(self) -> Path | None:

@@ -88,6 +88,7 @@ class Description:
     form: FileFormat = FileFormat()  # how texts are found in the file
     claim: UnitClaim = UnitClaim()  # about the rows of a view
     is_for_check: bool = False  # whether nothing is counted but what is in each column, the unit among them
+    is_known: bool = False  # whether `kinds` is what was written down before, with which the file is compared later
 
     @property
     def spelled_unit(self) -> dict[str, ColumnFormat]:

@@ -84,6 +84,8 @@ def _typed_description(
     """
     kinds = told.kinds or {}
     others = {name: form for name, form in kinds.items() if name not in told.spelled_unit}
+    if told.is_known:
+        others = {name: form for name, form in others.items() if schema.entire.kinds.get(name) is form.kind}
     missing = require_typed(repr(str(place)), others, schema, told.unit)
     if relation.is_of_pandas:
         reals = {name for name, kind in schema.entire.kinds.items() if kind is Kind.REAL}
@@ -147,6 +149,7 @@ class DuckDBSource(CountedSource):
         copy: Path | None = None,
         claim: UnitClaim | None = None,
         is_for_check: bool = False,
+        is_known: bool = False,
     ) -> Self:
         """The records of a file, whether or not their cells fit.
 
@@ -154,10 +157,10 @@ class DuckDBSource(CountedSource):
         file; not needed if it has only one. `kinds`: what the texts of a CSV file's columns stand for; those left out
         stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
         for, for `of_copy`; `copied` tells whether it could. `claim`: what the owner states about the rows of a view;
-        None: the unit alone.
+        None: the unit alone. `is_known`: whether `kinds` is what was written down when the file was opened before.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
-        told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check)
+        told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check, is_known)
         return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy)
 
     @staticmethod
