@@ -31,7 +31,7 @@ from noisycount.ledger.transactions import BatchQueue, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.public_values import with_public_values
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import Schema
 
 _REMEMBERED = "contents.json"
 _DIGESTS = 2  # the second way to digest files
@@ -395,7 +395,7 @@ class FileSource(LazySource):
             unit=unit,
             columns=self.settings.columns,
             table=self.settings.table,
-            kinds=self.settings.kinds if record is None else _stated_kinds(record),
+            kinds=self.settings.kinds if record is None else record.stated_kinds,
             form=self.settings.form if record is None or record.form is None else record.form,
             copy=draft,
             claim=self._claim(unit),
@@ -432,19 +432,6 @@ class FileSource(LazySource):
     def _copies(self) -> Copies | None:
         """The copies beside the ledger; None where none are kept."""
         return None if self.folder is None else Copies(self.folder)
-
-
-def _stated_kinds(record: DatasetRecord) -> Mapping[str, ColumnFormat]:
-    """Return the forms by which described records are read.
-
-    Of records that state their kinds these are the form of the unit and whether NaN is missing: another kind of a
-    column is refused once they are read, by `require_described`.
-    """
-    if record.form is not None:
-        return record.columns
-    unit = record.unit if record.unit_form is not None else None
-    reals = {name: form for name, form in record.columns.items() if form.kind is Kind.REAL and name != record.unit}
-    return reals if unit is None else {**reals, unit: record.columns[unit]}
 
 
 @dataclass(slots=True)
