@@ -127,18 +127,6 @@ class DatasetRecord:
         return form
 
     @property
-    def stated_kinds(self) -> Mapping[str, ColumnFormat]:
-        """The forms by which the described records are read.
-
-        Of records that state their kinds these are the form of the unit and whether NaN is missing: a column of another
-        kind is refused once they are read.
-        """
-        if self.form is not None:
-            return self.columns
-        reals = {name: form for name, form in self.columns.items() if form.kind is Kind.REAL and name != self.unit}
-        return reals if self.unit is None or self.unit_form is None else {**reals, self.unit: self.unit_form}
-
-    @property
     def _readings(self) -> dict[str, dict[str, Any]]:
         """The parts of the form of each column, with marks where older releases read the same parts in another way.
 

@@ -395,7 +395,7 @@ class FileSource(LazySource):
             unit=unit,
             columns=self.settings.columns,
             table=self.settings.table,
-            kinds=self.settings.kinds if record is None else record.stated_kinds,
+            kinds=self.settings.kinds if record is None else record.columns,
             form=self.settings.form if record is None or record.form is None else record.form,
             copy=draft,
             claim=self._claim(unit),
