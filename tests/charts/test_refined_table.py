@@ -69,6 +69,7 @@ def test_a_table_without_cells_is_refused() -> None:
         RefinedDots([], "Towns")
 
 
+@pytest.mark.thorough
 def test_a_file_of_sixty_rows_is_drawn(tmp_path: Path) -> None:
     """As high as its rows need."""
     dots = [RefinedDot(f"town {n}", n, 5, n, max(0, n - 3), n + 3) for n in range(60)]

@@ -304,6 +304,7 @@ def mixed_counts(source: Source) -> None:
     assert source.count(asked) == counts
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("frame", FRAMES)
 def test_texts_of_frames_are_read_alike(frame: str) -> None:
     """Categories too, which are counted by their numbers where a test of them is never unknown."""

@@ -47,6 +47,7 @@ def test_every_engine_shows_the_same_of_persons(open_source: OpenSource) -> None
     assert persons.spellings.rules == ("trim", "fold_case", "normalise", "drop_zeros")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("open_source", ["duckdb", "arrow", "polars", "postgresql"], indirect=True)
 def test_persons_of_numbers_have_one_spelling(open_source: OpenSource) -> None:
     """And records without persons show none."""

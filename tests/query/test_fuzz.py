@@ -9,6 +9,8 @@ from tests.query.grammar import DIRTY
 SIZES = [250, pytest.param(1_000, marks=pytest.mark.thorough)]
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("size", SIZES)
 def test_no_predicate_raises_calls_or_reads_elsewhere_and_engines_agree(size: int, tmp_path: Path) -> None:
     """Over dirty records, each predicate is true, false or unknown of every record in both."""

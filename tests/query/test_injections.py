@@ -122,6 +122,7 @@ def test_an_injection_between_quotes_is_a_text(sources: tuple[MemorySource, Duck
     assert source.count(found) == reference.count(found) == [1] * len(CELLS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(4))
 def test_an_injection_in_a_pattern_matches_no_more_than_like_does(
     sources: tuple[MemorySource, DuckDBSource], part: int

@@ -51,6 +51,7 @@ def test_every_predicate_is_one_that_an_analyst_may_write() -> None:
             assert parse(canonical_text(predicate), asked) == predicate
 
 
+@pytest.mark.thorough
 def test_plain_python_gives_every_answer_as_it_is_defined() -> None:
     """The reference engine passes a part of the suite, and is told as it goes on."""
     told: list[tuple[int, int]] = []

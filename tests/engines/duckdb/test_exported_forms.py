@@ -147,6 +147,7 @@ def test_each_exported_form_is_guessed_and_read(form: str, case: Callable[[str],
 ZONES = ("Z", "+00:00", "+02:00", "-0530", "+01")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize(
     ("clock", "date_format"),
@@ -262,6 +263,7 @@ def test_days_as_workbooks_count_them_can_be_stated() -> None:
 GUIDE = rows(text("../guides/your-own-file.md"), "cells", "what `check` and `init` propose")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("cells", "parts"), GUIDE, ids=[row[0] for row in GUIDE])
 def test_the_guide_lists_what_is_proposed(cells: str, parts: str) -> None:
     """Each row of the table is a column; the words for true and false follow no form."""

@@ -123,6 +123,7 @@ TEXTS: dict[str, tuple[str, int]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TEXTS)
 def test_exports_of_many_programs_are_read_as_meant(tmp_path: Path, name: str) -> None:
     """Once every proposal is taken, no row but the records is counted."""
@@ -151,6 +152,7 @@ def accepted(path: Path) -> tuple[Check, dict[str, object]]:
     return last.check, {key: getattr(last.check.form, key) for key in keys}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_rows_that_are_no_records_are_proposed_to_be_left_out(tmp_path: Path, name: str, ending: str) -> None:
@@ -231,6 +233,7 @@ REAL_ROWS: dict[str, Rows] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REAL_ROWS)
 def test_records_are_not_taken_for_odd_rows(tmp_path: Path, name: str) -> None:
     """A person that is left out would be missing in every answer."""

@@ -22,6 +22,8 @@ def read(folder: Path, each: MessyFile) -> None:
     assert (reading.rows, reading.columns) == expected
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_of_each_kind_is_read_rightly(tmp_path: Path, kind: str) -> None:
     """Its records and columns are those that were written, and no other row is counted."""

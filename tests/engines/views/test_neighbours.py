@@ -112,6 +112,7 @@ MUTANTS: dict[str, tuple[object, str, Callable[..., object]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_rule_that_is_switched_off_is_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random views show what each rule is for."""

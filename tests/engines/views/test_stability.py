@@ -188,7 +188,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def judge(database: duckdb.DuckDBPyConnection) -> Judge:
     """Give a function that returns why a view is refused; None: it is counted."""
     relations = duckdb_relations(database)

@@ -209,6 +209,7 @@ ORDERED = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("body", ORDERED, ids=["questions", "keys"])
 def test_a_list_keeps_its_order(state: ServiceState, body: dict[str, Any]) -> None:
     """On the page, in its file and picture, in the call that asks the same, and in a nearer answer."""

@@ -483,6 +483,7 @@ def test_public_values_are_proposed_to_the_owner_and_stored_by_nobody(run: Run, 
     assert "propose" in json.loads(run("check", "t.csv", "--unit", "row", "--json").output)
 
 
+@pytest.mark.thorough
 def test_of_many_columns_those_to_look_at_come_first(run: Run, here: Path) -> None:
     """The others are summed up by kind; JSON has all of them."""
     names = [f"c{n}" for n in range(60)]

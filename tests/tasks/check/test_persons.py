@@ -158,6 +158,7 @@ def write_table(path: Path) -> None:
                 made.execute(f"CREATE TABLE t AS FROM '{path.with_suffix('.parquet')}'")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "xlsx", "sqlite", "duckdb"])
 def test_rules_of_the_unit_hold_for_files_of_every_kind(run: Run, here: Path, ending: str) -> None:
     """Reported, proposed, and obeyed by counts and by tables."""

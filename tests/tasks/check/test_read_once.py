@@ -73,6 +73,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return places
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["v.csv", "v.jsonl", "v.parquet", "v.duckdb", "v.xlsx", "v.sqlite"])
 def test_a_check_describes_records_as_a_count_does(run: Run, here: Path, reads: list[str], name: str) -> None:
     """It reads them once, and the count after it reads only the copy of texts."""

@@ -121,6 +121,7 @@ def test_every_format_holds_the_figure(run: Run, here: Path) -> None:
         assert height > 500
 
 
+@pytest.mark.thorough
 def test_json_holds_figures_claims_and_files(run: Run, here: Path) -> None:
     """One object: each paper, its figures as the library gives them, and what was written."""
     told = run(*ONLY, "--json").object
