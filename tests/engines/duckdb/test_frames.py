@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from noisycount.engines.duckdb.frames import Decisions, FrameSource
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
+from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.predicate import Not, Predicate
 from noisycount.query.schema import Kind
@@ -154,6 +155,24 @@ def test_moments_with_a_zone_are_read_in_utc(unit: str) -> None:
     moments = pa.array([noon, None], pa.timestamp(unit, "Europe/Berlin"))
     for frame in (pa.table({"x": moments}), pd.DataFrame({"x": moments.to_pandas()})):
         assert count(frame, "x = '2020-01-31 11:00:00'", "x is null") == [1, 1]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "+01:00", "America/New_York"])
+@pytest.mark.parametrize("library", FRAMES)
+def test_moments_with_a_zone_are_counted_beside_a_unit(library: str, zone: str) -> None:
+    """By the day in UTC: half past eleven at night and ten past midnight are two days, in whatever zone."""
+    moments = [datetime(2023, 12, 31, 23, 30, tzinfo=UTC), datetime(2024, 1, 1, 0, 10, tzinfo=UTC), None]
+    last = [datetime(9999, 12, 31, 23, 59, tzinfo=UTC)] * 3
+    zoned = {name: pa.array(cells, pa.timestamp("us", zone)) for name, cells in (("x", moments), ("last", last))}
+    table = pa.table({"id": [1, 1, 2], **zoned})
+    frame = {"arrow": lambda: table, "polars": lambda: pl.DataFrame(table), "pandas": table.to_pandas}[library]()
+    days = ["x < '2024-01-01'", "x >= '2024-01-01'", "x >= '2024-01-02'", "x is null", "last >= '9999-12-31'"]
+    assert count(frame, *days) == [1, 1, 0, 1, 3]
+    assert count(frame, *days, unit="id") == [1, 1, 0, 1, 2]
+    with FrameSource.open(frame, unit="id") as source:
+        asked = KeyQuestion(resolve_group_by("x:month", source.schema, "id"), None)
+        found = {key for each in source.count_keys(asked) for key in each.keys}
+    assert found == {(12 * 2023 + 11,), (12 * 2024,), (None,)}
 
 
 def test_cells_that_no_moment_stands_for_are_refused_at_opening() -> None:

@@ -115,8 +115,8 @@ def require_readable_cells(
     try:
         if zoned:
             snapshot.attach(connection, zoned)
-            latest = ", ".join(f"max({duck.quoted_name(name)})" for name in zoned)
-            connection.execute(f"SELECT {latest} FROM {FRAME}")
+            latest = ", ".join(f"max({duck.quoted_name(name)}) IS NULL" for name in zoned)
+            connection.execute(f"SELECT {latest} FROM {FRAME}").fetchall()  # else no other table is registered
         if unit is not None:
             snapshot.attach(connection, [unit])
             require_units(connection, FRAME, unit)
