@@ -1,4 +1,7 @@
-"""Order comparisons of texts with what reads as a number or a date: refused, as texts are ordered by characters."""
+"""Order comparisons of texts with what begins like a number or reads as a date: refused.
+
+Texts are ordered by their characters, in which '9' is after '10'.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,21 +17,30 @@ from noisycount.query.schema import Kind
 
 _SHOWN = 3  # sentences
 _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
-# Numbers of any size, and days with one digit, without a day, or that do not exist, beside all that owners can state.
-_NUMBER = r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?"
+# The function that reads texts of a kind, how it reads them, and what owners state for others.
+_REMEDIES = {Kind.REAL: ("number", "12.5", "a kind"), Kind.DATE: ("date", "2024-02-01", "the form of its dates")}
+_UNKNOWN = "…"  # in place of a literal that has not one reading as the functions of the language read texts
+_MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs"}  # categories of signs, `<`, marks of currencies, dashes, brackets and blanks
+_OTHER_MARKS = f"{BLANKS}.,%‰"
+_DIGITS = {"Nd", "No"}
+# Days with one digit, without a day, or that do not exist, beside all that owners can state.
 _DATE = r"[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?"
-_NUMBERS = [_NUMBER, *(form.pattern for kind in (Kind.INTEGER, Kind.REAL) for form in kind.spellings)]
 _DATES = [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form in kind.spellings)]
 
 
 def _kind_of(literal: tree.Literal) -> Kind | None:
-    """Return the kind of number or date that a text reads as, in any form; None if it reads as neither."""
+    """Return the kind of number or date that a text reads as or begins like, in any form; None if it is neither."""
     text = str(literal.value).strip(BLANKS)
-    bare = "".join(sign for sign in text if category(sign) != "Sc" and sign not in "%‰()").strip(BLANKS)
-    if any(re.fullmatch(form, bare) for form in _NUMBERS):
-        return Kind.REAL
     exported = (spelling.pattern for _, spelling in date_spellings([text]))
-    return Kind.DATE if any(re.fullmatch(form, text) for form in chain(_DATES, exported)) else None
+    if any(re.fullmatch(form, text) for form in chain(_DATES, exported)) and read_number(text) is None:
+        return Kind.DATE
+    return Kind.REAL if _begins_like_a_number(text) else None
+
+
+def _begins_like_a_number(text: str) -> bool:
+    """Return whether a digit of any script is first in a text, beyond signs, marks of currencies and blanks."""
+    first = next((each for each in text if not (each in _OTHER_MARKS or category(each) in _MARKS)), " ")
+    return category(first) in _DIGITS
 
 
 def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
@@ -40,7 +52,8 @@ def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
         >>> for sentence in text_order_refusals([asked.normal]):
         ...     print(sentence)
         where orders column 'code' (text) by '100', and texts are ordered by their characters ('9' is after '10'): \
-write number(code) >= 100, or let its owner state a kind for the column in noisycount.toml
+write number(code) >= 100, where only texts written as 12.5 are read and all others count as missing values, or for \
+other texts let its owner state a kind for the column in noisycount.toml
     """
     return [*islice(dict.fromkeys(sentence for each in predicates for sentence in _sentences(each)), _SHOWN)]
 
@@ -68,18 +81,19 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
     literal, kind = found[0]
     name = printable(tree.quoted_name(column.name))
     values = " and ".join(_written(each, kind) for each in literals)
-    function, form = ("number", "a kind") if kind is Kind.REAL else ("date", "the form of its dates")
+    function, written, form = _REMEDIES[kind]
     yield (
         f"where orders {column} by {shortened(literal.value)}, and texts are ordered by their characters "
-        f"('9' is after '10'): write {function}({name}) {word} {values}, or let its owner state {form} for the "
-        "column in noisycount.toml"
+        f"('9' is after '10'): write {function}({name}) {word} {values}, where only texts written as {written} are "
+        f"read and all others count as missing values, or for other texts let its owner state {form} for the column in "
+        "noisycount.toml"
     )
 
 
 def _written(literal: tree.Literal, kind: Kind) -> str:
-    """Return a text as a literal of its kind, or an example of one if the language writes it in another form."""
+    """Return a text as a literal of its kind, or `…` if it is not written as the functions of the language read it."""
     text = str(literal.value).strip(BLANKS)
     if kind is Kind.REAL:
-        return text.lstrip("+") if read_number(text) is not None else "100"
+        return _UNKNOWN if read_number(text) is None else text.lstrip("+")
     day = read_day(text)
-    return Kind.DATE.literal if day is None else tree.quoted_text(day.isoformat())
+    return tree.quoted_text(text) if day is not None and text == day.isoformat() else _UNKNOWN

@@ -11,7 +11,11 @@ import pytest
 import noisycount as nc
 from noisycount.config.file import load_config
 from noisycount.errors import PredicateError
+from noisycount.query.normal_form import parse_predicate
+from noisycount.query.predicate import quoted_text
+from noisycount.query.schema import Kind
 from noisycount.release import query_plan
+from noisycount.release.text_orders import text_order_refusals
 from noisycount.service.keys import Role, User
 from tests.commands import Run
 from tests.service.callers import calling, serving
@@ -40,7 +44,11 @@ NEAR = ("--epsilon", "1000", "--json")
 ORDER = "value >= '100'"
 ORDERED = "where orders column 'value' (text) by '100', and texts are ordered by their characters ('9' is after '10')"
 RELEASES = "/v1/datasets/labs/releases"
-REMEDY = "write number(value) >= 100, or let its owner state a kind for the column in noisycount.toml"
+READ = "where only texts written as {} are read and all others count as missing values"
+REMEDY = (
+    f"write number(value) >= 100, {READ.format('12.5')}, or for other texts let its owner state a kind for the column "
+    "in noisycount.toml"
+)
 TRUTHS = {
     "number(value) >= 100": 3,
     "number(value) between 5 and 100": 2,
@@ -72,6 +80,41 @@ ORDERS = [
     ),
     *("test = 'sodium' and (value >= '5' or test is null)", "value >= '1e400'", "visit > '2024-01-31 10:00'"),
 ]
+# Literals that only begin like a number, behind signs and marks; digits of other scripts; and times without a day.
+BEGINNINGS = [
+    *("50-59", "10 mg", "<5", "> 5", "≥5", "10:30", "100-", "100+", "-5 °C", "+ 5", "€5", "£ 1.50", "$<5"),
+    *(
+        "\u0661\u0660",
+        "\uff11\uff10",
+        "²",
+        "½ tablet",
+        "(1-5)",
+        "[10, 20)",
+        ".5 mg",
+        "5",
+        "–5",
+        "1'000",
+        "\u00a07 days",
+    ),
+]
+ADVICE = {  # an order, and its remedy: nobody who copies it asks another question
+    "value >= '100'": "number(value) >= 100",
+    "value >= ' +1e2 '": "number(value) >= 1e2",
+    "value > '-.5'": "number(value) > -.5",
+    "value between '5' and '100'": "number(value) between 5 and 100",
+    "value >= '1,000'": "number(value) >= …",
+    "value >= '50%'": "number(value) >= …",
+    "value >= '(5)'": "number(value) >= …",
+    "value < '1e400'": "number(value) < …",
+    "value between 'a' and '100'": "number(value) between … and 100",
+    "value between '5' and '10 mg'": "number(value) between 5 and …",
+    "visit >= '2024-01-31'": "date(visit) >= '2024-01-31'",
+    "visit >= '2024-01-31 10:00'": "date(visit) >= …",
+    "visit >= '01/02/2024'": "date(visit) >= …",
+    "visit >= 'Jan-24'": "date(visit) >= …",
+    "visit >= '2024-02-30'": "date(visit) >= …",
+    "visit between '2024-01-01' and '2024'": "date(visit) between '2024-01-01' and …",
+}
 
 
 @pytest.fixture
@@ -115,6 +158,36 @@ def test_texts_are_not_ordered_by_numbers_or_dates(run: Run, labs: Path, where: 
     assert not (labs / "ledger.db").exists()
 
 
+def _refusals(where: str) -> list[str]:
+    return text_order_refusals([parse_predicate(where, dict.fromkeys(("value", "visit"), Kind.TEXT)).normal])
+
+
+@pytest.mark.parametrize("text", BEGINNINGS)
+def test_texts_are_not_ordered_by_what_begins_like_a_number(text: str) -> None:
+    """Whatever follows the digits; texts are equal to it as before."""
+    literal = quoted_text(text)
+    for where in (f"value > {literal}", f"value between 'a' and {literal}", f"not value <= {literal}"):
+        assert re.search(r"write number\(value\) .*, where only texts written as 12\.5 are read", *_refusals(where))
+    assert _refusals(f"value = {literal} or value <> {literal} or value in ('a', {literal})") == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "-", "C18", "<b", "a1", "%", "(x)", "IV", "$", "no. 5"])
+def test_texts_are_ordered_by_what_begins_otherwise(text: str) -> None:
+    """Words and codes with a letter first."""
+    assert _refusals(f"value >= {quoted_text(text)}") == []
+
+
+@pytest.mark.parametrize("where", ADVICE)
+def test_the_remedy_has_the_values_of_the_question_or_none(where: str) -> None:
+    """And says which texts are read; without `…` it is a question of the language."""
+    remedy, _, rest = re.search("write (.*)", *_refusals(where))[1].partition(", where only")  # type: ignore[index]
+    written, form = ("12.5", "a kind") if "number" in remedy else ("2024-02-01", "the form of its dates")
+    told = f"{READ.format(written)}, or for other texts let its owner state {form} for the column in noisycount.toml"
+    assert (remedy, f"where only{rest}") == (ADVICE[where], told)
+    if "…" not in remedy:
+        assert _refusals(remedy) == []
+
+
 @pytest.mark.parametrize(
     "where", ["test >= 'm'", "test between 'a' and 'h'", "value = '100'", "value in ('5', '95')", "test > 'C18'"]
 )
@@ -146,21 +219,22 @@ def test_the_refusal_follows_from_schema_and_question_alone(here: Path, texts: l
 
 
 @pytest.mark.thorough
-def test_an_answer_that_was_paid_for_before_stays(run: Run, labs: Path, before: Before) -> None:
+@pytest.mark.parametrize("order", [ORDER, "value >= '10 mg'"])
+def test_an_answer_that_was_paid_for_before_stays(run: Run, labs: Path, before: Before, order: str) -> None:
     """Its repeat is free and says what it is; a better one is refused; everything that reads the ledger goes on."""
-    asked = ("count", "labs", "--where", ORDER, "--json")
+    asked = ("count", "labs", "--where", order, "--json")
     with before():
         paid = run(*asked, "--epsilon", "1").object
     for trial in ([], ["--dry-run"]):
         again = run(*asked, "--epsilon", "1", *trial).object
         assert again["repeated"] is True
-        assert again["hints"] == [f"{ORDERED}: {REMEDY}"]
-    assert again["where"] == paid["where"] == ORDER
-    assert REMEDY in run(*asked, "--epsilon", "2").errors
-    assert ORDER in run("ledger", "show").output
+        assert again["hints"] == _refusals(order)
+    assert again["where"] == paid["where"] == order
+    assert _refusals(order)[0] in run(*asked[:-1], "--epsilon", "2").errors
+    assert order in run("ledger", "show").output
     assert run("ledger", "verify").status == 0
     assert run("ledger", "report", "--format", "md", "--out", "report.md").status == 0
-    assert "value &gt;= '100'" in (labs / "report.md").read_text(encoding="utf-8")
+    assert order.replace(">", "&gt;") in (labs / "report.md").read_text(encoding="utf-8")
     assert run("refine", "--key", paid["key"], "--size", "7", "--rate", "0.5").status == 0
 
 
