@@ -282,7 +282,10 @@ class Catalog:
         return known
 
     def known(self, name: str, stated: DatasetSettings) -> DatasetRecord | None:
-        """What is written down of a data set, with what its owner says now; None: too little."""
+        """What is written down of a data set, with what its owner says now; None: too little, or of another reading.
+
+        Another form of the file may give it other columns; once an answer is stored, only its owner renews them.
+        """
         former = self.written.get(name)
         if former is None or stated.renews or former.table != stated.table:
             return None
@@ -291,6 +294,8 @@ class Catalog:
         if not chosen <= columns.keys() | former.others.keys():
             return None
         form = None if former.form is None else _completed(stated.form, former.form)
+        if form != former.form and not self.entries(name):
+            return None
         return replace(former, columns=columns, form=form)
 
 

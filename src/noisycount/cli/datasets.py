@@ -196,8 +196,14 @@ def _describe(  # noqa: PLR0913 - one argument an option
     configuration.table_of(stated, table)  # refuses one of a server
     with output.status("reading"):
         kept = Certificates(configuration.data_folder)
-        inspection = examined_place(replace(stated, table=table), former, kept)
-        inspection, taken = accept_proposals(inspection, kept) if takes else (inspection, ())
+        try:
+            inspection = examined_place(replace(stated, table=table), former, kept)
+        except SourceError:
+            if not takes:
+                raise
+            # the unit may be a column of the file as proposals read it
+            inspection = examined_place(replace(stated, table=table, unit=None), former, kept)
+        inspection, taken = accept_proposals(inspection, kept, unit) if takes else (inspection, ())
     seen = source if isinstance(source, ServedTable) else place
     if adds and configuration.path is not None:
         draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, taken)

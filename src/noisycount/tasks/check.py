@@ -158,7 +158,8 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
             former=former,
             same_unit=_same_unit(dataset, configuration),
         )
-        if not (found.fits and is_said):
+        in_doubt = written is None and not renews and bool(check.names_like_values)
+        if in_doubt or not (found.fits and is_said):
             return found
         checked = None if state is None else CheckedFiles(state, check)
         others = _write_down(dataset, configuration, checked, renews=renews)

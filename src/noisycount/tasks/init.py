@@ -72,9 +72,12 @@ _KINDS = """\
 _NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
 
 
-def accept_proposals(inspection: Inspection, kept: Certificates) -> tuple[Inspection, tuple[Proposal, ...]]:
+def accept_proposals(
+    inspection: Inspection, kept: Certificates, unit: str | None = None
+) -> tuple[Inspection, tuple[Proposal, ...]]:
     """Take every proposal, check the records again, and return the last check with what was taken.
 
+    `unit`: as its owner states it, where the file may have that column only once proposals are taken.
     What the lines of a file are comes before what the cells of a column stand for, as the first decides the second.
     """
     taken: list[Proposal] = []
@@ -88,7 +91,9 @@ def accept_proposals(inspection: Inspection, kept: Certificates) -> tuple[Inspec
             inspection = replace(inspection, dataset=replace(inspection.dataset, kinds=None))
         taken += of_file or proposals
         dataset = _with_statements(inspection, of_file or proposals)
-        inspection = examined_place(dataset, inspection.former, kept)
+        inspection = examined_place(replace(dataset, unit=unit or dataset.unit), inspection.former, kept)
+    if unit is not None and inspection.dataset.unit != unit:
+        inspection = examined_place(replace(inspection.dataset, unit=unit), inspection.former, kept)
     return inspection, tuple(taken)
 
 

@@ -388,6 +388,52 @@ def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits:
     assert run("count", "visits", *words).object["dataset"] == "visits"
 
 
+HEADLESS = "".join(f"{n};{'wm'[n % 2]};{20 + n};0{n}.02.2024\n" for n in range(1, 7))
+
+
+@pytest.mark.parametrize(("first", "unit"), [(None, "row"), ("row", "row"), (None, "column1"), ("1", "column1")])
+def test_a_file_without_names_is_counted_once_that_is_accepted(
+    run: Run, here: Path, first: str | None, unit: str
+) -> None:
+    """A check writes down no names in doubt; the unit may be a name that the file has only then."""
+    (here / "k.csv").write_text(HEADLESS)
+    assert run("check", "k.csv", *(("--unit", first) if first else ())).status == 0
+    told = run("init", "k.csv", "--unit", unit, "--accept")
+    assert told.status == 0, told.errors
+    asked = ("count", "k", "--where", "column2 = 'm'", "--epsilon", "1", "--json")
+    first_answer, second = (run(*asked).object for _ in range(2))
+    assert (first_answer["answer"], first_answer["remaining"]) == (second["answer"], second["remaining"])
+
+
+def test_names_that_no_answer_rests_on_are_replaced_when_others_are_stated(run: Run, here: Path) -> None:
+    """The ledger had the first record for names."""
+    (here / "k.csv").write_text(HEADLESS)
+    text = '[datasets.k]\nsource = "k.csv"\nunit = "row"\nheader = {}\n'
+    (here / "noisycount.toml").write_text(text.format("true"))
+    assert run("check", "k").status == 0
+    assert [*written(here)["k"].columns] == ["1", "m", "21", "01.02.2024"]
+    (here / "noisycount.toml").write_text(text.format("false"))
+    assert run("count", "k", "--where", "column1 > 2", "--epsilon", "1").status == 0
+    assert [*written(here)["k"].columns] == ["column1", "column2", "column3", "column4"]
+
+
+def test_an_answer_about_another_reading_is_neither_repeated_nor_its_columns_replaced(run: Run, here: Path) -> None:
+    """The refusal names the way out; then the question is a new one, in the same budget."""
+    (here / "k.csv").write_text(HEADLESS)
+    toml = here / "noisycount.toml"
+    text = '[datasets.k]\nsource = "k.csv"\nunit = "row"\nbudget = "200"\n'
+    toml.write_text(text)
+    asked = ("count", "k", "--epsilon", "40", "--json")
+    assert run(*asked).object["answer"] == 5
+    toml.write_text(text + "header = false\n")
+    refused = run(*asked)
+    assert refused.status != 0
+    assert "`noisycount check NAME --renew`" in refused.errors
+    assert run("check", "k", "--renew", "--json").object["answered_otherwise"] == 1
+    told = run(*asked).object
+    assert (told["answer"], told["remaining"]) == (6, "120")
+
+
 @pytest.mark.parametrize("by_init", [False, True])
 def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(run: Run, visits: Path, *, by_init: bool) -> None:
     """What is to be written names the ledger and the account of the file's first answers."""

@@ -144,13 +144,19 @@ def _foreign(connection: Connection, file: foreign.ForeignTable, told: Descripti
     return _typed(table, told, FileFormat(encoding=told.form.encoding), lambda _: {})
 
 
+_RENEWAL = "if only the ledger names it, `noisycount check NAME --renew` replaces the columns there"
+
+
 def _typed(
     table: TextTable, told: Description, form: FileFormat, lines: Lines, layout: Layout | None = None
 ) -> Relation:
     """A table `loaded` of texts, once it is one of values."""
     for name, stated in (told.kinds or {}).items():
         if name not in table.names:
-            raise SourceError(f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}")
+            renewal = f"; {_RENEWAL}" if told.is_known else ""
+            raise SourceError(
+                f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}{renewal}"
+            )
         stated.require_applicable(name, is_unit=name == told.unit)
     columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
     check = Check(table.rows, tuple(columns), form)
