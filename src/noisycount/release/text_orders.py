@@ -1,4 +1,4 @@
-"""Order comparisons of texts with what begins like a number or reads as a date: refused.
+"""Order comparisons of texts with what begins like a number or reads as a date: refused; and what functions read.
 
 Texts are ordered by their characters, in which '9' is after '10'.
 """
@@ -56,6 +56,23 @@ write number(code) >= 100, where only texts written as 12.5 are read and all oth
 other texts let its owner state a kind for the column in noisycount.toml
     """
     return [*islice(dict.fromkeys(sentence for each in predicates for sentence in _sentences(each)), _SHOWN)]
+
+
+def parsed_text_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
+    """Return which texts the functions in questions read, for the first few columns; reads no data.
+
+    Example:
+        >>> from noisycount.query.normal_form import parse_predicate
+        >>> parsed_text_hints([parse_predicate("number(code) >= 100", {"code": Kind.TEXT}).normal])
+        ['number(code) reads texts written as 12.5; all others count as missing values']
+    """
+    read = dict.fromkeys(column for each in predicates for column in tree.columns(each) if column.is_parsed)
+    return [
+        f"{function}({printable(tree.quoted_name(column.name))}) reads texts written as {written}; all others count as "
+        "missing values"
+        for column in islice(read, _SHOWN)
+        for function, written, _ in [_REMEDIES[column.kind]]
+    ]
 
 
 def _sentences(predicate: tree.Predicate) -> Iterator[str]:

@@ -34,6 +34,7 @@ from noisycount.release.query_plan import CountPlan, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
+from noisycount.release.text_orders import parsed_text_hints
 from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
@@ -84,7 +85,8 @@ class Answer:
     known: Entry | None = None  # of a preview the finest answer that the analyst has and that this one would top up
     # True if the analyst has an earlier answer that is not topped up, as the records may have changed since
     is_anew: bool = False
-    impossible: Sequence[str] = ()  # what the question says of itself: what no record can satisfy
+    # what the question says of itself: what no record can satisfy, and which texts its functions read
+    impossible: Sequence[str] = ()
     total: RunningTotal | None = None  # the running total of the data set, of a preview with this answer
     ledger: Path | None = None  # where the answer is kept, for who may know; None for a server
     leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
@@ -275,7 +277,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
 ) -> Answer:
     """Answer a question about open records, and charge it to their open ledger."""
     plan = plan or session.plan(query, analyst)
-    impossible = session.require_possible(plan, analyst)
+    of_itself = [*session.require_possible(plan, analyst), *parsed_text_hints(plan.predicates)]
     requests = session.records.requests(plan)
     is_exact = standing_of(requests[0]).is_exact
     has_earlier = not is_exact and any(entry.answer is not None for entry in session.asked(analyst, requests))
@@ -292,7 +294,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
             repeated=release.repeated,
             is_anew=has_earlier and not release.repeated,
             unreadable_as_missing=release.unreadable_as_missing,
-            impossible=impossible,
+            impossible=of_itself,
         )
 
     enclosed = None if attach is None else lambda release: attach(told(release))
@@ -332,7 +334,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         known=base,
         is_anew=free is None and base is None and known is not None,
         unreadable_as_missing=records.unreadable_in(plan),
-        impossible=[*refusals, *plan.in_vain(records.schema.public)[1]],
+        impossible=[*refusals, *plan.in_vain(records.schema.public)[1], *parsed_text_hints(plan.predicates)],
     )
     if free is not None:
         return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)

@@ -188,6 +188,21 @@ def test_the_remedy_has_the_values_of_the_question_or_none(where: str) -> None:
         assert _refusals(remedy) == []
 
 
+def test_questions_with_functions_say_which_texts_are_read(run: Run, labs: Path) -> None:
+    """In a dry run, an answer and its repeat; by the question alone."""
+    asked = ("count", "labs", "--where", "number(value) >= 100 and date(visit) is not null", "--epsilon", "1")
+    missing = "all others count as missing values"
+    expected = [
+        f"date(visit) reads texts written as 2024-02-01; {missing}",
+        f"number(value) reads texts written as 12.5; {missing}",
+    ]
+    for trial in (["--dry-run"], [], []):
+        assert sorted(run(*asked, "--json", *trial).object["hints"]) == expected, labs
+        assert expected[1] in " ".join(run(*asked, *trial).output.split())
+    several = ("count", "labs", "--where", "number(value) > 5", "--where", "test = 'sodium'", "--epsilon", "1")
+    assert expected[1] in run(*several, "--json", "--dry-run").object["hints"]
+
+
 @pytest.mark.parametrize(
     "where", ["test >= 'm'", "test between 'a' and 'h'", "value = '100'", "value in ('5', '95')", "test > 'C18'"]
 )
