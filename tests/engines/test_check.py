@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.findings import with_findings
-from noisycount.engines.formats import ColumnFormat, FileFormat, date_pattern
-from noisycount.engines.guesses import MISSING_WORDS, guessed_form, guessed_of_types
+from noisycount.engines.formats import MISSING_WORDS, ColumnFormat, FileFormat, date_pattern
+from noisycount.engines.guesses import guessed_form, guessed_of_types
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import ZONED, Kind
@@ -267,6 +267,27 @@ def test_single_letters_are_truth_values_only_if_the_name_says_so(types: dict[Ki
         assert guess.form.kind is Kind.BOOLEAN, name
         assert not guess.choices
     assert guessed_form([letters[0]] * 20, "is_member").form.kind is Kind.TEXT
+
+
+@pytest.mark.parametrize("types", [None, {Kind.TEXT: 40}])
+@pytest.mark.parametrize("name", ["region", "is_member"])
+@pytest.mark.parametrize("cells", [[*"NSEW"], ["ZH", "NE", "N", "S"], [*"YNX"], [*"TN"], [*"JF"], [*"ONS", "NA"]])
+def test_single_letters_beside_other_values_are_no_truth_values(
+    cells: list[str], name: str, types: dict[Kind, int] | None
+) -> None:
+    """They are regions or codes, and the owner is asked nothing; so are letters of which none make a pair."""
+    found = guessed_form(cells * 20, name) if types is None else guessed_of_types(types, cells * 20, name)
+    assert (found.form.kind, found.choices) == (Kind.TEXT, ())
+
+
+@pytest.mark.parametrize("letters", ["JN", "YN", "TF", "yn", "ON", "sn"])
+@pytest.mark.parametrize("other", ["Don't know", "REFUSED", "N/A", "k.A.", "weiss nicht", "unknown", "-"])
+def test_single_letters_beside_no_answer_are_asked_about(letters: str, other: str) -> None:
+    """The boolean that may be chosen takes the other words as missing."""
+    guess = guessed_form([*letters * 20, other])
+    assert guess.form.kind is Kind.TEXT
+    assert [(form.kind, form.missing) for form in guess.choices][1:] == [(Kind.BOOLEAN, (other,))]
+    assert guessed_form([*letters * 20, other], "is_member").form.kind is Kind.BOOLEAN
 
 
 @pytest.mark.parametrize("pair", [("yes", "no"), ("Ja", "Nein"), ("OUI", "non"), ("sí", "no"), ("TRUE", "FALSE")])

@@ -39,6 +39,17 @@ DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"
 """A whole number as programs write it; the first group has the digits that count."""
 SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros")
 """The parts of a form by which several spellings of a text are one text."""
+MISSING_WORDS = (
+    *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
+    *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
+)
+"""Words for a missing value."""
+_NO_ANSWERS = (
+    *("unknown", "don't know", "don\u2019t know", "dont know", "refused", "no answer", "not applicable", "<NA>"),
+    *("unbekannt", "weiss nicht", "weiß nicht", "verweigert", "inconnu", "ne sait pas", "no sabe", "#NULL!"),
+)
+NO_ANSWERS = frozenset(map(str.casefold, (*MISSING_WORDS, *_NO_ANSWERS)))
+"""Words for a missing value, or for no answer, in small letters: whatever else they are, they name nobody."""
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",
     "m": "[0-9]{1,2}",

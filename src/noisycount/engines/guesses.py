@@ -6,16 +6,11 @@ from dataclasses import replace
 
 from noisycount.engines.check import FEW
 from noisycount.engines.dates import compact_spellings, date_spellings, order_of
-from noisycount.engines.formats import EXCEL, ColumnFormat
+from noisycount.engines.formats import EXCEL, MISSING_WORDS, NO_ANSWERS, ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.query.readings import BLANKS
 from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
-# Words for a missing value.
-MISSING_WORDS = (
-    *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
-    *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
-)
 # Words that are answers in a questionnaire whose other answers are yes and no.
 _ANSWERS = ("N/A", "n/a", "k.A.", "k. A.", "keine Angabe")
 _ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
@@ -223,12 +218,14 @@ def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
         known = {word.casefold() for word in (*true, *false)}
         share = sum(cell.casefold() in known for cell in given) / len(given)
         others = tuple(dict.fromkeys(cell for cell in given if cell.casefold() not in known))
+        is_said = all(any(len(word) > 1 for word in words & {*side}) for side in (true, false))
         if share < _HALF or (share < _NEARLY_ALL and len(others) > FEW):
             continue
+        if not is_said and not (_has_pair(words, true, false) and NO_ANSWERS.issuperset(map(str.casefold, others))):
+            continue  # as regions N, E, S and W are
         missing = tuple(word for word in _missing_of(texts) if word not in _ANSWERS)
         form = ColumnFormat(Kind.BOOLEAN, true=true, false=false, missing=missing)
         choices = (ColumnFormat(Kind.TEXT), replace(form, missing=(*missing, *others)))
-        is_said = all(any(len(word) > 1 for word in words & {*side}) for side in (true, false))
         if not is_said and not _words_of(name) & _FLAGS:
             return Guess(ColumnFormat(Kind.TEXT), "they are single letters, as codes are: state kind", choices)
         if share < _NEARLY_ALL:
@@ -238,6 +235,19 @@ def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
 
 
 _HALF = 0.5
+
+
+def _has_pair(words: set[str], true: Sequence[str], false: Sequence[str]) -> bool:
+    """Return True if there is a word for true or false, or both letters of a pair, such as Y and N.
+
+    Example:
+        >>> _has_pair({"y", "n"}, *_TRUTH_WORDS[0]), _has_pair({"t", "n"}, *_TRUTH_WORDS[0])
+        (True, False)
+    """
+    letters = ([word for word in side if len(word) == 1] for side in (true, false))
+    return any(len(word) > 1 for word in words & {*true, *false}) or any(
+        words.issuperset(pair) for pair in zip(*letters, strict=False)
+    )
 
 
 def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | None:

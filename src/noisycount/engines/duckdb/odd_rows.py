@@ -11,7 +11,7 @@ from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, trimmed
 from noisycount.engines.duckdb.texts import Lines
-from noisycount.engines.guesses import MISSING_WORDS
+from noisycount.engines.formats import MISSING_WORDS
 from noisycount.query.schema import Kind
 
 _TOTALS = (
