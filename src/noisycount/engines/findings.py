@@ -44,6 +44,26 @@ def _rows_without_unit(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.BLOCKS, "rows without a person", text, check.unit, rows, check.without_unit)
 
 
+def _ids_of_nobody(check: Check) -> Iterator[Finding]:
+    """Yield the ids of persons that are words for a missing value."""
+    persons = check.persons
+    if check.unit and persons and (ids := persons.missing_ids):
+        text = (
+            "is a word for a missing value and counts as a person: state it and mend its rows, unless it is a true id"
+        )
+        if len(ids) > 1:
+            text = (
+                "are words for missing values and count as a person each: state them and mend their rows, unless they "
+                "are true ids"
+            )
+        shown = f"{', such as' if len(ids) > _NAMED else ':'} {quoted_cells(ids[:_NAMED])}"
+        form = next((column.form for column in check.columns if column.name == check.unit), None)
+        stated = {"missing": [*(form.missing if form else ()), *ids]}
+        proposals = (Proposal(check.unit, stated, "kinds"),) if persons.has_stated_ids else ()
+        text = f"{number_of('id', len(ids))} {text}{shown}"
+        yield Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids), proposals=proposals)
+
+
 def _unreadable_cells(check: Check) -> Iterator[Finding]:
     """Yield the cells of each column that do not fit its kind."""
     for column in check.columns:
@@ -169,6 +189,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     names_like_values,
     odd_rows,
     _rows_without_unit,
+    _ids_of_nobody,
     _unreadable_cells,
     _several_readings,
     _several_spellings,

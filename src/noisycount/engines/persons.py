@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from noisycount.display.values import Shown
 from noisycount.engines.dialect import Expression, whole
 from noisycount.engines.expressions import Person, StatementRecords
+from noisycount.engines.formats import NO_ANSWERS
 from noisycount.engines.spellings import MOST_SPELLINGS, Spellings, spellings_of
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column
@@ -30,6 +31,7 @@ class Persons(Shown):
     partial: tuple[str, ...] = ()  # the columns that nearly all persons with several rows have in some of these alone
     apart: tuple[tuple[str, str], ...] = ()  # pairs of partial columns of which no row has both
     spellings: Spellings | None = None  # ids that differ only as spellings of one id do; None: there are none
+    missing_ids: tuple[str, ...] = ()  # ids that are words for a missing value
     has_stated_ids: bool = False  # True if noisycount.toml can state how the ids are read
 
 
@@ -50,11 +52,15 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     pairs = list(combinations(partial[:_MOST_COMPARED], 2))
     together = rows_of(_together_statement(pairs, records))[0] if pairs else ()
     apart = [(one.name, other.name) for (one, other), rows in zip(pairs, together, strict=True) if not rows]
+    missing: tuple[str, ...] = ()
     spellings, spelled = None, _spelled(person.value, records)
-    if person.kind is Kind.TEXT and rows_of(_several_statement(spelled))[0][0]:
-        spellings = spellings_of(str(row[0]) for row in rows_of(_spellings_statement(spelled)))
+    if person.kind is Kind.TEXT:
+        missing = tuple(sorted({str(row[0]) for row in rows_of(_missing_statement(person.value, records))}))
+        if rows_of(_several_statement(spelled))[0][0]:
+            ids = (str(row[0]) for row in rows_of(_spellings_statement(spelled)))
+            spellings = spellings_of(id_ for id_ in ids if id_ not in missing)
     names = tuple(column.name for column in partial)
-    return Persons(_median(sizes), sizes[-1][0], names, tuple(apart), spellings)
+    return Persons(_median(sizes), sizes[-1][0], names, tuple(apart), spellings, missing)
 
 
 def _is_partial(sizes: Sequence[tuple[int, ...]], place: int) -> bool:
@@ -100,6 +106,13 @@ def _spelled(person: Expression, records: StatementRecords) -> sa.Subquery:
     """Return the ids, each with what it has in common with other spellings of it."""
     ids = records.read(sa.select(person.label("id")), []).where(person.is_not(None)).distinct().subquery("ids")
     return sa.select(ids.c.id, records.dialect.one_spelling(ids.c.id).label("spelling")).subquery("spelled")
+
+
+def _missing_statement(person: Expression, records: StatementRecords) -> sa.Select[Any]:
+    """Return the statement of the ids that are words for a missing value, in any case."""
+    words = [records.dialect.text_literal(word) for word in sorted(NO_ANSWERS) if word.isascii()]  # in any encoding
+    small = sa.func.lower(records.dialect.text(person))
+    return records.read(sa.select(person.label("id")), []).where(small.in_(words)).distinct()
 
 
 def _several_statement(spelled: sa.Subquery) -> sa.Select[Any]:

@@ -26,6 +26,7 @@ from tests.sources import database
 
 DATASET = '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.d]\nsource = "{}"\nunit = "{}"\nbudget = "100000"\n'
 IDS_OF_ONE = "ids that may be one person's"
+IDS_OF_NOBODY = "ids that may be missing"
 CLEARLY = ("--epsilon", "1000")
 IDS = ("1.0", "2", "2.0", "3", "A7", "a7", "A7 ")
 
@@ -89,6 +90,40 @@ def test_ids_of_one_person_are_reported_and_mended(run: Run, here: Path) -> None
     mended = checked(run)
     assert (mended["persons"], mended["mend"], titles(mended) & {IDS_OF_ONE}) == (4, "", set())
     assert (mended["answered_otherwise"], count(run)) == (1, 4)
+
+
+NOBODY = ("#N/A", "-", "N/A", "NULL", "n/a", "unknown")
+
+
+@pytest.mark.parametrize("kind", ["", '[datasets.d.kinds]\nwho = { kind = "text", missing = ["x"] }\n'])
+def test_ids_that_mean_missing_are_reported_and_mended(run: Run, here: Path, kind: str) -> None:
+    """Once they are stated, their rows are of nobody, as empty cells are; N/A and n/a are not two spellings."""
+    rows = "".join(f"{id_},{n}\n" for n, id_ in enumerate(("P1", "P2", "P3", "Nana", *NOBODY)))
+    configured(here, f"who,x\n{rows}", "who", kind)
+    told = checked(run)
+    assert (told["persons"], told["fits"], titles(told)) == (10, True, {IDS_OF_NOBODY})
+    assert "6 ids are words for missing values and count as a person each" in seen(run)
+    words = ", ".join(f'"{word}"' for word in (*(["x"] if kind else []), *NOBODY))
+    assert told["mend"].endswith(f'who = {{ kind = "text", missing = [{words}] }}')
+    line = told["mend"].splitlines()[-1]
+    configured(here, f"who,x\n{rows}", "who", f"[datasets.d.kinds]\n{line}\n")
+    stated = json.loads(run("check", "d", "--json").output)
+    assert (stated["persons"], stated["fits"], titles(stated)) == (4, False, {"rows without a person"})
+    configured(here, f"who,x\n{rows},9\n", "who", kind)
+    empty = json.loads(run("check", "d", "--json").output)
+    assert (empty["fits"], titles(empty)) == (False, {"rows without a person", IDS_OF_NOBODY})
+    assert empty["mend"] == told["mend"]
+
+
+def test_frames_show_ids_that_mean_missing(tmp_path: Path) -> None:
+    """The owner of a table in memory mends them there; a number is no word."""
+    frame = pl.DataFrame({"who": ["P1", "None"], "n": [1, 2]})
+    with nc.open_desk(frame, unit="who", ledger=tmp_path / "ledger.db") as desk:
+        (finding,) = desk.check().findings
+    assert (finding.title, finding.rows, finding.proposals) == (IDS_OF_NOBODY, 1, ())
+    assert finding.text.startswith("1 id is a word for a missing value and counts as a person: ")
+    with nc.open_desk(frame, unit="n", ledger=tmp_path / "ledger.db") as desk:
+        assert desk.check().findings == ()
 
 
 @pytest.mark.parametrize(
