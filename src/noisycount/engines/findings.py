@@ -11,7 +11,7 @@ Findings that depend on `noisycount.toml` or on the ledger as well are listed in
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from noisycount.display.numbers import number_of
@@ -71,6 +71,8 @@ def _unreadable_cells(check: Check) -> Iterator[Finding]:
             proposals, choices = _mendings(column)
             if proposals and column.name == check.unit:  # a person without an id cannot be counted
                 proposals, choices = (Proposal(column.name, {"kind": "text"}, "kinds"),), ()
+            if _quotes_labels(check, (*proposals, *choices)):
+                proposals, choices = (), ()
             yield Finding(
                 Severity.BLOCKS if column.is_refused else Severity.NOTE,
                 "cells that do not fit",
@@ -157,7 +159,22 @@ def _several_readings(check: Check) -> Iterator[Finding]:
             reason = column.reason.partition(": state")[0].removeprefix("they are ")
             text = f"{reason[0].upper()}{reason[1:]}: until its owner states a form, the column is {column.kind.value}"
             choices = tuple(Proposal(column.name, form.parts, "kinds") for form in column.choices)
-            yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
+            if not _quotes_labels(check, choices):
+                yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
+
+
+def _quotes_labels(check: Check, proposals: Sequence[Proposal]) -> bool:
+    """Return True if one of some forms holds a text of a row of more names: they rest on rows to be left out first."""
+    names = [rows.cells for rows in check.odd_rows if rows.kind == "names"]
+    return any(
+        isinstance(text, str) and text.strip() in cells.get(each.key, {})
+        for each in proposals
+        if isinstance(each.value, Mapping)
+        for part in each.value.values()
+        if isinstance(part, list | tuple)
+        for text in part
+        for cells in names
+    )
 
 
 def _inexact_numbers(check: Check) -> Iterator[Finding]:

@@ -18,10 +18,11 @@ from noisycount.config.config import DatasetConfig
 from noisycount.engines.check import Check
 from noisycount.engines.duckdb.layout import Layout, title_lines
 from noisycount.engines.duckdb.source import DuckDBSource
-from noisycount.engines.finding import Severity
+from noisycount.engines.finding import Proposal, Severity
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import EncodingError, SourceError
 from noisycount.query.language import parse
+from noisycount.query.schema import Kind
 from noisycount.release.records import checked_records
 from noisycount.tasks.check import examined_place
 from noisycount.tasks.init import accept_proposals
@@ -33,6 +34,16 @@ Rows = Sequence[Sequence[object]]
 PERSONS: Rows = [["A1", 34, "M", "Bern"], ["B2", 40, "F", "Biel"], ["C3", 50, "F", "Thun"], ["D4", 61, "M", "Bern"]]
 NAMES = ["id", "age", "sex", "town"]
 IMPORT = [f'{{"ImportId":"QID{number}"}}' for number in range(4)]
+SURVEY: Rows = [
+    ["ResponseId", "Progress", "Finished", "Q1"],
+    ["Response ID", "Progress", "Finished", "How old are you?"],
+]
+RESPONSES: Rows = [
+    ["R_1", 100, "True", 20],
+    ["R_2", 100, "True", 30],
+    ["R_3", 40, "False", 40],
+    ["R_4", 9, "False", 50],
+]
 ODD: dict[str, tuple[Rows, dict[str, object]]] = {
     "plain": ([NAMES, *PERSONS], {}),
     "empty rows": ([NAMES, PERSONS[0], [None] * 4, *PERSONS[1:], [None] * 4, [None] * 4], {"drop_empty_rows": True}),
@@ -40,6 +51,8 @@ ODD: dict[str, tuple[Rows, dict[str, object]]] = {
         [NAMES, ["Response ID", "How old are you?", "Sex", "Where do you live?"], IMPORT, *PERSONS],
         {"skip_rows_after_header": 2},
     ),
+    "questions that repeat names": ([*SURVEY, IMPORT, *RESPONSES], {"skip_rows_after_header": 2}),
+    "questions that repeat names, without ids": ([*SURVEY, *RESPONSES], {"skip_rows_after_header": 1}),
     "questions without ids": (
         [NAMES, ["ID", "How old are you?", "Sex?", "Where do you live?"], *PERSONS],
         {"skip_rows_after_header": 1},
@@ -208,6 +221,22 @@ def test_public_values_hold_no_text_of_odd_rows(tmp_path: Path) -> None:
     }
     assert shown["sex"] == ["F", "M"]
     assert shown["town"] == ["Bern", "Biel", "Thun"]
+
+
+def test_proposals_hold_no_text_of_rows_of_questions(tmp_path: Path) -> None:
+    """Not as a word for a missing value either: what a column stands for is proposed once they are left out."""
+    rows, _ = ODD["questions that repeat names"]
+    path = written(tmp_path / "x.csv", rows)
+    findings = checked_records(path).findings
+    assert [proposal for each in findings for proposal in each.proposals] == [Proposal("skip_rows_after_header", 2)]
+    assert not [choice for each in findings for choice in each.choices]
+    check, _ = accepted(path)
+    assert {column.name: column.kind for column in check.columns} == {
+        "ResponseId": Kind.TEXT,
+        "Progress": Kind.INTEGER,
+        "Finished": Kind.BOOLEAN,
+        "Q1": Kind.INTEGER,
+    }
 
 
 REAL_ROWS: dict[str, Rows] = {

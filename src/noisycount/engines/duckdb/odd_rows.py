@@ -55,7 +55,7 @@ def with_odd_rows(connection: Connection, check: Check, layout: Layout, lines: L
     check = replace(check, faults=layout.faults)
     found = {kind: rows for kind, rows in _odd_rows(connection, check, layout) if rows}
     repeated = len(found.get("names again", ())) + len(found.get("tables", ()))
-    if like_values := _names_like_values(connection, check, layout, repeated):
+    if like_values := _names_like_values(connection, check, layout, repeated, len(found.get("names", ()))):
         return replace(check, names_like_values=like_values)
     at = lines({row for rows in found.values() for row in [*rows][:EXAMPLES]})
     odd = tuple(_summary(kind, rows, layout.names, at) for kind, rows in found.items())
@@ -223,11 +223,14 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _names_like_values(connection: Connection, check: Check, layout: Layout, repeated: int) -> tuple[str, ...]:
+def _names_like_values(
+    connection: Connection, check: Check, layout: Layout, repeated: int, labels_below: int
+) -> tuple[str, ...]:
     """Return the names that look like values of their columns; none if most names do not.
 
     A name does if it is a number or a date above numbers or dates, or recurs among other values of its column, in a row
     that neither begins as the names do nor repeats most of them. `repeated`: how many rows hold names.
+    `labels_below`: how many rows right below are more names, which may repeat some.
     """
     if layout.form.header is not None or layout.form.names or not check.rows or len(layout.names) > _WIDE:
         return ()
@@ -250,7 +253,7 @@ def _names_like_values(connection: Connection, check: Check, layout: Layout, rep
     most = max(1, len(places) * 2 // 3)
     is_other = f"matches <= {most} AND (matches = 1 OR equal_{places[0]} = 0)"
     sums = [f"sum(equal_{place}) FILTER (WHERE {is_other}), sum(equal_{place})" for place in places]
-    query = f"SELECT {', '.join(sums)} FROM ({rows} WHERE {' OR '.join(tests)})"
+    query = f"SELECT {', '.join(sums)} FROM ({rows} WHERE rowid >= {labels_below} AND ({' OR '.join(tests)}))"
     numbers = [number or 0 for number in connection.execute(query).fetchall()[0]]
     filled = connection.execute(f"SELECT {', '.join(f'count({column})' for column in columns)} FROM loaded").fetchall()[
         0
