@@ -40,8 +40,11 @@ SLOW = {
     "docs/guides/adversary.md",
     "docs/tables.md",
     "docs/conformance.md",
+    "docs/accuracy-first.md",
+    "docs/papers/our-figures.md",
+    "docs/start/officer.md",
 }
-"""Pages that take over a second, which a fast run leaves out."""
+"""Pages that take about a second or more, which a fast run leaves out."""
 
 ELSEWHERE = {"source.py", "under_test.py", "interface.py", "./.tmp"}  # in any room; where an engine ran
 ROOMS = [PROJECT, PROJECT / "src/noisycount"]

@@ -129,6 +129,7 @@ def cells_of(form: str) -> list[str]:
     return [*map(without_zeros, cells)] if form in {"%m/%d/%Y", "%m/%d/%y"} else cells
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize(
     ("form", "case"),
     [*((form, str) for form in EXPORTED), *((form, case) for form in WORDED for case in (str.upper, str.lower))],
