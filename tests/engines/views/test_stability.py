@@ -80,6 +80,9 @@ ORDERED = "depends on the order of equal rows"
 NOT_ONE = "is not one column"
 JOIN = "write JOIN or LEFT JOIN"
 REFUSED = {
+    "SELECT person, cost FROM ill GROUP BY person, cost": "it groups by 'cost', whose equal values may differ",
+    "SELECT person, count(*) AS n FROM ill GROUP BY person, cost * 2": "whose equal values may differ",
+    "SELECT person, sum(x * 100000000000000000000000000000000000000000) AS n FROM seen GROUP BY person": ORDERED,
     "SELECT lower(town) AS person FROM seen": NOT_ONE,
     "SELECT a.who AS person FROM lower_names a": NOT_ONE,
     "SELECT x AS person, town AS x FROM seen WHERE person > 3": NOT_ONE,
@@ -107,11 +110,11 @@ REFUSED = {
     "SELECT a.person FROM seen a LEFT JOIN (ill b JOIN ill c ON b.person = c.person) ON a.person = b.person": JOIN,
     "SELECT town, max(person) AS person FROM seen GROUP BY town": NOT_ONE,
     "SELECT person FROM seen ORDER BY x + 1": "it is ordered by what it computes",
-    "SELECT person FROM folded GROUP BY person": GROUPED,
+    "SELECT person FROM folded GROUP BY person": "it groups by 'person', whose equal values may differ",
     "SELECT DISTINCT person FROM folded": "its DISTINCT has a column whose equal values may differ",
     "SELECT DISTINCT person, cost FROM ill": "its DISTINCT has a column whose equal values may differ",
     "SELECT max(person) AS person FROM seen": GROUPED,
-    "SELECT lower(town) AS person FROM seen GROUP BY lower(town)": GROUPED,
+    "SELECT lower(town) AS person FROM seen GROUP BY lower(town)": "whose equal values may differ",
     "SELECT person, count(*) OVER (PARTITION BY town) AS n FROM seen": "its window takes rows of several units",
     "SELECT person, count(*) OVER () AS n FROM seen": "its window takes rows of several units",
     "SELECT person, row_number() OVER (PARTITION BY person ORDER BY x) AS n FROM seen": ORDERED,

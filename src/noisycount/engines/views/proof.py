@@ -48,6 +48,7 @@ _CASTS = {
     exp.DType.DATE: "date",
 }
 
+_DIGITS = 18  # of a literal that every engine reads as a whole number
 _SYSTEM_COLUMNS = frozenset(("rowid", "oid", "_rowid_", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"))
 """Columns that an engine finds although no catalog lists them."""
 
@@ -392,6 +393,9 @@ class _Scope:
         if group is not None and group.args.get("all"):
             named = [item.expression for item in items if not has_aggregate(item.expression)]
         named = [resolve_number(each, [item.expression for item in items]) for each in named]
+        for each in named:
+            if self.type_of(each) not in EXACT_TYPES:
+                raise UnprovenError(f"it groups by {each.sql()[:60]!r}, whose equal values may differ")
         places = {self._sure(each) for each in named}
         texts = {each.unnest().sql() for each in named}
         for column in (column for each in shown for column in loose_columns(each, texts)):
@@ -417,11 +421,15 @@ class _Scope:
             return self._type(place)
         match node:
             case exp.Literal():
-                return "integer" if not node.is_string and node.name.isdigit() else ""
+                is_whole = not node.is_string and node.name.isdigit() and len(node.name) <= _DIGITS
+                return "integer" if is_whole else ""
             case exp.Count():
                 return "integer"
             case exp.Cast():
-                return _CASTS.get(node.to.this, "")
+                type_ = _CASTS.get(node.to.this, "")
+                return type_ if self.dialect != "sqlite" or type_ == "integer" else ""  # where others are numbers
+            case exp.Year() | exp.Month() | exp.Day() | exp.Quarter():
+                return "integer"
             case exp.Boolean() | exp.Predicate() | exp.And() | exp.Or() | exp.Not():
                 return "boolean"
             case exp.Case():
@@ -431,7 +439,8 @@ class _Scope:
                 return self._one_type([node.this, *node.expressions])
             case exp.Sum() | exp.Min() | exp.Max() | exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
                 found = self._one_type(list(node.iter_expressions()))
-                return found if isinstance(node, exp.Min | exp.Max) or found == "integer" else ""
+                is_exact = found == "integer" and self.dialect != "sqlite"  # where a large result is a real number
+                return found if isinstance(node, exp.Min | exp.Max) or is_exact else ""
             case _:
                 return ""
 
