@@ -44,6 +44,12 @@ def _written(path: Path, columns: str, rows: int) -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def own_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the check away from the configuration and the ledger of this account."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
 @pytest.fixture
 def tall(tmp_path: Path) -> Path:
     """Return a file of ten columns."""
@@ -57,11 +63,11 @@ def wide(tmp_path: Path) -> Path:
     return _written(tmp_path / "wide.csv", f"n AS person, {', '.join(columns)}", 200)
 
 
-def _check(path: Path, unit: str | None) -> Run:
+def _check(path: Path) -> Run:
     """Check a file as the command does, without its ledger, and make its screen."""
 
     def check() -> None:
-        inspection = examined(DatasetConfig(str(path), path, unit=unit), default_config())
+        inspection = examined(DatasetConfig(str(path), path), default_config())
         findings = findings_of(inspection)
         assert verdict(inspection, findings).startswith("Ready")
         assert inspection_facts(inspection)
@@ -71,13 +77,13 @@ def _check(path: Path, unit: str | None) -> Run:
     return lambda: _processor_seconds(check)
 
 
-def _describe(path: Path, summary: str) -> Run:
+def _describe(path: Path) -> Run:
     """Read a file as DuckDB sniffs it into a table, and have it summarised."""
 
     def describe() -> None:
         with duckdb.connect() as connection:
             connection.execute(f"CREATE TABLE records AS SELECT * FROM read_csv('{path}')")
-            assert connection.execute(f"{summary} records").fetchall()
+            assert connection.execute("SUMMARIZE records").fetchall()
 
     return lambda: _processor_seconds(describe)
 
@@ -89,19 +95,19 @@ def _processor_seconds(action: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def test_a_check_of_a_large_file(tall: Path, show: Show, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_check_of_a_large_file(tall: Path, show: Show) -> None:
     """It reads the file once: at most 1.75 times the work of reading and summarising it."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    ours, theirs = medians(ROUNDS, _check(tall, None), _describe(tall, "SUMMARIZE"))
-    found = Comparison("check of 52 MB", ours, "DuckDB, SUMMARIZE", theirs, limit=1.75 * theirs)
-    show(found)
-    assert found.kept
+    assert _compared(tall, "check of 52 MB", 1.75, show).kept
 
 
-def test_a_check_of_many_columns(wide: Path, show: Show, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_check_of_many_columns(wide: Path, show: Show) -> None:
     """Its statements do not grow with the columns: at most 0.7 times the work of summarising them."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    ours, theirs = medians(ROUNDS, _check(wide, None), _describe(wide, "SUMMARIZE"))
-    found = Comparison("check of 5,000 columns", ours, "DuckDB, SUMMARIZE", theirs, limit=0.7 * theirs)
+    assert _compared(wide, "check of 5,000 columns", 0.7, show).kept
+
+
+def _compared(path: Path, title: str, limit: float, show: Show) -> Comparison:
+    """Show the work of a check of a file beside that of DuckDB's summary, and the limit in times of that."""
+    ours, theirs = medians(ROUNDS, _check(path), _describe(path))
+    found = Comparison(title, ours, "DuckDB, SUMMARIZE", theirs, limit=limit * theirs)
     show(found)
-    assert found.kept
+    return found

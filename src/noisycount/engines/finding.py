@@ -1,6 +1,6 @@
 """One finding about private records, for their owner, and the statements for `noisycount.toml` that it proposes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from noisycount.display.values import Shown
@@ -52,3 +52,14 @@ def quoted_cell(cell: str) -> str:
 def quoted_cells(cells: Iterable[str]) -> str:
     """Return cells in quotes, with commas between them."""
     return ", ".join(map(quoted_cell, cells))
+
+
+def quoted_examples(cells: Sequence[str], most: int) -> str:
+    """Return the end of a sentence that quotes some cells, at most so many."""
+    return f"{', such as' if len(cells) > most else ':'} {quoted_cells(cells[:most])}"
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings in their order, those that block questions first."""
+    order = tuple(Severity)
+    return sorted(findings, key=lambda finding: order.index(finding.severity))

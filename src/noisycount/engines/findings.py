@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
-from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells, quoted_examples
 from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows
 
 
@@ -26,11 +26,9 @@ def with_findings(check: Check, unit: str | None) -> Check:
     `unit`: the column that names the person; None if every row is one unit, or if the unit is not stated.
     """
     facts = replace(check, unit=unit)
-    findings = [finding for finder in FINDERS for finding in finder(facts)]
-    return replace(facts, findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))))
+    return replace(facts, findings=tuple(by_severity(finding for finder in FINDERS for finding in finder(facts))))
 
 
-_ORDER = tuple(Severity)
 _NAMED = 5  # columns in one line
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
@@ -56,11 +54,10 @@ def _ids_of_nobody(check: Check) -> Iterator[Finding]:
                 "are words for missing values and count as a person each: state them and mend their rows, unless they "
                 "are true ids"
             )
-        shown = f"{', such as' if len(ids) > _NAMED else ':'} {quoted_cells(ids[:_NAMED])}"
         form = next((column.form for column in check.columns if column.name == check.unit), None)
         stated = {"missing": [*(form.missing if form else ()), *ids]}
         proposals = (Proposal(check.unit, stated, "kinds"),) if persons.has_stated_ids else ()
-        text = f"{number_of('id', len(ids))} {text}{shown}"
+        text = f"{number_of('id', len(ids))} {text}{quoted_examples(ids, _NAMED)}"
         yield Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids), proposals=proposals)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, OddRows
-from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, quoted_examples
 from noisycount.engines.formats import FileFormat
 
 _KINDS = {
@@ -30,7 +30,7 @@ def odd_rows(check: Check) -> Iterator[Finding]:
     """Yield the rows that look like no records and are counted like any other."""
     for odd in check.odd_rows:
         title, words = _KINDS[odd.kind]
-        such = f"{', such as' if len(odd.texts) > EXAMPLES else ':'} {quoted_cells(odd.texts[:EXAMPLES])}"
+        such = quoted_examples(odd.texts, EXAMPLES)
         verb = words if odd.rows > 1 else _singular(words)
         text = f"{number_of('row', odd.rows)} {verb}, and every row is counted{such if odd.texts else ''}"
         yield Finding(Severity.LOOK, title, text, None, odd.rows, odd.lines, tuple(_proposals(check, odd)))

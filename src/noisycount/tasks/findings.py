@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES
-from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
+from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 
@@ -16,9 +16,7 @@ _ROWS_A_VALUE = 2  # with fewer rows of each value, on average, the values may b
 
 def findings_of(inspection: Inspection) -> list[Finding]:
     """Return all findings about a data set, those that block questions first."""
-    findings = [*inspection.record_findings, *(finding for finder in _FINDERS for finding in finder(inspection))]
-    order = tuple(Severity)
-    return sorted(findings, key=lambda finding: order.index(finding.severity))
+    return by_severity([*inspection.record_findings, *(each for finder in _FINDERS for each in finder(inspection))])
 
 
 def _encoding(inspection: Inspection) -> Iterator[Finding]:

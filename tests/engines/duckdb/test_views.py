@@ -31,14 +31,19 @@ MADE = (
 def any_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The same tables and views in a file of both kinds."""
     path = tmp_path / f"records.{request.param}"
-    if request.param == "duckdb":
+    execute(path, *MADE)
+    return path
+
+
+def execute(path: Path, *statements: str) -> None:
+    """Execute statements in a file of DuckDB, or of SQLite, by its ending."""
+    if path.suffix == ".duckdb":
         with database(path) as connection:
-            for statement in MADE:
+            for statement in statements:
                 connection.execute(statement)
     else:
         with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(";".join(MADE))
-    return path
+            connection.executescript(";".join(statements))
 
 
 def count(path: Path, table: str, where: str, **stated: object) -> int:
@@ -185,14 +190,7 @@ PLACES = (
 @pytest.mark.parametrize("query", PLACES)
 def test_the_place_of_a_record_is_no_column(any_file: Path, query: str) -> None:
     """It depends on the records before it, and no catalog lists it."""
-    made = ("CREATE TABLE places (rowid INTEGER, town TEXT)", f"CREATE VIEW v AS {query}")
-    if any_file.suffix == ".duckdb":
-        with database(any_file) as connection:
-            for statement in made:
-                connection.execute(statement)
-    else:
-        with closing(sqlite3.connect(any_file)) as connection:
-            connection.executescript(";".join(made))
+    execute(any_file, "CREATE TABLE places (rowid INTEGER, town TEXT)", f"CREATE VIEW v AS {query}")
     with pytest.raises(SourceError, match="rowid' is none of its columns"):
         count(any_file, "v", "true", public_tables=("places",))
 
