@@ -2,7 +2,7 @@
 
 * A fast run (`make test`) takes every test that is not marked `thorough`, with all cases: each may be a branch of its
   own. Only cases that are samples of one rule are thinned: of a test marked `few(n)` a fast run takes n cases, and of
-  a test in the rooms of mathematics three, unless its name says that something is refused. It always takes the same
+  a test in the rooms of `_FEW` three or four, unless its name says that something is refused. It always takes the same
   cases, so that two fast runs of a commit are equal.
 * A landing (`make landing`) takes the fast tests and those that `tests.landing` chooses from the rest.
 * A thorough run (`make thorough`) takes all tests, and draws other random examples each time.
@@ -29,8 +29,8 @@ Sample = TypeVar("Sample")
 SEED = "NOISYCOUNT_SEED"
 """Name of the variable with the seed of random tests that vary; without it, the time of the run."""
 
-_SAMPLED = {"model", "analysis", "papers"}  # rooms whose cases are samples of one formula
-_FEW = 3  # so many samples show that a test works
+# Numbers of cases that show that a test works, in rooms whose cases are samples of a formula or of a kind of file.
+_FEW = {"model": 3, "analysis": 3, "papers": 3, "engines": 4, "tasks": 4, "cli": 4}
 
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 
@@ -113,8 +113,8 @@ def _fast_cases(item: pytest.Item) -> int | None:
     """Return the number of cases that a fast run takes of a test, or None for all of them."""
     if mark := item.get_closest_marker("few"):
         return int(mark.args[0])
-    is_sampled = room(item.path.relative_to(PROJECT)) in _SAMPLED
-    return _FEW if is_sampled and "refuse" not in item.name.partition("[")[0] else None
+    is_refusal = "refuse" in item.name.partition("[")[0]
+    return None if is_refusal else _FEW.get(room(item.path.relative_to(PROJECT)))
 
 
 def _starts_late(item: pytest.Item) -> bool:

@@ -145,6 +145,7 @@ def test_the_guide_is_the_error_of_the_best_guess() -> None:
     assert figure("naldi2014.1").panels[0].lines[-1].ys == pytest.approx((least, least))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("noisy", "private"), [(1, 3), (2, 4)])
 def test_figures_3_and_4_are_1_and_2_against_epsilon(noisy: int, private: int) -> None:
     """A standard deviation of √2/ε; the axis runs from little privacy to much."""

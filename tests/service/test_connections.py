@@ -186,6 +186,7 @@ async def ended_while(reads: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     return bool(connection.is_ended)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("reads", "is_ended"), [(0, True), (10**6, False)])
 def test_who_reads_nothing_of_a_reply_is_not_waited_for(
     reads: int, monkeypatch: pytest.MonkeyPatch, *, is_ended: bool

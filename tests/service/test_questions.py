@@ -280,6 +280,7 @@ def seen_by(state: ServiceState, user: User, bodies: Sequence[dict[str, Any]]) -
     return [re.sub(r'name="(csrf|key)" value="[^"]*"', "", text) for text in told]
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_only_others_asked_is_told_as_what_nobody_asked(tmp_path: Path, kind: str) -> None:

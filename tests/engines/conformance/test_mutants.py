@@ -7,6 +7,7 @@ from tests.engines.conformance.engines_under_test import MemoryUnderTest
 from tests.engines.conformance.mutants import MUTANTS, Engine
 
 
+@pytest.mark.thorough
 @pytest.mark.few(0)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
@@ -16,6 +17,7 @@ def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
     assert difference.question
 
 
+@pytest.mark.thorough
 def test_engine_that_wrong_ones_are_made_of_is_right() -> None:
     """What the mutants have in common is no mistake."""
     assert examined(MemoryUnderTest(Engine), asked=suite(100)).differences == ()

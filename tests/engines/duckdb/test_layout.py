@@ -494,6 +494,7 @@ def test_a_title_of_several_lines_is_one_title(tmp_path: Path) -> None:
     assert counts(path, "age = 35", form=FileFormat(skip=2)) == [1]
 
 
+@pytest.mark.thorough
 def test_a_file_in_another_encoding_with_a_fault_is_described(tmp_path: Path) -> None:
     """Each fault is named beside the encoding, and what cannot be read at all as well."""
     content = "id;ville;age\n1;Genève;34\n2;Bern;40\n3;Zürich\n4;Biel;50\n".encode("cp1252")

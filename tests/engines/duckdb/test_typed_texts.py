@@ -396,6 +396,7 @@ TABLES = st.integers(3, 6).flatmap(
 STATED = st.sampled_from([{}, {"c0": ColumnFormat(Kind.INTEGER), "text": ColumnFormat(Kind.DATE)}])
 
 
+@pytest.mark.thorough
 @examples(40)
 @given(rows=TABLES, repeats=st.integers(1, 20), stated=STATED)
 def test_columns_of_a_wide_file_are_checked_as_those_of_a_narrow_one(

@@ -154,6 +154,7 @@ def test_persons_stay_in_the_groups_of_the_smallest_hashes(most: int) -> None:
     assert cells.tolist() == [kept[town] for town in towns]
 
 
+@pytest.mark.thorough
 def test_texts_spell_the_same_numbers_and_days_without_a_function_of_their_own() -> None:
     """The statement for servers that replace one text at a time, run by SQLite, against plain Python."""
     visits, town = records("sqlite", has_persons=False), {"town": Kind.TEXT}

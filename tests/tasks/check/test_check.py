@@ -545,6 +545,7 @@ def test_of_many_columns_those_to_look_at_come_first(run: Run, here: Path) -> No
     assert len(found(run("check", "a.csv", "--unit", "row", "--json"))["columns"]) == 60
 
 
+@pytest.mark.thorough
 def test_findings_of_one_title_are_summed_up(run: Run, here: Path) -> None:
     """The first eight are listed, and the number of the others; JSON has all of them."""
     names = [f"c{n}" for n in range(12)]

@@ -265,6 +265,7 @@ def test_rules_of_texts_are_refused_for_a_unit_that_is_no_text(
     assert "kinds states how the texts of 'who' are read, but its type is" in refused("count", "d", *CLEARLY)
 
 
+@pytest.mark.thorough
 def test_texts_of_columns_that_look_alike_are_reported(run: Run, here: Path) -> None:
     """Composed and decomposed; a line reads them as one; letters and zeros are the owner's to mend."""
     towns = ["Zürich", "Zu\u0308rich", "Bern", "Bern\u00a0", "Chur", "chur", "8001", "8001.0"]

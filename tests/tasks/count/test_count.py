@@ -251,6 +251,7 @@ def clinic(here: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("clinic")
 def test_each_table_of_a_file_is_a_data_set(run: Run, refused: Refused) -> None:
     """With its own columns, its own unit and its own budget; a view shares the budget of its table."""

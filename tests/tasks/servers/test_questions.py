@@ -134,6 +134,7 @@ def test_an_edition_is_what_the_owner_says_it_is(run: Run, here: Path, clinic: C
     assert (refused.status, "edition '2026-10' was followed by another" in refused.errors) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_higher_price_is_charged_in_full_while_records_change(run: Run, here: Path, clinic: Clinic) -> None:
     """Without an edition nothing says that the records are those of the earlier answer; with one it is topped up."""
     clinic.configure(here)

@@ -187,6 +187,7 @@ def test_gaussian_noise_is_paid_in_rho(run: Run, here: Path) -> None:
     assert both["replaces"] == [told["key"]]
 
 
+@pytest.mark.thorough
 def test_a_preview_promises_no_less_error_than_the_combination_has(run: Run, here: Path) -> None:
     """Combined draws may lie farther off than one draw at their price: ±6 here, where that has ±5."""
     configure(here, 'unit = "person"\nbudget = { rho = "1" }')
