@@ -7,7 +7,6 @@ from tests.engines.conformance.engines_under_test import MemoryUnderTest
 from tests.engines.conformance.mutants import MUTANTS, Engine
 
 
-@pytest.mark.thorough
 @pytest.mark.few(0)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
