@@ -119,6 +119,8 @@ def _log_left_out(population: Population, table: TableLaw, likelihoods: Product,
 _SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which an answer may be likely
 SURPRISING = 1e-3  # the surprise below which answers contradict what was assumed
 _ROUNDING = 1e-6  # relative: more than that of the distance at which noise has a probability
+_ROUNDING_OF_FORMULAS, _ROUNDING_OF_TABLES = 4e-14, 4e-12  # relative, of products of means
+_BERRY_ESSEEN = 0.56  # times the sum of E|X − E[X]|³ over σ³, at most 1/σ as each term is at most a variance
 _READABLE = 1e-6  # probabilities from there on are not in scientific notation
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
 _WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
@@ -164,35 +166,67 @@ def _chance(probability: float) -> str:
     return f"{Decimal(text):f}" if probability >= _READABLE else text
 
 
-@lru_cache(maxsize=256)
-def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
-    """Two answers between which none has a small surprise; farther out one may or may not.
+@lru_cache(maxsize=16)
+def _spread(population: Population) -> tuple[float, float, float]:
+    """Return the mean of the count, and a lower and an upper bound of its standard deviation, in records.
 
-    P[Y >= y] >= P[K >= m]·P[Z >= y − m] for symmetric noise Z, with m the median of K, or y itself.
+    The lower bound allows for the rounding of formulas only.
     """
+    moments = population.moments
+    product = moments.positives * moments.negatives
+    variance = product - moments.discordant
+    least, largest = variance - _ROUNDING_OF_FORMULAS * product, variance + _ROUNDING_OF_TABLES * product
+    return moments.positives, math.sqrt(max(0.0, least)), math.sqrt(max(0.0, largest))
+
+
+@lru_cache(maxsize=16)
+def _usual_counts(population: Population) -> tuple[int, int]:
+    """Return two counts, each of which is passed with a probability of at least `SURPRISING`."""
+    law = population.law()
+    return law.quantile(SURPRISING), law.quantile(1 - SURPRISING)
+
+
+def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
+    """Return two answers between which every answer is expected; the range is empty if no bound is known."""
     population, mechanism = _counted(population, mechanism)
     if not isinstance(mechanism, SymmetricNoise):
         return math.inf, -math.inf
-    law = population.law()
-    far = mechanism.smallest_error(2 * SURPRISING) * (1 - _ROUNDING) - mechanism.is_discrete
-    low, high = law.quantile(SURPRISING), law.quantile(1 - SURPRISING)
-    return min(low, law.median - far), max(high, law.median + far)
+    mean, _, deviation = _spread(population)
+    far = mechanism.smallest_error(2 * SURPRISING) * (1 - _ROUNDING) - mechanism.is_discrete - deviation
+    low, high = _usual_counts(population)
+    return min(low, mean - far), max(high, mean + far)
 
 
 def is_expected(population: Population, answer: float, mechanism: Mechanism) -> bool:
-    """Whether the surprise of an answer surely is not small, by what is quick to know.
+    """Return True if a bound shows that the surprise of an answer is at least `SURPRISING`.
 
-    P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m; here m is
-    one of a few quantiles of K. Below likewise.
+    P[Y >= y] >= P[K >= m]·P[Z >= y − m] for every number m, and P[Y <= y] likewise. Three bounds are tried:
+
+    - P[K >= m] >= 1/2 for m = E[K] − σ, by Cantelli's inequality;
+    - P[K >= y] >= 1 − Φ((y − E[K])/σ) − 0.56/σ for independent records, by the inequality of Berry and Esseen with the
+      constant of Shevtsova (2010); P[Z >= 0] >= 1/2;
+    - a quantile of K.
     """
-    low, high = not_surprising_range(population, mechanism)
-    return low <= answer <= high or all(
-        _is_likely(*_counted(population, mechanism), answer, upper=upper) for upper in (False, True)
-    )
+    population, mechanism = _counted(population, mechanism)
+    if not isinstance(mechanism, SymmetricNoise):
+        return all(_is_likely(population, mechanism, answer, upper=upper) for upper in (False, True))
+    mean, least, deviation = _spread(population)
+    distance = abs(answer - mean)
+    if population.are_independent and least > 0:
+        passed = math.erfc(distance / least / math.sqrt(2)) / 2 - _BERRY_ESSEEN / least
+        if passed >= SURPRISING * (1 + _ROUNDING):
+            return True
+    if mechanism.log_tail(distance + deviation) >= math.log(2 * SURPRISING) + _ROUNDING:
+        return True
+    low, high = _usual_counts(population)
+    return low <= answer <= high
 
 
 def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:
-    """Whether an answer at least as large (upper) or as small surely has a chance."""
+    """Return True if an answer surely has a chance to be passed upwards (upper) or downwards.
+
+    P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m. Here m is one of a few quantiles.
+    """
     law, tail = population.law(), mechanism.tail(answer, population.size, upper=upper)
     low, high = tail.support
     places = [(1 - share, law.quantile(share if upper else 1 - share)) for share in _SHARES]

@@ -19,7 +19,7 @@ from noisycount.analysis.posterior.observed import (
     values_and_mechanism,
 )
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
-from noisycount.analysis.posterior.predictive import SURPRISING, not_surprising_range
+from noisycount.analysis.posterior.predictive import SURPRISING, not_surprising_range, two_sided
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
@@ -27,33 +27,35 @@ from noisycount.model.populations.population import Population
 from noisycount.model.searches import first_true
 from noisycount.validation import require_instance
 
-_LEFT_OUT = 1e-16  # of the law of the count, on each side
+_DEPTH = 50.0  # nats: e^−50 of a distribution is far below the promised error
 _WIDEST = 20_000  # counts; beyond, one answer after the other is as fast
 
 
-def surprises(answers: Reals, population: Population, noise: AdditiveNoise) -> Reals:
-    """The surprise of each answer, as `Posterior.surprise` tells it, shape (answers,).
-
-    P[Y <= y] is the sum of P[K = k]·P[Y <= y | k] over the counts that matter, and so for >=.
+def surprises(answers: Reals, population: Population, mechanism: Mechanism) -> Reals:
+    """Return the `Posterior.surprise` of each answer, shape (answers,).
 
     Numerical error:
-        At most 1e-13, and the sums leave out 2e-16.
+        At most 1e-13, and the sums leave out 1e-16.
     """
     different, places = np.unique(answers, return_inverse=True)
+    surprise = _surprise_under(population, mechanism)
+    return np.array([surprise(answer) for answer in different.tolist()], dtype=np.float64)[places]
+
+
+def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[float], float]:
+    """Return the surprise as a function of the answer: a sum over the counts that matter, if they are few."""
     prior = population.law()
-    low, high = prior.quantile(_LEFT_OUT), prior.quantile(1 - _LEFT_OUT)
-    if high - low > _WIDEST:
-        found = [posterior_of(float(each), population, noise).surprise for each in different]
-        return np.array(found, dtype=np.float64)[places]
-    counts = np.arange(low, high + 1, dtype=np.float64)
-    masses = np.exp(prior.log_pmf(counts))
+    first, last = prior.counts_within(_DEPTH)
+    if last - first > _WIDEST or not isinstance(mechanism, SymmetricNoise) or mechanism.errors.is_costly:
+        return lambda answer: two_sided(population, prior, answer, mechanism)
+    counts = np.arange(first, last + 1, dtype=np.float64)
+    chances = np.exp(prior.log_pmf(counts))
 
-    def beyond(answer: float, *, upper: bool) -> float:
-        tail = noise.tail(answer, population.records, upper=upper)
-        return float(masses @ np.exp(tail.log_values(counts)))
+    def surprise(answer: float) -> float:
+        tails = (mechanism.tail(answer, population.records, upper=upper) for upper in (False, True))
+        return min(1.0, 2 * min(float(chances @ np.exp(tail.log_values(counts))) for tail in tails))
 
-    least = [min(beyond(each, upper=side) for side in (False, True)) for each in different.tolist()]
-    return np.minimum(1.0, 2 * np.array(least, dtype=np.float64))[places]
+    return surprise
 
 
 Estimate = Literal["mean", "median", "mode"]
@@ -146,9 +148,10 @@ def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
     if not given.size:
         return
 
+    surprise = _surprise_under(population, mechanism)
+
     def is_odd(place: int) -> bool:
-        told = posterior_of(float(given[place]), population, mechanism)
-        return told.warning is not None
+        return surprise(float(given[place])) < SURPRISING
 
     middle = int(np.searchsorted(given, population.law().median))
     too_low = first_true(lambda place: not is_odd(place), 0, middle)

@@ -73,6 +73,11 @@ class Population(Shown, ABC):
         """The number of all records, known ones included."""
         return self.size
 
+    @property
+    def are_independent(self) -> bool:
+        """True if no record depends on the others: then P₊ is P₋ moved by one."""
+        return False
+
     @abstractmethod
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """The law of the count, given the answers whose likelihoods these are."""
@@ -285,11 +290,6 @@ class Exchangeable(Population):
     @abstractmethod
     def expected_positives(self) -> Fraction:
         """E[K], as exactly as it is known: n − E[K] must keep its digits too."""
-
-    @property
-    def are_independent(self) -> bool:
-        """Whether a record tells nothing about the others, so that P₊ is P₋ moved by one."""
-        return False
 
     @abstractmethod
     def given(self, known: int, positives: int) -> Informed:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +47,8 @@ class Strata(Population):
         >>> round(nc.Strata([100, 50], [0.3, 0.1]).law().mean, 9)
         35.0
     """
+
+    are_independent: ClassVar[bool] = True
 
     sizes: NDArray[np.int64]
     rates: Reals
