@@ -96,23 +96,25 @@ def _weighted(population: Population, likelihoods: Product, ends: tuple[int, int
 
 
 def _log_left_out(population: Population, table: TableLaw, likelihoods: Product, limits: tuple[int, int]) -> float:
-    """The logarithm of a bound of the law outside the table, over that inside; inf: none is known.
+    """Return the logarithm of a bound of the probability outside the table, over that inside; inf if none is known.
 
     The log-concave likelihood falls beyond an end if it does not rise towards it.
     """
     first, last = table.support
-    total = float(population.log_chances(table.mode, table.mode)[0] - table.log_pmf(table.mode))
+    is_beyond = first > limits[0], last < limits[1]
+    if not any(is_beyond):
+        return -math.inf
+    if first == last:
+        return math.inf
+    evidence = float(population.log_chances(table.mode, table.mode)[0] - table.log_pmf(table.mode))
+    offsets = np.array([first, last, first + 1, last - 1], dtype=np.float64) - table.mode
+    *at_ends, after_first, before_last = likelihoods.expansion(table.mode)(offsets).tolist()
     left_out = -math.inf
-    for end, inwards, limit in ((first, 1, limits[0]), (last, -1, limits[1])):
-        if end == limit:
-            continue
-        if first == last:
+    for is_cut, at_end, inside in zip(is_beyond, at_ends, (after_first, before_last), strict=True):
+        if is_cut and at_end > inside:
             return math.inf
-        offsets = np.array([end, end + inwards], dtype=np.float64) - table.mode
-        at_end, inside = likelihoods.expansion(table.mode)(offsets).tolist()
-        if at_end > inside:
-            return math.inf
-        left_out = float(np.logaddexp(left_out, at_end - total))
+        if is_cut:
+            left_out = float(np.logaddexp(left_out, at_end - evidence))
     return left_out
 
 

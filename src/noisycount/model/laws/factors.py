@@ -23,6 +23,7 @@ IMPOSSIBLE = (
 
 LOG_TIE = 1e-12  # in nats: what rounding moves a difference of log-weights, and more
 _CENTRES = 4  # of the first the largest is known up to rounding; of those near it, exactly
+_NEAR = 4.0  # nats: a change so small is known to the last digits
 _CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
 
 
@@ -110,14 +111,18 @@ class Product(Factor):
         return Expansion.of_product([factor.expansion(centre) for factor in self.factors] or [FLAT])
 
     def logs_around_largest(self, counts: Reals, added: Reals) -> Reals:
-        """What is added plus its logarithms, up to a constant that makes the largest sum exact."""
-        place, largest = -1, 0
+        """Return what is added plus the logarithms, up to a constant; rounding is least near the largest sum.
+
+        The first centre is the middle, where a window around an answer has the largest sum in most cases.
+        """
+        place = counts.size // 2
         for _ in range(_CENTRES):
-            if largest == place:
+            changes = self.expansion(int(counts[place]))(counts - counts[place])
+            logs: Reals = added + changes
+            largest = int(np.argmax(logs))
+            if abs(changes[largest]) <= _NEAR:
                 break
             place = largest
-            logs: Reals = added + self.expansion(int(counts[place]))(counts - counts[place])
-            largest = int(np.argmax(logs))
         return logs
 
     def log_step(self, count: int) -> float:
@@ -301,13 +306,18 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
 
 
 def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
-    """The first count in smallest..largest − 1 whose step has the other sign, else largest."""
+    """Return the first count in smallest..largest − 1 whose step has the other sign, else largest."""
 
     def turned(count: float) -> float:
         rise = product.rise_after(int(count))
         return -rise if rising else rise or -sys.float_info.min
 
-    return int(first_whole(turned, Bracket(smallest - 1, largest)).high)
+    bracket = Bracket(smallest - 1, largest)
+    for kink in product.kinks:  # a product turns there more often than anywhere else
+        for place in (math.ceil(kink) - 1, math.floor(kink)):
+            if bracket.low < place < bracket.high:
+                bracket = bracket.cut(place, turned(place))
+    return int(first_whole(turned, bracket).high)
 
 
 def _grid(product: Product, support: tuple[int, int]) -> list[int]:

@@ -1,5 +1,7 @@
 """Logarithms of binomial laws and of ratios of gamma functions around a count, in which large terms cancel first."""
 
+import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -115,27 +117,34 @@ _SHIFT = 16  # from which on the series below has the digits of a double
 _STEPS = np.arange(float(_SHIFT))
 # Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_FEWER = (64.0, 64.0, 64.0, 150.0, 1000.0, 1.5e5)  # each a least x from which on one term less has 18 places
 _SMALLEST = 2.0**-1022  # the smallest double of full precision
 _SMALL = 0.1  # up to which the series below has the digits of a double
 _LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
+_PLACES = 18.0  # of the terms of that series: more than a double has
 # of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 
 
 def stirling_error(points: Reals) -> Reals:
-    """Stirling's error δ(x) = ln Γ(x) − [(x − 1/2)·ln x − x + ln(2π)/2] for x > 0.
+    """Return Stirling's error δ(x) = ln Γ(x) − [(x − 1/2)·ln x − x + ln(2π)/2] for x > 0.
 
     Absolute error 1e-15 for x >= 1. Below 16 the argument is raised by δ(x) − δ(x + 1) = (x + 1/2)·ln(1 + 1/x) − 1.
     """
-    small = points < _SHIFT
-    lifted = np.where(small, points + _SHIFT, points)
+    smallest = points.min(initial=math.inf)
+    small = points < _SHIFT if smallest < _SHIFT else None
+    lifted = points if small is None else np.where(small, points + _SHIFT, points)
     inverse = 1 / lifted
+    terms = len(_STIRLING) - bisect_right(_FEWER, smallest)
+    if terms == 1:
+        return inverse * _STIRLING[0]
     square = inverse * inverse
-    error = np.zeros_like(points)
-    for coefficient in reversed(_STIRLING):
-        error = error * square + coefficient
+    error = np.full_like(points, _STIRLING[terms - 1])
+    for coefficient in reversed(_STIRLING[: terms - 1]):
+        error *= square
+        error += coefficient
     error *= inverse
-    if small.any():
+    if small is not None:
         raised = points[small][:, None] + _STEPS
         error[small] += ((raised + 0.5) * _log_growth(raised) - 1).sum(axis=1)
     return error
@@ -149,19 +158,23 @@ def _log_growth(points: Reals) -> Reals:
 
 
 def _deviance(ratios: Reals) -> Reals:
-    """(1 + u)·ln(1 + u) − u for u > −1, to full relative precision also near u = 0."""
-    small = np.abs(ratios) < _SMALL
-    if small.all():
-        return _near_deviance(ratios)
+    """Return (1 + u)·ln(1 + u) − u for u > −1, to full relative precision also near u = 0."""
+    sizes = np.abs(ratios)
+    largest = float(sizes.max(initial=0.0))
+    if largest < _SMALL:
+        return _near_deviance(ratios, largest)
+    small = sizes < _SMALL
     far = np.where(small, 1.0, ratios)
-    near = _near_deviance(np.where(small, ratios, 0.0))
+    near = _near_deviance(np.where(small, ratios, 0.0), _SMALL)
     return np.where(small, near, (1 + far) * np.log1p(far) - far)
 
 
-def _near_deviance(ratios: Reals) -> Reals:
-    """The deviance by its series, for |u| < 1/10."""
-    series = np.full_like(ratios, _SERIES[0])
-    for coefficient in _SERIES[1:]:
+def _near_deviance(ratios: Reals, largest: float) -> Reals:
+    """Return the deviance by its series, for |u| <= largest <= 1/10."""
+    terms = 2 + int(_PLACES / -math.log10(max(largest, _SMALLEST)))
+    first, *others = _SERIES[-terms:]
+    series = np.full_like(ratios, first)
+    for coefficient in others:
         series *= ratios
         series += coefficient
     series *= ratios

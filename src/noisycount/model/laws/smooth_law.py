@@ -151,19 +151,18 @@ def grid_between(
 
 
 def _graded(ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int) -> Grid:
-    """Blocks of that level, halved until all but the shortest are shorter than their distances.
+    """Return blocks of that level, halved until all but the shortest are shorter than their distances.
 
     On the grid of its length a block that holds a place and its two neighbours are too near.
     """
-    size = POINTS * 2.0**level
     blocks: list[tuple[float, int]] = []
-    indices: Iterable[int] = range(math.floor(ends[0] / size), math.floor(ends[1] / size) + 1)
+    low, high, *held = (math.floor(place / POINTS) for place in (*ends, *places))
+    indices: Iterable[int] = range(low >> level, (high >> level) + 1)
     for shorter in range(level, 0, -1):
-        near = {math.floor(place / size) + side for place in places for side in (-1, 0, 1)}
+        size, near = POINTS * 2.0**shorter, {(place >> shorter) + side for place in held for side in (-1, 0, 1)}
         blocks += [(index * size, shorter) for index in indices if index not in near]
-        indices = [2 * index + half for index in indices if index in near for half in (0, 1)]
-        size /= 2
-    blocks += [(index * size, 0) for index in indices]
+        indices = [half for index in indices if index in near for half in (2 * index, 2 * index + 1)]
+    blocks += [(float(index * POINTS), 0) for index in indices]
     starts, levels = np.array(sorted(blocks)).T
     return Grid(starts, levels.astype(np.int_), support).inside
 

@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from dataclasses import field
+from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor, LogFactor, LogStep
-from noisycount.model.laws.gamma import FLAT, Expansion, Kink, Reals, decimal_ratio
+from noisycount.model.laws.gamma import DIGITS, FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise, DiscreteNoise, Sampler
 from noisycount.model.sampling.scalar import discrete_laplace, price_as_written, rounded_laplace
 from noisycount.model.sampling.vectors import discrete_laplace_array
@@ -62,10 +63,9 @@ class LaplaceLikelihood(Factor):
 
     def expansion(self, centre: int) -> Expansion:
         """The line through the centre as slope; the other line bends away from it."""
-        to_answer = Fraction(self.answer) - centre
-        side = 1 if to_answer >= 0 else -1
-        kink = Kink(decimal_ratio(to_answer), side, decimal_ratio(-2 / self.scale))
-        return Expansion(decimal_ratio(side / self.scale), FLAT.bend, kinks=(kink,))
+        place, slope = DIGITS.subtract(Decimal(self.answer), Decimal(centre)), decimal_ratio(1 / self.scale)
+        side, weight = (1 if place >= 0 else -1), DIGITS.multiply(slope, Decimal(-2))
+        return Expansion(slope if side > 0 else DIGITS.minus(slope), FLAT.bend, kinks=(Kink(place, side, weight),))
 
     def log_step(self, count: int) -> float:
         """A step towards the answer gains 1/scale, a step away loses it."""
