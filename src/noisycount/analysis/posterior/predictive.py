@@ -227,7 +227,7 @@ def is_expected(population: Population, answer: float, mechanism: Mechanism) -> 
 def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:
     """Return True if an answer surely has a chance to be passed upwards (upper) or downwards.
 
-    P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m. Here m is one of a few quantiles.
+    P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m. Three quantiles are tried.
     """
     law, tail = population.law(), mechanism.tail(answer, population.size, upper=upper)
     low, high = tail.support

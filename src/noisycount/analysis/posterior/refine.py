@@ -22,7 +22,7 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.posterior.predictive import SURPRISING, not_surprising_range, two_sided
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import AdditiveNoise, SymmetricNoise
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import first_true
 from noisycount.validation import require_instance

@@ -131,7 +131,7 @@ def stirling_error(points: Reals) -> Reals:
 
     Absolute error 1e-15 for x >= 1. Below 16 the argument is raised by δ(x) − δ(x + 1) = (x + 1/2)·ln(1 + 1/x) − 1.
     """
-    smallest = points.min(initial=math.inf)
+    smallest = float(points.min()) if points.size else math.inf
     small = points < _SHIFT if smallest < _SHIFT else None
     lifted = points if small is None else np.where(small, points + _SHIFT, points)
     inverse = 1 / lifted
@@ -139,7 +139,7 @@ def stirling_error(points: Reals) -> Reals:
     if terms == 1:
         return inverse * _STIRLING[0]
     square = inverse * inverse
-    error = np.full_like(points, _STIRLING[terms - 1])
+    error = np.full(points.shape, _STIRLING[terms - 1])
     for coefficient in reversed(_STIRLING[: terms - 1]):
         error *= square
         error += coefficient
