@@ -3,6 +3,7 @@
 import codecs
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import cached_property
@@ -130,9 +131,15 @@ class DatasetRecord:
     def _readings(self) -> dict[str, dict[str, Any]]:
         """The parts of the form of each column, with marks where older releases read the same parts in another way.
 
-        They ignored what was stated of the unit, and took only the blanks of ASCII off a text.
+        They ignored what was stated of the unit, took only the blanks of ASCII off a text, and read months in English
+        alone: other dates were missing if the owner accepted that.
         """
         parts = {name: form.parts for name, form in self.columns.items()}
+        parts |= {
+            name: {**parts[name], "words": "in ten languages"}
+            for name, form in self.columns.items()
+            if form.accepts_unreadable and re.search("%[aAbBpz]", form.date_format or "")
+        }
         parts |= {name: {**each, "trim": "white space"} for name, each in parts.items() if "trim" in each}
         if self.unit is not None and self.unit_form is not None:
             parts[self.unit] = {**parts[self.unit], "names": "a unit"}

@@ -20,6 +20,15 @@ FEW = 20
 
 
 @frozen
+class Resemblance(Shown):
+    """What the texts of a column look like although they are read as texts."""
+
+    noun: str  # such as "dates"
+    remedy: str  # what the owner or an analyst can do, as an imperative sentence without a full stop
+    example: str  # one of the texts
+
+
+@frozen
 class ColumnCheck(Shown):
     """What is in one column."""
 
@@ -39,6 +48,7 @@ class ColumnCheck(Shown):
     nan: int = 0  # the number of its values that are NaN
     inexact: int = 0  # the number of whole numbers that have more digits than the file keeps
     spellings: Spellings | None = None  # its texts that have several spellings; None: nobody looked, or there are none
+    looks_like: Resemblance | None = None  # None: nobody looked, or its texts look like nothing else
 
     @property
     def is_refused(self) -> bool:

@@ -78,6 +78,12 @@ def nan_counts(columns: Iterable[Column], records: expressions.StatementRecords)
     return [sa.func.count(sa.case((expressions.is_nan(value), whole(1)))) for value in reals]
 
 
+def texts_statement(records: expressions.StatementRecords, name: str, number: int) -> sa.Select[Any]:
+    """Return the statement of some texts of a column, as many as a number at most."""
+    text = records.value(Column(name, Kind.TEXT))
+    return sa.select(text).select_from(records.table).where(text.is_not(None)).limit(number)
+
+
 def nobody_statement(records: expressions.StatementRecords) -> sa.Select[Any]:
     """How many records are of nobody."""
     number = whole(0) if records.person is None else _number_of_nobody(records.person.value)

@@ -4,20 +4,21 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache, lru_cache
+from unicodedata import normalize
 
+from noisycount.engines.date_words import FULL_DAY, FULL_MONTH, HALF_DAY, MONTH, ORDINAL, SHORT_DAY, SHORT_MONTH
 from noisycount.engines.formats import EXCEL, date_pattern
 from noisycount.query.schema import ZONED, Kind, Spelling
 
-_MONTHS = "january february march april may june july august september october november december"
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
 # The texts of each directive that a guess accepts: fewer than those that a stated form reads.
 _LIKELY = {
-    "a": f"(?i:{'|'.join(day[:3] for day in _DAYS.split())})",
-    "A": f"(?i:{'|'.join(_DAYS.split())})",
-    "b": f"(?i:{'|'.join(month[:3] for month in _MONTHS.split())})",
-    "B": f"(?i:{'|'.join(_MONTHS.split())})",
-    "d": "(0?[1-9]|[12][0-9]|3[01])",
-    "m": "(0?[1-9]|1[0-2])",
+    "a": SHORT_DAY,
+    "A": FULL_DAY,
+    "b": SHORT_MONTH,
+    "B": FULL_MONTH,
+    "d": _DAY,
+    "m": _MONTH,
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",
     "H": "([01]?[0-9]|2[0-3])",
@@ -26,8 +27,8 @@ _LIKELY = {
     "S": "[0-5][0-9]",
     "f": "[0-9]{1,6}",
     "n": "[0-9]{7,9}",
-    "p": "[AaPp][Mm]",
-    "z": "(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)",
+    "p": HALF_DAY,
+    "z": "(Z|(GMT|UTC)?[+-]((0[0-9]|1[0-4])(:?[0-5][0-9])?|[0-9](:[0-5][0-9])?)|GMT|UTC)",
 }
 # Forms without a mark between year, month and day have as many digits as they need, in the years 1900 to 2099.
 _COMPACT = {
@@ -45,15 +46,21 @@ _NUMERIC_DATES = {
     **{f"%m{mark}%d{mark}%y": f"the month first {_SHORT_YEARS}" for mark in "/-."},
     "%y-%m-%d": f"the year first {_SHORT_YEARS}",
 }
+_LONG_DATES = [form for form in _NUMERIC_DATES if "%Y" in form]
 _WORDED_DATES = (
     *("%a %b %d %Y", "%a %d %b %Y"),
     *(f"%d{mark}%b{mark}%Y" for mark in ("-", " ", "/", ".", "")),
     *(f"%d{mark}%b{mark}%y" for mark in ("-", " ", "/", "")),
     *("%d %B %Y", "%d-%B-%Y", "%d. %B %Y", "%d. %b %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
     *("%b-%d-%Y", "%Y-%b-%d", "%Y %b %d", "%a, %d %b %Y", "%A, %d %B %Y", "%a, %b %d, %Y", "%A, %B %d, %Y"),
+    *("%A %d %B %Y", "%A, %d. %B %Y", "%d. %B %y", "%d.%B.%Y", "%B-%d-%Y", "%Y-%B-%d", "%d/%B/%Y"),
+    *(f"{day}%d de {month} de %Y" for day in ("", "%A, ", "%A ") for month in ("%B", "%b")),
+    *(f"{day}{mark}{form}" for day in ("%a", "%A") for mark in (", ", " ") for form in _LONG_DATES),
+    *("%Y\u5e74%m\u6708%d\u65e5", "%Y. %m. %d."),  # of Japan and China, and of Korea
 )
 _MONTH_FORMS = (
     *(f"%{month}{mark}%{year}" for month in "bB" for mark in "- /" for year in "yY"),
+    *("%B de %Y", "%b de %Y", "%b %Y.", "%Y. %B", "%B, %Y"),
     *("%Y-%b", "%Y %b", "%Y %B", "%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%YM%m"),
 )
 _HOURS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S,%f", "%H:%M:%S.%n")
@@ -68,10 +75,16 @@ _CLOCKS = (
     *_HALVES,
     *_POINTS,
     *(f"{clock}{zone}" for clock in _HOURS for zone in (" UTC", " GMT", "%z", " %z")),
+    *(f"{clock} %z" for clock in _HALVES),  # as Google Forms writes times
+    *("%H:%M Uhr", "%H:%M:%S Uhr", "%Hh%M"),
 )
 _COMPACT_FORMS = ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
+_COMPACT_ZONED = (*(f"{form}%z" for form in _COMPACT_FORMS[1:]), "%Y%m%d%H%M%S.%f%z", "%Y%m%d%H%M%S.%f")  # of HL7
+_ZONES = ("Z", "GMT", *(f"{name}{sign}{hour}" for name in ("", "GMT") for sign in "+-" for hour in ("1", "01:00")))
 _SAMPLE = datetime(2024, 9, 14, 13, 30, 15, 123456)  # noqa: DTZ001 - for its shape alone
 _LONGEST = 60  # characters
+_LONGEST_LOOK = 80  # such as those of a browser: Wed Feb 14 2024 13:30:00 GMT+0100 (Central European Standard Time)
+_LETTER = r"[^\W\d_]"
 
 
 def _shape(text: str) -> str:
@@ -80,8 +93,12 @@ def _shape(text: str) -> str:
     Example:
         >>> _shape("14-Feb-2024 1:30 PM")
         '0-a-0 0:0 a'
+        >>> _shape("1er f\u00e9vr. 2024 1:30 p.\u00a0m.")
+        '0 a 0 0:0 a'
     """
-    return re.sub("[A-Za-z]+", "a", re.sub("[0-9]+", "0", text))
+    text = re.sub(f"(?<!{_LETTER}){HALF_DAY}(?!{_LETTER})", "PM", text)
+    text = re.sub(f"(?<=[0-9]){ORDINAL}(?!{_LETTER})", "", normalize("NFC", text))
+    return re.sub(f"{_LETTER}+(-feira)?[.]?", "a", re.sub("[0-9]+", "0", text))
 
 
 def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
@@ -89,7 +106,7 @@ def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
     shapes: dict[str, list[str]] = {}
     for form in forms:
         sample = _SAMPLE.strftime(form.replace("%n", "123456789").replace("%z", "{}"))
-        for shape in dict.fromkeys(_shape(sample.format(zone)) for zone in ("Z", "+01:00", "-01:00", "+01", "-01")):
+        for shape in dict.fromkeys(_shape(sample.format(zone)) for zone in _ZONES):
             shapes.setdefault(shape, []).append(form)
     return shapes
 
@@ -97,11 +114,12 @@ def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
 @cache
 def _parts_by_shape() -> tuple[dict[str, list[str]], ...]:
     """Return the forms of days, of months, and of what follows the day in a time."""
-    between = (" ", "T", ", ")
+    between = (" ", "T", ", ", " um ", " \u00e0 ", " at ")
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
     compact = [f"{blank}{clock}" for clock in ("%H%M", "%H%M%S") for blank in between]
     colons = [f":{clock}" for clock in _HOURS]
-    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d", "%a %b %d %H:%M:%S %Y"]  # the last is a time of the C library
+    of_c = "%a %b %d %H:%M:%S %Y"  # as its library writes times
+    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d", *_COMPACT_ZONED, of_c]
     others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS and DB2 write times
     return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *others])
 
@@ -165,3 +183,46 @@ def compact_spellings() -> Iterator[tuple[Kind, Spelling]]:
     """Yield the spellings of days and times that are whole numbers, such as 20240214."""
     for form in _COMPACT_FORMS:
         yield _spelling(form)
+
+
+def may_be_day_of_month(form: str | None, cells: Iterable[str]) -> bool:
+    """Return True if months of years, such as Feb-05, may be days without a year as well.
+
+    A number above 31 is no day. One number beside two months or more is a year, except the first of each month.
+
+    Example:
+        >>> may_be_day_of_month("%b-%y", ["Feb-01", "Feb-20"]), may_be_day_of_month("%b-%y", ["Jan-24", "Feb-24"])
+        (True, False)
+    """
+    if not re.fullmatch("%[bB][- /]%y", form or ""):
+        return False
+    pairs = [re.split("[- /]", cell) for cell in cells]
+    months, numbers = {month for month, _ in pairs}, {int(number) for _, number in pairs}
+    return numbers <= {*range(1, 32)} and (1 in numbers or 2 * len(numbers) > len(months))
+
+
+# What dates look like, in whatever form: with the name of a month, with three numbers, without marks, by quarters or
+# weeks, and without a year.
+_LOOKS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"({_LETTER}+[.,]* )?\d{{1,4}}{ORDINAL}[-. /]*(de )?{MONTH}(?!{_LETTER}).*",
+        rf"({_LETTER}+[.,]* )?{MONTH}[-. /]*\d{{1,4}}(?!{_LETTER}{{3}}).*",
+        r"(19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}(\D.*)?",
+        rf"{_DAY}[-./]{_DAY}[-./](\d\d|(19|20)\d\d)(\D.*)?",
+        r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])((T| )?\d{2,6})?[^\d,].*",
+        rf"{_DAY}[-./ ](I{{1,3}}|I?V|VI{{1,3}}|I?X|XI{{1,2}})[-./ ](\d\d|(19|20)\d\d)(\D.*)?",
+        r"(19|20)\d\d[- /.]?(Q|W|KW|T|H|S)[- ]?\d{1,2}(-\d)?|(Q|W|KW|T|H|S)[- ]?\d{1,2}[- /.]*(19|20)\d\d",
+        rf"{_DAY}([-/]{_MONTH}|[.] ?{_MONTH}[.])|{_MONTH}[-/]{_DAY}",
+    )
+)
+
+
+def looks_like_date(cell: str) -> bool:
+    """Return True if a text looks like a date or a time, in whatever form.
+
+    Example:
+        >>> [looks_like_date(text) for text in ("Jan 5", "2024-W07", "14/02", "2024-02-14 CET", "1.5", "room 12")]
+        [True, True, True, True, False, False]
+    """
+    return len(cell) <= _LONGEST_LOOK and any(pattern.fullmatch(cell) for pattern in _LOOKS)

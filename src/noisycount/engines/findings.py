@@ -16,7 +16,15 @@ from dataclasses import replace
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
-from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells, quoted_examples
+from noisycount.engines.finding import (
+    Finding,
+    Proposal,
+    Severity,
+    by_severity,
+    quoted_cell,
+    quoted_cells,
+    quoted_examples,
+)
 from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows
 
 
@@ -160,6 +168,15 @@ def _several_readings(check: Check) -> Iterator[Finding]:
                 yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
 
 
+def _resemblances(check: Check) -> Iterator[Finding]:
+    """Yield the columns of texts that look like numbers or dates."""
+    for column in check.columns:
+        if column.looks_like and column.kind and column.name != check.unit:
+            noun, remedy = column.looks_like.noun, column.looks_like.remedy
+            text = f"Looks like {noun}, and is read as text. {remedy}: {quoted_cell(column.looks_like.example)}"
+            yield Finding(Severity.LOOK, "texts that look like others", text, column.name)
+
+
 def _quotes_labels(check: Check, proposals: Sequence[Proposal]) -> bool:
     """Return True if one of some forms holds a text of a row of more names: they rest on rows to be left out first."""
     names = [rows.cells for rows in check.odd_rows if rows.kind == "names"]
@@ -206,6 +223,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _ids_of_nobody,
     _unreadable_cells,
     _several_readings,
+    _resemblances,
     _several_spellings,
     _partial_columns,
     _inexact_numbers,

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
+from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, ORDINAL, ZONE
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.readings import BLANKS
@@ -55,18 +56,18 @@ _DIRECTIVES = {
     "m": "[0-9]{1,2}",
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",
-    "b": "[A-Za-z]{3}",
-    "B": "[A-Za-z]{3,9}",
+    "b": MONTH,
+    "B": MONTH,
     "H": "[0-9]{1,2}",
     "I": "[0-9]{1,2}",
     "M": "[0-9]{2}",
     "S": "[0-9]{2}",
     "f": "[0-9]{1,6}",
     "n": "[0-9]{1,9}",
-    "p": "[AaPp][Mm]",
-    "a": "[A-Za-z]{3}",
-    "A": "[A-Za-z]{6,9}",
-    "z": "(Z|[+-][0-9]{2}(:?[0-9]{2})?)",
+    "p": HALF_DAY,
+    "a": DAY,
+    "A": DAY,
+    "z": ZONE,
 }
 EXCEL = "excel"
 """The date format of days since 1899-12-30, as workbooks count them; the time of day is a fraction."""
@@ -294,6 +295,8 @@ def date_pattern(date_format: str, directives: Mapping[str, str] = _DIRECTIVES) 
             f"such as %d.%m.%Y, got {date_format!r}"
         )
     literal = map(re.escape, pieces[::2])
+    if {"b", "B"} & {*pieces[1::2]}:
+        directives = {**directives, "d": directives["d"] + ORDINAL}
     patterns = [*map(directives.__getitem__, pieces[1::2]), ""]
     return "".join(text + pattern for text, pattern in zip(literal, patterns, strict=True))
 

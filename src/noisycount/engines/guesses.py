@@ -4,11 +4,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from noisycount.engines.check import FEW
-from noisycount.engines.dates import compact_spellings, date_spellings, order_of
+from noisycount.engines.check import FEW, Check, Resemblance
+from noisycount.engines.dates import (
+    compact_spellings,
+    date_spellings,
+    looks_like_date,
+    may_be_day_of_month,
+    order_of,
+)
 from noisycount.engines.formats import EXCEL, MISSING_WORDS, NO_ANSWERS, ColumnFormat
 from noisycount.frozen import frozen
-from noisycount.query.readings import BLANKS
+from noisycount.query.predicate import quoted_name
+from noisycount.query.readings import BLANKS, FUNCTIONS, READERS
 from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
 # Words that are answers in a questionnaire whose other answers are yes and no.
@@ -34,6 +41,9 @@ _BRACKETS = re.compile(r"\(.*\)$", re.DOTALL).match
 _BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
 
 
+_PLAIN = ColumnFormat(Kind.TEXT)
+
+
 @frozen
 class Guess:
     """The likeliest form of a column."""
@@ -41,6 +51,7 @@ class Guess:
     form: ColumnFormat
     reason: str  # why it has this form
     choices: tuple[ColumnFormat, ...] = ()  # forms that the cells may have, between which only the owner can choose
+    looks_like: Resemblance | None = None  # of texts that look like values which no form reads
 
 
 @frozen
@@ -100,9 +111,9 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
     texts = [text for cell in cells if (text := cell.strip(BLANKS))]
     given = [text for text in texts if text not in _NO_VALUE]
     if not given:
-        return Guess(ColumnFormat(Kind.TEXT), "no cell says anything")
+        return Guess(_PLAIN, "no cell says anything")
     if any(map(_CODE, given)):
-        return Guess(ColumnFormat(Kind.TEXT), "some have leading zeros, as codes have")
+        return Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
         return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
     if sum(map(bool, map(_DIGIT, given))) / len(given) >= _ENOUGH:  # as numbers and dates have
@@ -113,10 +124,19 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         likely = [(share, one) for one in (*forms, *dates) if (share := one.share(given)) >= _ENOUGH]
         if likely:
             return _guess_likely(likely, given, texts, name)
-    return _guess_truths(texts, name) or _guess_with_symbols(given, texts) or Guess(ColumnFormat(Kind.TEXT), _TEXTS)
+    guess = _guess_truths(texts, name) or _guess_with_symbols(given, texts)
+    return guess or Guess(_PLAIN, "they are texts", looks_like=_unread_dates(given))
 
 
-_TEXTS = "they are texts"
+def _unread_dates(given: Sequence[str]) -> Resemblance | None:
+    """Return what cells look like if enough of them look like dates, of which no form reads enough."""
+    example = next(filter(looks_like_date, _first(given)), None)
+    if example is None or sum(map(looks_like_date, given)) < _ENOUGH * len(given):
+        return None
+    remedy = "State a date_format that fits all, or write them in one form with the year, as 2024-02-14"
+    return Resemblance("dates, in no form that is read", remedy, example)
+
+
 _NO_VALUE = frozenset(MISSING_WORDS)
 _DIGIT = re.compile("[0-9]").search
 _CODE = re.compile("[+-]?0[0-9]+").fullmatch
@@ -170,18 +190,22 @@ def _guess_likely(
     most = max(share for share, _ in likely)
     best = [one for share, one in likely if share == most]
     first = next((one for one in best if one.form.kind is Kind.INTEGER), best[0])
+    if first.form.kind is Kind.REAL:  # as 20240214133000.25 is, which is a time
+        first = next((one for one in best if one.form.kind.is_moment), first)
     if doubt := _doubt(best, first):
         reason, forms = doubt
     elif rivals := _rivals(first, [one for _, one in likely], given):
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
+    elif may_be_day_of_month(first.form.date_format, filter(first.fits, given)):
+        reason, forms = "they are months of years, or days without a year: state kind", [_PLAIN, first.form]
     elif all(map(_is_season, filter(first.fits, given))):
-        reason, forms = "they are months, or seasons of two years: state kind", [ColumnFormat(Kind.TEXT), first.form]
+        reason, forms = "they are months, or seasons of two years: state kind", [_PLAIN, first.form]
     elif first is _CANDIDATES[0]:
         return _guess_integers([*filter(first.fits, given)], texts, name, _guess(first, texts))
     else:
         return _guess(first, texts)
     words = _missing_of(texts)
-    return Guess(ColumnFormat(Kind.TEXT), reason, tuple(_with_missing(form, words) for form in forms))
+    return Guess(_PLAIN, reason, tuple(_with_missing(form, words) for form in forms))
 
 
 def _is_season(cell: str) -> bool:
@@ -225,11 +249,11 @@ def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
             continue  # as regions N, E, S and W are
         missing = tuple(word for word in _missing_of(texts) if word not in _ANSWERS)
         form = ColumnFormat(Kind.BOOLEAN, true=true, false=false, missing=missing)
-        choices = (ColumnFormat(Kind.TEXT), replace(form, missing=(*missing, *others)))
+        choices = (_PLAIN, replace(form, missing=(*missing, *others)))
         if not is_said and not _words_of(name) & _FLAGS:
-            return Guess(ColumnFormat(Kind.TEXT), "they are single letters, as codes are: state kind", choices)
+            return Guess(_PLAIN, "they are single letters, as codes are: state kind", choices)
         if share < _NEARLY_ALL:
-            return Guess(ColumnFormat(Kind.TEXT), "some say neither yes nor no", choices)
+            return Guess(_PLAIN, "some say neither yes nor no", choices)
         return Guess(form, f"they are {true[0]} or {false[0]}", choices if others else ())
     return None
 
@@ -275,7 +299,7 @@ def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | N
     else:
         doubt = "all of their numbers are in brackets" if all(within for *_, within in cells) else ""
     if doubt:
-        return Guess(ColumnFormat(Kind.TEXT), doubt, tuple(forms))
+        return Guess(_PLAIN, doubt, tuple(forms))
     signs = " and ".join([*symbols, *(["brackets for negative ones"] if brackets else [])])
     return Guess(forms[0], f"{guess.reason}, with {signs}")
 
@@ -350,9 +374,62 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
     numbers = [form for form in (guess.form, *guess.choices) if form.kind.is_number]
     if not numbers:
         return guess
-    text = ColumnFormat(Kind.TEXT)
+    looks_like = typed_resemblance(texts, name, 'State kind = "integer" if they are numbers')
     written = [form for form in numbers if form.kind is Kind.REAL or form.symbols or form.brackets or form.thousands]
-    return Guess(text, "the file says that they are texts", (text, *written) if written else ())
+    choices = (_PLAIN, *written) if written else ()
+    return Guess(_PLAIN, "the file says that they are texts", choices, None if choices else looks_like)
+
+
+_LOOKED_AT = 1000  # texts of a column
+
+
+def with_resemblances(check: Check, unit: str | None, some_texts: Callable[[str, int], Iterable[str]]) -> Check:
+    """Return a check that states which texts look like numbers or dates, of columns whose source says they are texts.
+
+    Args:
+        check: The check of the records.
+        unit: The column that names the person, whose texts may look like anything.
+        some_texts: Returns some texts of a column, by its name and their largest number.
+    """
+    columns = (
+        replace(column, looks_like=typed_resemblance(some_texts(column.name, _LOOKED_AT), column.name))
+        if column.kind is Kind.TEXT and column.form is None and column.name != unit
+        else column
+        for column in check.columns
+    )
+    return replace(check, columns=tuple(columns))
+
+
+def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Resemblance | None:
+    """Return what the texts of a column look like whose source says that they are texts; None if they are.
+
+    Codes are texts: those with leading zeros, and whole numbers in a column whose name says that they identify.
+
+    Args:
+        cells: Some of the texts.
+        name: The name of the column.
+        stated: What the owner can state, as a sentence; empty if the source takes no statement.
+
+    Example:
+        >>> typed_resemblance(["12", "7.5"], "dose").remedy
+        'Ask with number(dose), or store them as numbers'
+        >>> typed_resemblance(["14.02.2024"], "seen").remedy
+        'Store them as dates'
+    """
+    texts = [*cells]
+    guess = guessed_form(texts, name)
+    form = next((form for form in (guess.form, *guess.choices) if form.kind.is_number or form.kind.is_moment), None)
+    if form is None and guess.looks_like is None:
+        return None
+    if form is not None and form.kind is Kind.INTEGER and _words_of(name) & _CODES:
+        return None
+    noun, kind = ("numbers", Kind.REAL) if form is not None and form.kind.is_number else ("dates", Kind.DATE)
+    given = [text for cell in texts if (text := cell.strip(BLANKS)) and text not in _NO_VALUE]
+    is_read = sum(READERS[kind](text) is not None for text in given) >= _ENOUGH * len(given)
+    function = next(function for function, each in FUNCTIONS.items() if each is kind)
+    remedies = [f"ask with {function}({quoted_name(name)})"] if is_read else []
+    remedy = ", or ".join([*([stated] if stated else []), *remedies, *([] if stated else [f"store them as {noun}"])])
+    return Resemblance(noun, remedy[0].upper() + remedy[1:], given[0])
 
 
 def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:

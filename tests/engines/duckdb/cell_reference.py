@@ -3,9 +3,10 @@
 import re
 from datetime import UTC, date, datetime, timedelta
 from math import isfinite
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 import numpy as np
+from babel import Locale
 
 from noisycount.engines.formats import EXCEL, ColumnFormat, date_pattern
 from noisycount.query.schema import ISO_ZONED, ZONED, Kind
@@ -124,10 +125,43 @@ def _parsed(text: str, date_format: str) -> datetime:
     """The moment, in UTC if it has a zone; digits after the microseconds are cut off."""
     if "%n" in date_format:
         text, date_format = re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text), date_format.replace("%n", "%f")
+    text, date_format = _english(text, date_format)
     if "%z" in date_format:
         text = re.sub("([+-][0-9]{2})$", r"\g<1>00", text)
         return datetime.strptime(text, date_format).astimezone(UTC).replace(tzinfo=None)
     return datetime.strptime(text, date_format)  # noqa: DTZ007 - columns have no zone
+
+
+LANGUAGES = ("en", "de", "de_AT", "fr", "es", "it", "pt", "nl", "sv", "da", "nb")
+
+
+def _plain(word: str) -> str:
+    """A word in small letters without accents and without its point."""
+    return "".join(letter for letter in normalize("NFD", word.casefold()) if not combining(letter)).rstrip(".")
+
+
+MONTHS = {
+    _plain(name): date(2024, month, 1).strftime("%b")
+    for language in LANGUAGES
+    for width in ("wide", "abbreviated")
+    for month, name in Locale.parse(language).months["format"][width].items()
+}
+
+
+def _english(text: str, date_format: str) -> tuple[str, str]:
+    """A date with the words that Python reads, and its format."""
+    if {"%a", "%A"} & {date_format[:2]}:
+        text, date_format = re.sub(r"^[^\W\d_]+(-feira)?\.?", "Mon", text), f"%a{date_format[2:]}"
+    if {"%b", "%B"} & {date_format[place : place + 2] for place in range(len(date_format))}:
+        text = re.sub(r"(?<=[0-9])(st|nd|rd|th|er|[º°])(?=[^a-z])", "", text)
+        text = re.sub(r"[^\W\d_]+\.?", lambda word: MONTHS.get(_plain(word[0]), word[0]), normalize("NFC", text))
+    if "%p" in date_format:
+        text = re.sub(r"([AaPp])\.?[ \xa0\u202f]?[Mm]\.?(?= |$)", r"\1M", text)
+    if "%z" in date_format:
+        text = re.sub("(?:GMT|UTC)?([+-])([0-9]{1,2})(?![0-9])", lambda zone: f"{zone[1]}{int(zone[2]):02}", text)
+        text = re.sub("(GMT|UTC)$", "Z", text)
+        text = re.sub("(?:GMT|UTC)([+-])", r"\1", text)
+    return text, date_format.replace("%B", "%b")
 
 
 def _date(text: str, form: ColumnFormat) -> date | None:

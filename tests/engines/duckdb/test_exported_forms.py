@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unicodedata import combining, normalize
 
 import pytest
+from babel import Locale
+from babel.dates import format_date
 
+from noisycount.engines.date_words import MONTHS
 from noisycount.engines.duckdb.connection import private_connection
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.typed_texts import TextTable
@@ -212,6 +216,109 @@ def test_years_of_two_digits_may_stand_first() -> None:
     """`24-02-11` is in 2011 or in 2024."""
     guess = guessed_form(["24-02-11", "13-02-10", "28-12-12"])
     assert {each.date_format for each in guess.choices} == {"%d-%m-%y", "%y-%m-%d"}
+
+
+LANGUAGES = ("de", "de_AT", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "en")
+IN_WORDS = {  # how programs write a date, by the pattern of Unicode's CLDR
+    "d. MMMM yyyy": "%d. %B %Y",
+    "d MMM yyyy": "%d %b %Y",
+    "dd-MMM-yy": "%d-%b-%y",
+    "EEEE d MMMM yyyy": "%A %d %B %Y",
+    "EEE d MMM yyyy": "%a %d %b %Y",
+    "MMMM yyyy": "%B %Y",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("pattern", "form"), IN_WORDS.items())
+def test_months_and_days_of_the_week_are_read_in_ten_languages(language: str, pattern: str, form: str) -> None:
+    """As Unicode's CLDR writes them, with accents composed or not, and without accents."""
+    written = [format_date(moment, pattern, locale=language) for moment in MOMENTS]
+    days = [moment.date().replace(day=1) if "%d" not in form else moment.date() for moment in MOMENTS]
+    plain = [remove_accents(cell) for cell in written]
+    for cells in (written, [normalize("NFD", cell) for cell in written], [*map(str.upper, plain)]):
+        guess = guessed_form(cells)
+        assert guess.form.date_format == form, cells[:3]
+        assert read_cells(cells, guess.form) == days
+
+
+def remove_accents(text: str) -> str:
+    """Return a text without accents."""
+    return "".join(letter for letter in normalize("NFD", text) if not combining(letter))
+
+
+def test_no_name_of_a_month_is_that_of_another_month_in_another_language() -> None:
+    """So nobody needs to state the language; and all names of CLDR are known."""
+    for language in LANGUAGES:
+        for width in ("wide", "abbreviated"):
+            for month, name in Locale.parse(language).months["format"][width].items():
+                assert MONTHS[name.lower().rstrip(".")] == date(2024, month, 1).strftime("%b")
+
+
+@pytest.mark.parametrize(
+    ("cells", "date_format", "first"),
+    [
+        (["20240214133000+0100", "20240715093000+0200"], "%Y%m%d%H%M%S%z", "2024-02-14 12:30:00"),  # of HL7
+        (["20240214133000.1234-0500", "20240715093000.5+0000"], "%Y%m%d%H%M%S.%f%z", "2024-02-14 18:30:00.123400"),
+        (["202402141330+0100", "202407150930Z"], "%Y%m%d%H%M%z", "2024-02-14 12:30:00"),
+        (
+            ["20240214133000.25", "20240715093000.75", "20240715093001.75"],
+            "%Y%m%d%H%M%S.%f",
+            "2024-02-14 13:30:00.250000",
+        ),
+        # of Google Forms
+        (
+            ["2024/02/14 1:30:00 PM GMT+1", "2024/07/14 1:30:00 AM GMT+2"],
+            "%Y/%m/%d %I:%M:%S %p %z",
+            "2024-02-14 12:30:00",
+        ),
+        (
+            ["2024/02/14 1:30:00 PM GMT", "2024/07/14 1:30:00 AM GMT+5:30"],
+            "%Y/%m/%d %I:%M:%S %p %z",
+            "2024-02-14 13:30:00",
+        ),
+        (["02/14/2024 1:30 p.m.", "2/1/2024 12:05 a.m."], "%m/%d/%Y %I:%M %p", "2024-02-14 13:30:00"),
+        (
+            ["14/2/2024 1:30:00 p.\u00a0m.", "1/2/2024 12:05:00 a.\u00a0m."],
+            "%d/%m/%Y %I:%M:%S %p",
+            "2024-02-14 13:30:00",
+        ),
+        (["Wed, 14.02.2024", "Thu, 15.02.2024"], "%a, %d.%m.%Y", "2024-02-14"),
+        (["Mi 14.02.2024 13:30", "Do 15.02.2024 09:00"], "%a %d.%m.%Y %H:%M", "2024-02-14 13:30:00"),
+        (["February 14th, 2024", "March 1st, 2024"], "%B %d, %Y", "2024-02-14"),
+        (["1er f\u00e9vrier 2024", "14 mars 2024"], "%d %B %Y", "2024-02-01"),
+        (["14 de febrero de 2024", "1 de marzo de 2024"], "%d de %B de %Y", "2024-02-14"),
+        (["14/02/2024 13h30", "15/02/2024 9h05"], "%d/%m/%Y %Hh%M", "2024-02-14 13:30:00"),
+        (["14.02.2024 13:30 Uhr", "15.02.2024 9:05 Uhr"], "%d.%m.%Y %H:%M Uhr", "2024-02-14 13:30:00"),
+        (["2024\u5e742\u670814\u65e5", "2024\u5e7412\u67081\u65e5"], "%Y\u5e74%m\u6708%d\u65e5", "2024-02-14"),
+        (["f\u00e9vr.-24", "mars-24", "ao\u00fbt-24"], "%b-%y", "2024-02-01"),  # of Excel
+    ],
+)
+def test_exports_of_named_programs_are_read(cells: list[str], date_format: str, first: str) -> None:
+    """HL7, Google Forms, spreadsheets in other languages, and what people write."""
+    guess = guessed_form(cells)
+    assert guess.form.date_format == date_format
+    assert str(read_cells(cells, guess.form)[0]) == first
+    assert None not in read_cells(cells, guess.form)
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_asked"),
+    [
+        ([f"Feb-{day:02}" for day in range(1, 21)], True),
+        ([f"Feb {day}" for day in range(10, 29)], True),
+        ([f"M\u00e4rz {day}" for day in (11, 24, 30)], True),
+        (["Jan-01", "Feb-01", "Mar-01"], True),
+        (["Feb-24"] * 3, True),
+        (["Jan-24", "Feb-24", "Mar-24"], False),
+        (["Jan-31", "Feb-32", "Mar-30"], False),
+    ],
+)
+def test_the_owner_chooses_between_years_and_days_of_a_month(cells: list[str], is_asked: bool) -> None:  # noqa: FBT001 - a case
+    """`Feb-01` is a day or a month of 2001: nothing is guessed unless a number is no day, or alone beside months."""
+    guess = guessed_form(cells)
+    assert guess.form.kind is (Kind.TEXT if is_asked else Kind.DATE)
+    assert [form.kind for form in guess.choices] == ([Kind.TEXT, Kind.DATE] if is_asked else [])
 
 
 def test_seasons_are_no_months_unless_the_owner_says_so() -> None:

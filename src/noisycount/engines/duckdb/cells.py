@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, MONTHS, ORDINAL
 from noisycount.engines.duckdb.connection import quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.formats import DIGITS_WITH_ZEROS, EXCEL, WHITE_SPACE, ColumnFormat, date_pattern
@@ -201,10 +202,61 @@ def _parsed(text: str, date_format: str) -> str:
     if "%n" in date_format:  # DuckDB would round nanoseconds: they are cut off
         text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]+', '\\1')"
         date_format = date_format.replace("%n", "%f")
+    value = _read_in_english(text, date_format)
+    if re.search("%[aAbBpz]", date_format):
+        return f"coalesce({value}, {_read_in_english(*_translated(text, date_format))})"
+    return value
+
+
+def _read_in_english(text: str, date_format: str) -> str:
+    """Return the SQL of a date or a time with the words that DuckDB reads."""
     if "%z" not in date_format:
         return f"try_strptime({text}, {quoted_text(date_format)})"
     zoned = f"regexp_replace({_near_zone(text)}, 'Z$', '+00')"
     return f"try_strptime({zoned}, {quoted_text(date_format.replace(' %z', '%z'))}) AT TIME ZONE 'UTC'"
+
+
+_MONTHS = f"MAP {{{', '.join(f'{quoted_text(name)}: {quoted_text(month)}' for name, month in MONTHS.items())}}}"
+
+
+# Of each directive that is translated: the parts of its regular expression that are kept and dropped, and what DuckDB
+# reads in its place.
+_WORDS = {
+    **dict.fromkeys("bB", (MONTH, "", "%b")),
+    **dict.fromkeys("aA", ("", DAY, "")),
+    "p": ("[AaPp]", HALF_DAY.removeprefix("[AaPp]"), "%p"),
+    "d": ("[0-9]{1,2}", ORDINAL, "%d"),
+}
+
+
+def _translated(text: str, date_format: str) -> tuple[str, str]:
+    """Return the SQL of a date in English, without a day of the week, and its format.
+
+    Months in other languages, ordinals such as `1st`, `p.m.` and zones such as `GMT+1` become what DuckDB reads.
+    """
+    words = "aAbBpd" if re.search("%[bB]", date_format) else "aAp"
+    parts: list[str] = []
+    pattern, form = "", ""
+    for place, piece in enumerate(re.split(f"%([{words}])", date_format)):
+        literal = (date_pattern(piece) if "%" in piece else re.escape(piece), "", piece)
+        kept, dropped, read = _WORDS[piece] if place % 2 else literal
+        pattern += (f"({_uncaptured(kept)})" if kept else "") + _uncaptured(dropped)
+        form += read
+        if kept:
+            group = len(parts) + 1
+            name = f"lower(rtrim(regexp_extract({text}, '^PATTERN$', {group}), '.'))"
+            parts.append(f"{_MONTHS}[{name}]" if read == "%b" else f"'\\{group}{'M' * (read == '%p')}'")
+    english = f"regexp_replace({text}, '^PATTERN$', {' || '.join(parts)})".replace("PATTERN", pattern)
+    if "%z" in date_format:
+        english = f"regexp_replace({english}, ' ?(GMT|UTC)$', 'Z')"
+        english = f"regexp_replace({english}, ' ?(GMT|UTC)([+-])', '\\2')"
+        english = f"regexp_replace({english}, '([+-])([0-9])(:[0-9]+)?$', '\\10\\2\\3')"
+    return f"ltrim({english})", form.lstrip()
+
+
+def _uncaptured(pattern: str) -> str:
+    """Return a regular expression without groups that have numbers."""
+    return re.sub(r"(?<!\\)\((?!\?)", "(?:", pattern)
 
 
 def _near_zone(text: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from noisycount.engines.check import FEW, Check, ColumnCheck
 from noisycount.engines.duckdb.connection import Connection, quoted_name
+from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.spellings import spellings_of
 from noisycount.query.schema import Kind
 
@@ -18,7 +19,12 @@ def with_values(connection: Connection, check: Check, unit: str | None) -> Check
     if len(check.columns) > _MOST_COLUMNS:
         return check
     columns = (column if column.name == unit else _with_values(connection, column) for column in check.columns)
-    return replace(check, columns=tuple(columns))
+    texts = "SELECT {0} FROM records WHERE {0} IS NOT NULL LIMIT {1}"
+
+    def some_texts(name: str, number: int) -> list[str]:
+        return [text for (text,) in connection.execute(texts.format(quoted_name(name), number)).fetchall()]
+
+    return with_resemblances(replace(check, columns=tuple(columns)), unit, some_texts)
 
 
 def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:

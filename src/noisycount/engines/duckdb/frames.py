@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.duckdb import connection as duck
+from noisycount.engines.duckdb.column_texts import with_values
 from noisycount.engines.duckdb.dialect import Counting, condition_text
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, snapshot_of
 from noisycount.engines.duckdb.table import column_types, converted, require_units, whole_schema
@@ -274,6 +275,8 @@ class FrameSource(TypedSource):
         check = typed_check(
             self.schema, rows, counts, None if named is None else units, types=self.types, reasons=reasons
         )
+        with self._viewed([*self.schema]) as cursor:
+            check = with_values(cursor, check, named)
         if named is None:
             return check
         with_gaps = [column.name for column in check.columns if column.kind is not None and column.missing]

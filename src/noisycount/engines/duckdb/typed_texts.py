@@ -242,6 +242,7 @@ class TextTable:
                 unreadable=given[name] - read[name],
                 reason=guess.reason,
                 choices=guess.choices,
+                looks_like=guess.looks_like,
                 inexact=self.inexact.get(name, 0),
             )
             for name, guess in guesses.items()

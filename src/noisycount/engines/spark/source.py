@@ -16,6 +16,7 @@ from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.expressions import Person, StatementRecords, require_somebody
 from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
 from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
@@ -147,6 +148,12 @@ class SparkSource(TypedSource):
             reasons = {name: type_.reason for name, type_ in self.types.items()}
             forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
             check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=forms)
+
+            def some_texts(name: str, number: int) -> list[str]:
+                statement = statements.texts_statement(records, name, number)
+                return [text for (text,) in result_of(statement, self.session.api).collect()]
+
+            check = with_resemblances(check, unit, some_texts)
             person = records.person
             if person is None and named is not None:
                 person = Person(records.value(named), named.kind)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Expression
 from noisycount.engines.expressions import Person, StatementRecords, is_nan, require_somebody, type_of
 from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
 from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
@@ -98,6 +100,8 @@ class CountedTable:
         types, reasons = ({name: getattr(each, fact) for name, each in held.items()} for fact in ("type", "reason"))
         forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
         check = typed_check(schema, rows, counts, units, types=types, reasons=reasons, forms=forms)
+        texts = partial(statements.texts_statement, self.records)
+        check = with_resemblances(check, unit, lambda *asked: connection.execute(texts(*asked)).scalars())
         if unit not in held:
             return check
         with_gaps = [Column(each.name, each.kind) for each in check.columns if each.kind is not None and each.missing]

@@ -1,0 +1,165 @@
+"""Texts that look like numbers or dates, in sources that state the types of their columns: what a check reports."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from noisycount.engines.check import Check
+from noisycount.engines.duckdb.frames import FrameSource
+from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.findings import with_findings
+from noisycount.engines.interface import CheckedSource
+from noisycount.engines.sql.source import SqlSource
+from noisycount.query.language import parse
+from noisycount.query.schema import Kind
+from tests.engines.sql.tables import table_of
+from tests.sources import database
+
+TEXTS = {
+    "person": ["101", "102", "103", "104"],
+    "dose": ["12.5", "7", "101", None],
+    "cost": ["1.234,50", "7,25", None, "80,00"],
+    "day": ["2024-02-14", "2024-02-15", "2023-12-31", "2024-03-01"],
+    "visit": ["14.02.2024", "15.02.2024", "31.12.2023", "01.03.2024"],
+    "birthday": ["Feb 14", "Mar 1", "Dec 31", "May 5"],
+    "zip": ["8001", "3011", "4051", "9000"],
+    "plan": ["A", "B", "A", "12"],
+}
+FOUND = {
+    "dose": ("numbers", "Ask with number(dose), or store them as numbers"),
+    "cost": ("numbers", "Store them as numbers"),
+    "day": ("dates", "Ask with date(day), or store them as dates"),
+    "visit": ("dates", "Store them as dates"),
+    "birthday": ("dates", "Store them as dates"),
+}
+SCHEMA = dict.fromkeys(TEXTS, Kind.TEXT)
+RECORDS = [dict(zip(TEXTS, row, strict=True)) for row in zip(*TEXTS.values(), strict=True)]
+
+
+def of_parquet(folder: Path) -> CheckedSource:
+    """The records in a Parquet file."""
+    pq.write_table(pa.table(TEXTS), folder / "a.parquet")
+    return DuckDBSource.open(folder / "a.parquet", unit="person")
+
+
+def of_duckdb(folder: Path) -> CheckedSource:
+    """The records in a DuckDB file."""
+    with database(folder / "a.duckdb") as connection:
+        connection.register("texts", pa.table(TEXTS))
+        connection.execute("CREATE TABLE a AS FROM texts")
+    return DuckDBSource.open(folder / "a.duckdb", unit="person")
+
+
+OPENED: dict[str, Callable[[Path], CheckedSource]] = {
+    "parquet": of_parquet,
+    "duckdb": of_duckdb,
+    "pandas": lambda _: FrameSource.open(pd.DataFrame(TEXTS), unit="person"),
+    "polars": lambda _: FrameSource.open(pl.DataFrame(TEXTS), unit="person"),
+    "arrow": lambda _: FrameSource.open(pa.table(TEXTS), unit="person"),
+}
+
+
+@pytest.fixture(params=[*OPENED, "postgresql"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> CheckedSource:
+    """The records in a source that states that all columns hold texts."""
+    if request.param == "postgresql":
+        place = table_of(request.getfixturevalue("postgresql"), RECORDS, SCHEMA)
+        return SqlSource.open(place, unit="person", columns=None)
+    return OPENED[request.param](tmp_path)
+
+
+def reported(check: Check) -> dict[str, tuple[str, str]]:
+    """What the texts of each column look like, and the remedy, as the findings state it."""
+    found = {column.name: column.looks_like for column in check.columns if column.looks_like}
+    texts = {each.column: each.text for each in with_findings(check, "person").findings if "look like" in each.title}
+    assert {*texts} == {*found}
+    assert all(each.noun in texts[name] and each.remedy in texts[name] for name, each in found.items())
+    return {name: (each.noun.partition(",")[0], each.remedy) for name, each in found.items()}
+
+
+def test_texts_that_look_like_others_are_reported_with_a_remedy_that_works(
+    source: CheckedSource,
+) -> None:
+    """Numbers and dates, but neither codes, nor ids of persons, nor texts of which some have digits."""
+    with source:
+        check = (
+            source.check() if not isinstance(source, DuckDBSource) else DuckDBSource.checked(source.path, unit="person")
+        )
+        assert reported(check) == FOUND
+        asked = [parse(text, source.schema) for text in ("number(dose) >= 100", "date(day) >= '2024-02-15'")]
+        assert source.count(asked) == [1, 2]
+
+
+@pytest.mark.parametrize("ending", ["sqlite", "jsonl"])
+def test_texts_of_files_that_distinguish_types_are_reported(tmp_path: Path, ending: str) -> None:
+    """Whole numbers that a file says are texts stay texts; the owner is told what to state."""
+    path = tmp_path / f"a.{ending}"
+    if ending == "sqlite":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE TABLE a (dose TEXT, zip TEXT)")
+            database.executemany("INSERT INTO a VALUES (?, ?)", [("12", "8001"), ("7", "3011"), ("101", "4051")])
+            database.commit()
+    else:
+        path.write_text('{"dose": "12", "zip": "8001"}\n{"dose": "7", "zip": "3011"}\n{"dose": "101", "zip": "4051"}\n')
+    check = with_findings(DuckDBSource.checked(path), None)
+    (finding,) = [each for each in check.findings if "look like" in each.title]
+    assert finding.column == "dose"
+    assert 'State kind = "integer" if they are numbers, or ask with number(dose)' in finding.text
+    with DuckDBSource.open(path, kinds={"dose": Kind.INTEGER}) as source:
+        assert source.count([parse("dose >= 100", source.schema)]) == [1]
+
+
+def rows_of(cells: Sequence[str]) -> str:
+    """A CSV file of one column."""
+    return "\n".join(["seen", *cells, ""])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["Jan 5", "Feb 14", "Mar 1"],
+        ["01-Feb", "14-Feb", "20-Mar"],
+        ["14.02.", "15.02.", "1.3."],
+        ["10-11", "3-12", "24-12"],
+        ["2024-W07", "2024-W08", "2023-W51"],
+        ["Q1 2024", "Q2 2024", "Q4 2023"],
+        ["2024-02-14 13:30 CET", "2024-07-14 13:30 CEST", "2024-08-01 09:00 CEST"],
+        ["Wed Feb 14 2024 13:30:00 GMT+0100 (Central European Standard Time)"] * 3,
+        ["14/II/2024", "15/II/2024", "1/XII/2023"],
+    ],
+    ids=lambda cells: cells[0],
+)
+def test_dates_in_no_form_that_is_read_are_reported(tmp_path: Path, cells: list[str]) -> None:
+    """Nothing that looks like dates passes in silence."""
+    path = tmp_path / "a.csv"
+    path.write_text(rows_of(cells))
+    check = with_findings(DuckDBSource.checked(path), None)
+    assert [finding.title for finding in check.findings if finding.column == "seen"] == ["texts that look like others"]
+    assert "Looks like dates, in no form that is read" in check.findings[0].text
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1.2.3.4", "10.0.0.1", "192.168.1.7"],
+        ["0-4", "5-14", "15-24", "25-64"],
+        ["room 12", "room 14", "may 3 be late who knows"],
+        ["3/4 cup", "1 tsp", "2 tsp"],
+        ["+41 79 123 45 67", "079 123 45 67", "031 300 00 00"],
+        ["12 Main Street", "7 March Lane No 4b", "9 High Street"],
+        ["1:2", "3:1", "0:0"],
+    ],
+    ids=lambda cells: cells[0],
+)
+def test_other_texts_are_not_reported(cells: list[str], tmp_path: Path) -> None:
+    """Addresses, ages, fractions, telephone numbers and versions are no dates."""
+    path = tmp_path / "a.csv"
+    path.write_text(rows_of(cells))
+    assert [each.looks_like for each in DuckDBSource.checked(path).columns] == [None]
