@@ -134,6 +134,21 @@ def test_refining_warns_once_of_all_answers_that_contradict() -> None:
         nc.refine(np.array([*LIKELY, np.nan]), HEALTH, PRICED)
 
 
+def test_refining_warns_of_samples_by_the_distribution_of_the_sample() -> None:
+    """9 of 10 records are surprising at the rate 0.3, though 9 of the 40 records of the population are not."""
+    with pytest.warns(UserWarning, match="2 of 4 answers contradict the population"):
+        nc.refine([0, 3, 9, 10], nc.Binomial(40, 0.3), nc.Subsample(10))
+
+
+@pytest.mark.parametrize("noise", [nc.Laplace(2), nc.DiscreteLaplace(200), nc.Gaussian(30)], ids=repr)
+def test_a_usual_answer_is_expected_without_a_sum(noise: nc.Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the noise is narrower or wider than the population: inequalities need two moments only."""
+    population = nc.Strata([10**5] * 2, [0.1, 0.3])
+    monkeypatch.delattr(nc.Strata, "table")
+    assert is_expected(population, 40_250, noise)
+    assert is_expected(population, 39_750, noise)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr)
 @pytest.mark.parametrize("population", [HEALTH, nc.BetaBinomial(60, 0.3, 2)], ids=repr)

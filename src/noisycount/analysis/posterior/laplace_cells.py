@@ -182,6 +182,7 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
 
 _CHUNK = 1 << 14  # answers whose scratch stays in the cache
 _MANY = 1 << 18  # answers that are worth a thread
+_SHORT = 2000.0  # scales: over so many an exponent loses 4e-13
 _FAR = 50.0  # scales: e^-50 of a sum is beyond a double
 LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
 _SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double
@@ -224,8 +225,14 @@ class LaplaceCells:
         return means.reshape(answers.shape)
 
     def _fill(self, answers: Reals, means: Reals, start: int) -> None:
-        """Write the means of one part, in pieces that stay in the cache."""
-        low, high = self.ends
+        """Write the means of one part, in pieces that stay in the cache.
+
+        With u = y − m the exponent is logit + (1 − 2u)/b. In few cells it is computed as a function of m less 2y/b, as
+        that is quicker and precise enough.
+        """
+        (low, high), slope = self.ends, -2 / self.scale
+        is_short, last = (high - low) < _SHORT * self.scale, np.nextafter(high - low, 0)
+        odds = self.logit - slope * (np.arange(self.logit.size) + 0.5) if is_short else self.logit
         places = np.empty(_CHUNK, dtype=np.int64)
         scratch, looked_up = np.empty(_CHUNK), np.empty(_CHUNK)
         with np.errstate(all="ignore"):
@@ -234,15 +241,14 @@ class LaplaceCells:
                 mean = means[begin : begin + _CHUNK]
                 place = places[: piece.size]
                 part, value = scratch[: piece.size], looked_up[: piece.size]
-                np.clip(piece, low, high, out=part)
-                part -= low
+                np.subtract(piece, low, out=part)
+                np.clip(part, 0, last, out=part)
                 place[:] = part
-                np.minimum(place, self.below.size - 1, out=place)
-                part -= place
-                part *= -2
-                part += 1
-                part /= self.scale
-                part += self.logit.take(place, out=value, mode="clip")
+                if not is_short:
+                    part -= place
+                    part -= 0.5
+                part *= slope
+                part += odds.take(place, out=value, mode="clip")
                 np.exp(part, out=part)
                 part += 1
                 np.divide(self.rise.take(place, out=value, mode="clip"), part, out=mean)

@@ -189,11 +189,12 @@ def _usual_counts(population: Population) -> tuple[int, int]:
 
 
 def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
-    """Return two answers between which every answer is expected; the range is empty if no bound is known."""
+    """Return two answers between which every answer is expected; an empty range around the mean if none is known."""
     population, mechanism = _counted(population, mechanism)
-    if not isinstance(mechanism, SymmetricNoise):
-        return math.inf, -math.inf
     mean, _, deviation = _spread(population)
+    if not isinstance(mechanism, SymmetricNoise):
+        share = mechanism.sample_size / max(1, population.size) if isinstance(mechanism, Subsample) else 1
+        return math.nextafter(share * mean, math.inf), share * mean
     far = mechanism.smallest_error(2 * SURPRISING) * (1 - _ROUNDING) - mechanism.is_discrete - deviation
     low, high = _usual_counts(population)
     return min(low, mean - far), max(high, mean + far)

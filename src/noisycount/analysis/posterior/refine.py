@@ -1,5 +1,6 @@
 """The best estimate of the count for each of many answers, and how surprising each is."""
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -49,11 +50,12 @@ def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[f
     if last - first > _WIDEST or not isinstance(mechanism, SymmetricNoise) or mechanism.errors.is_costly:
         return lambda answer: two_sided(population, prior, answer, mechanism)
     counts = np.arange(first, last + 1, dtype=np.float64)
-    chances = np.exp(prior.log_pmf(counts))
+    chances, errors = np.exp(prior.log_pmf(counts)), mechanism.errors
 
     def surprise(answer: float) -> float:
-        tails = (mechanism.tail(answer, population.records, upper=upper) for upper in (False, True))
-        return min(1.0, 2 * min(float(chances @ np.exp(tail.log_values(counts))) for tail in tails))
+        distances = answer - counts
+        tails = (float(chances @ np.exp(errors.log_exceedance(side * distances))) for side in (-1, 1))
+        return min(1.0, 2 * min(tails))
 
     return surprise
 
@@ -61,8 +63,7 @@ def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[f
 Estimate = Literal["mean", "median", "mode"]
 
 _FEW = 24  # answers, or Chebyshev points: fewer answers are found one by one
-_PIECE = 1 << 20  # answers that are looked through at once
-_EXTREMES = 2  # the smallest and the largest answer
+_PIECE = 1 << 14  # answers that are looked through at once, in the cache
 _WORTH_CELLS = 2000  # answers: fewer do not pay for fitting cells
 _LARGEST_TABLE = 1 << 20  # counts, for which thousands of answers pay; more would lose digits
 _TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
@@ -139,11 +140,14 @@ def refine(
 
 
 def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
-    """One warning for all answers that contradict the population.
+    """Warn once of all answers that contradict the population.
 
-    Those that are too low come before all others, those that are too high after them.
+    In rising order those that are too low come first, those that are too high last.
     """
     low, high = not_surprising_range(population, mechanism)
+    lowest, highest = _extremes(answers)
+    if low <= lowest and highest <= high:
+        return
     given = np.sort(answers[(answers < low) | (answers > high)])
     if not given.size:
         return
@@ -153,7 +157,7 @@ def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
     def is_odd(place: int) -> bool:
         return surprise(float(given[place])) < SURPRISING
 
-    middle = int(np.searchsorted(given, population.law().median))
+    middle = int(np.searchsorted(given, low))
     too_low = first_true(lambda place: not is_odd(place), 0, middle)
     number = too_low + given.size - first_true(is_odd, middle, given.size)
     if number:
@@ -204,9 +208,19 @@ def _as_reals(answers: ArrayLike) -> Reals:
         asked = None
     if asked is None:
         raise ValueError("answers must be numbers in one array, with nan for missing")
-    if np.isinf(asked).any():
+    if np.isinf(_extremes(asked)).any():
         raise ValueError("answers must be finite, or nan where missing, got inf")
     return asked
+
+
+def _extremes(answers: Reals) -> tuple[float, float]:
+    """Return the smallest and the largest answer; nan if there is none."""
+    if not answers.size:
+        return math.nan, math.nan
+    lowest, highest = answers.min(), answers.max()
+    if np.isnan(lowest):
+        lowest, highest = np.fmin.reduce(answers, axis=None), np.fmax.reduce(answers, axis=None)
+    return float(lowest), float(highest)
 
 
 def _holds_numbers(given: NDArray[Any]) -> bool:
@@ -218,15 +232,16 @@ def _holds_numbers(given: NDArray[Any]) -> bool:
 
 
 def refined(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate = "mean") -> Reals:
-    """The same as `refine` of an array, shape (answers,), without a warning."""
-    if np.isnan(answers).all():
+    """Return the result of `refine` for an array, shape (answers,), without a warning."""
+    lowest, highest = _extremes(answers)
+    if math.isnan(lowest):
         return answers.copy()
-    _check_all(answers, population, mechanism)
+    _check_all(answers, [lowest, highest], population, mechanism)
     if isinstance(mechanism, SymmetricNoise):
         if not mechanism.is_log_concave:
             return _where_present(answers, lambda some: _one_by_one(some, population, mechanism, by))
         if by == "mean" and mechanism.errors.is_geometric:
-            return _laplace_means(answers, population, mechanism)
+            return _laplace_means(answers, (lowest, highest), population, mechanism)
 
     def estimates(present: Reals) -> Reals:
         if by == "mean":
@@ -246,17 +261,17 @@ def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals
     return found
 
 
-def _check_all(answers: Reals, population: Population, mechanism: Mechanism) -> None:
-    """Refuse answers that the mechanism cannot give: the extremes and a broken number tell."""
-    telling = [np.fmin.reduce(answers), np.fmax.reduce(answers)]
+def _check_all(answers: Reals, extremes: list[float], population: Population, mechanism: Mechanism) -> None:
+    """Refuse answers that the mechanism cannot give: its errors for the extremes and for a broken number decide."""
+    doubtful = extremes
     for start in range(0, answers.size, _PIECE):
         piece = answers[start : start + _PIECE]
-        broken = (piece != np.floor(piece)) & ~np.isnan(piece)
-        telling += piece[broken][:1].tolist()
-        if len(telling) > _EXTREMES:
+        broken = piece[piece != np.floor(piece)]
+        doubtful = [*extremes, *broken[~np.isnan(broken)][:1].tolist()]
+        if doubtful != extremes:
             break
-    for answer in telling:
-        mechanism.likelihood(float(answer), population.size)
+    for answer in doubtful:
+        mechanism.likelihood(answer, population.size)
 
 
 def _one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
@@ -266,9 +281,11 @@ def _one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by
     return np.array(found, dtype=np.float64)[places]
 
 
-def _laplace_means(answers: Reals, population: Population, mechanism: SymmetricNoise) -> Reals:
-    """The means by look-up in cells, and one by one where there are no cells."""
-    lowest, highest = float(np.fmin.reduce(answers)), float(np.fmax.reduce(answers))
+def _laplace_means(
+    answers: Reals, extremes: tuple[float, float], population: Population, mechanism: SymmetricNoise
+) -> Reals:
+    """Return the means by look-up in cells, and one by one if there are no cells."""
+    lowest, highest = extremes
     asked = population.law(), population.size, mechanism.errors.spread, lowest, highest
     cells: LaplaceCells | WideCells | None = laplace_cells(*asked)
     if cells is None and answers.size > _WORTH_CELLS:
