@@ -10,6 +10,7 @@ import pytest
 
 from noisycount.errors import ConfigError
 from tests.catalog.conftest import EXACTLY, Asked, Opened
+from tests.commands import Run
 from tests.engines.duckdb.workbooks import write_workbook
 
 MADE = (
@@ -100,3 +101,24 @@ def test_a_view_that_cannot_be_read_may_have_any_records(tmp_path: Path, asked: 
     asked(path, "first", unit="person", table="visits")
     with pytest.raises(ConfigError, match="the records of 'second' are partly those of 'first'"):
         opened(path, "second", unit="person", table="odd")
+
+
+def test_views_are_followed_within_their_own_schema(run: Run, tmp_path: Path) -> None:
+    """Two data sets of one DuckDB file, each schema of which has a table of the same name."""
+    tables = ("CREATE SCHEMA s", "CREATE TABLE s.visits AS SELECT person, age + 1 AS age FROM visits")
+    duck(tmp_path / "clinic.db", (*MADE[:2], *tables, "CREATE VIEW s.old AS SELECT person, age FROM visits"))
+
+    def counted(first: str, second: str) -> str:
+        stated = [
+            f'[datasets.{name}]\nsource = "clinic.db"\ntable = "{table}"\nunit = "person"\nbudget = 9'
+            for name, table in (("first", first), ("second", second))
+        ]
+        ledger = f'[ledger]\nurl = "sqlite:///{first}-{second}.db"'
+        (tmp_path / "noisycount.toml").write_text("\n".join([ledger, *stated]), encoding="utf-8")
+        asked = [run("count", name, "--where", "age > 0", "--epsilon", "1") for name in ("first", "second")]
+        assert asked[0].status == 0, asked[0].errors
+        return asked[1].errors
+
+    assert "partly those of 'first'" in counted("s.old", "s.visits")
+    assert "partly those of 'first'" in counted("s.visits", "s.old")
+    assert counted("visits", "s.old") == ""

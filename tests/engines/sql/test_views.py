@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from noisycount.engines.sql.relations import ServerRelations
 from noisycount.engines.sql.source import SqlSource
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
@@ -205,3 +206,48 @@ def test_what_the_server_reads_otherwise_is_refused(postgresql: Server, case: st
     view = made(postgresql, query, *before, kind="MATERIALIZED VIEW")
     table = view.removesuffix("_v")
     refused(lambda: opened(postgresql, view, public_tables=(f"{table}_towns", f"{table}_hidden")), words)
+
+
+def test_a_view_reads_the_tables_of_its_creation_whatever_the_search_path(postgresql: Server) -> None:
+    """PostgreSQL stores which relations a view reads; the path of the account chooses the view alone."""
+    harmless = "SELECT person, town, role FROM {0}"
+    view = made(
+        postgresql,
+        "SELECT person, role FROM {0}_pairs",
+        f"CREATE VIEW {{0}}_pairs AS {harmless}; CREATE SCHEMA s_{{0}}; CREATE VIEW s_{{0}}.{{0}}_pairs AS {JOINED}",
+    )
+    name = view.removesuffix("_v")
+    with postgresql.shell("postgres") as shell:
+        shell.execute(
+            f"SET search_path = s_{name}; CREATE VIEW {view} AS SELECT person, role FROM {name}_pairs".encode()
+        )
+        opened(postgresql, view).close()
+        refused(lambda: opened(postgresql, f"s_{name}.{view}"), "it joins a with b")
+        shell.execute(f"ALTER ROLE owner SET search_path = s_{name}, public".encode())
+        try:
+            refused(lambda: opened(postgresql, view), "it joins a with b")
+            opened(postgresql, f"public.{view}").close()
+        finally:
+            shell.execute(b"ALTER ROLE owner RESET search_path")
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "MATERIALIZED VIEW"])
+def test_what_a_definition_names_is_compared_with_what_the_server_recorded(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A view whose names would be read as those of other relations is refused."""
+    view = made(
+        postgresql,
+        "SELECT person FROM public.{0}",
+        "CREATE SCHEMA s_{0}; CREATE TABLE s_{0}.{0} (person int)",
+        kind=kind,
+    )
+    opened(postgresql, view).close()
+    name = view.removesuffix("_v")
+    find = ServerRelations.find
+
+    def find_other(self: ServerRelations, schema: str | None, its_name: str) -> object:
+        return find(self, f"s_{name}" if its_name == name else schema, its_name)
+
+    monkeypatch.setattr(ServerRelations, "find", find_other)
+    refused(lambda: opened(postgresql, view), "the server and its definition differ about")

@@ -6,37 +6,51 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 import duckdb
 from sqlalchemy import create_engine, text
 
-from noisycount.engines.duckdb.definitions import duckdb_relations, sqlite_relations
+from noisycount.engines.duckdb.definitions import (
+    duckdb_relations,
+    require_stable_duckdb,
+    require_stable_sqlite,
+    sqlite_relations,
+)
 from noisycount.engines.sql.relations import ServerRelations
+from noisycount.engines.views.claim import UnitClaim
 from noisycount.engines.views.definition import Relations, ViewDefinition
+from noisycount.engines.views.stability import require_stable
 from tests.postgresql import Server
 
 Row = tuple[object, ...]
 Tables = Mapping[str, Sequence[Row]]
 PRIVATE = ("seen", "ill")
 PUBLIC = ("towns", "years")
+OTHER = "other_views"
+"""A second schema, whose tables have the same names, and of which none is public."""
 NAMED = frozenset({*PUBLIC, *(f"random_views.{name}" for name in PUBLIC)})
 """The names of public tables, on a server too."""
 COLUMNS = ("person", "town", "x")
+VOUCHED = UnitClaim("person", vouched="so that nothing is proved")
 MADE = {
     **dict.fromkeys(("seen", "ill", "years"), "(person INTEGER, town TEXT, x INTEGER)"),
     "towns": "(person INTEGER, town TEXT PRIMARY KEY, x INTEGER)",
 }
 
 
-def random_tables(random: Random) -> dict[str, list[Row]]:
-    """Return the records of all tables; some have no person."""
+def random_tables(random: Random, schemas: Sequence[str]) -> dict[str, list[Row]]:
+    """Return the records of all tables in one or two schemas; some have no person."""
 
     def row() -> Row:
         person = None if random.random() < 0.05 else random.randrange(4)
         return (person, random.choice("ABC"), random.randrange(3))
 
     made = {name: [row() for _ in range(random.randrange(1, 7))] for name in ("seen", "ill", "years")}
-    return {**made, "towns": [(random.randrange(4), town, random.randrange(3)) for town in "AB"]}
+    made["towns"] = [(random.randrange(4), town, random.randrange(3)) for town in "AB"]
+    if OTHER in schemas:
+        made |= {f"{OTHER}.{name}": [row() for _ in range(random.randrange(1, 4))] for name in MADE}
+    return made
 
 
 ALIASES = ("a", "b", "c", '"A"', "person", "town", "x", "seen", "semi", "v0")
@@ -48,7 +62,9 @@ class Generator:
     """Random views with the columns person, town and x."""
 
     random: Random
-    views: dict[str, str] = field(default_factory=dict)  # those that others read, in the order of their creation
+    schemas: Sequence[str] = ("main",)  # the tables of the second are named in full, or in a view of that schema
+    schema: str = ""  # of the view whose query is written; empty: the first
+    views: dict[str, tuple[str, str]] = field(default_factory=dict)  # schema and query, in the order of creation
 
     def query(self, depth: int) -> str:
         """Return a query that reads views of views so deep."""
@@ -59,12 +75,17 @@ class Generator:
 
     def source(self, depth: int) -> str:
         """Return a table, or a new view."""
+        outer = self.schema or self.schemas[0]
+        schema = outer if len(self.schemas) == 1 else self.random.choice((outer, *self.schemas))
         if not depth or self.random.random() < 0.4:
-            return self.random.choice((*PRIVATE, *PRIVATE, *PUBLIC))
-        query = self.query(depth - 1)
-        name = f"v{len(self.views)}"
-        self.views[name] = query
-        return name
+            name = self.random.choice((*PRIVATE, *PRIVATE, *PUBLIC))
+        else:
+            self.schema = schema
+            query = self.query(depth - 1)
+            self.schema = outer
+            name = f"v{len(self.views)}"
+            self.views[name] = schema, query
+        return name if schema == outer else f"{schema}.{name}"
 
     def aliases(self, number: int) -> list[str]:
         """Return the names of so many relations."""
@@ -201,26 +222,45 @@ class DuckDatabase:
     """Tables and a view of DuckDB, read as a file of it is."""
 
     dialect = "duckdb"
+    schemas: tuple[str, ...] = ("main", OTHER)
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"threads": 1})
+        self.connection: Any = duckdb.connect(config={"threads": 1})
         self.connection.execute("ATTACH ':memory:' AS file")
         self.connection.execute("USE file")
+        self.connection.execute(f"CREATE SCHEMA {OTHER}")
         for name, columns in MADE.items():
             self.connection.execute(f"CREATE TABLE {name} {columns}")
+            self.connection.execute(f"CREATE TABLE {OTHER}.{name} {columns.replace(' PRIMARY KEY', '')}")
 
-    def define(self, query: str, views: Mapping[str, str]) -> tuple[ViewDefinition, Relations]:
+    @property
+    def private(self) -> dict[str, tuple[str, str]]:
+        """The schema and the name of each private table, by the name that statements give it."""
+        first, *others = self.schemas
+        named = {name: (first, name) for name in PRIVATE}
+        return named | {f"{schema}.{name}": (schema, name) for schema in others for name in MADE}
+
+    def define(self, query: str, views: Mapping[str, tuple[str, str]]) -> tuple[ViewDefinition, Relations]:
         """Return the view of a query, as the database describes it. `views`: those that it reads, by name."""
         for name in ["shown", *(f"v{number}" for number in reversed(range(10)))]:
-            self.execute(f"DROP VIEW IF EXISTS {name}")
-        for name, its in {**views, "shown": query}.items():
-            self.execute(f"CREATE VIEW {name} AS {its}")
+            for schema in self.schemas:
+                self.execute(f"DROP VIEW IF EXISTS {schema}.{name}")
+        for name, (schema, its) in {**views, "shown": (self.schemas[0], query)}.items():
+            self.create(schema, name, its)
         return self.described()
+
+    def create(self, schema: str, name: str, query: str) -> None:
+        """Create a view, which looks up names in its own schema."""
+        self.execute(f"CREATE VIEW {schema}.{name} AS {query}")
 
     def described(self) -> tuple[ViewDefinition, Relations]:
         """Return the view, as the database describes it."""
         catalog = duckdb_relations(self.connection)
         return catalog.named("shown"), catalog.find
+
+    def require_named_tables(self) -> None:
+        """Raise SourceError if the database may read other tables for the view than its definition names."""
+        require_stable_duckdb(self.connection, duckdb_relations(self.connection), "shown", VOUCHED)
 
     def execute(self, statement: str) -> None:
         """Change the records."""
@@ -246,9 +286,10 @@ class LiteDatabase(DuckDatabase):
     """Tables and a view of SQLite."""
 
     dialect = "sqlite"
+    schemas = ("main",)
 
     def __init__(self) -> None:
-        self.connection = sqlite3.connect(":memory:")
+        self.connection = sqlite3.connect(":memory:", cached_statements=0)  # as a plan is kept with its statement
         for name, columns in MADE.items():
             self.connection.execute(f"CREATE TABLE {name} {columns}")
 
@@ -258,18 +299,25 @@ class LiteDatabase(DuckDatabase):
         catalog = sqlite_relations(self.connection)
         return catalog.named("shown"), catalog.find
 
+    def require_named_tables(self) -> None:
+        """Raise SourceError if the database may read other tables for the view than its definition names."""
+        require_stable_sqlite(self.connection, sqlite_relations(self.connection), "shown", VOUCHED)
+
 
 class ServerDatabase(DuckDatabase):
     """Tables and a view of PostgreSQL, in a schema of their own."""
 
     dialect = "postgres"
+    schemas = ("random_views", OTHER)
 
     def __init__(self, server: Server) -> None:
         self.connection = server.shell("postgres")
-        self.connection.execute("DROP SCHEMA IF EXISTS random_views CASCADE; CREATE SCHEMA random_views")
+        for schema in self.schemas:
+            self.connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}".encode())
         self.connection.execute("SET search_path = random_views")
         for name, columns in MADE.items():
             self.connection.execute(f"CREATE TABLE {name} {columns}".encode())
+            self.connection.execute(f"CREATE TABLE {OTHER}.{name} {columns.replace(' PRIMARY KEY', '')}".encode())
         self.catalog = create_engine(server.url("postgres"), isolation_level="AUTOCOMMIT").connect()
         self.catalog.execute(text("SET search_path = pg_catalog"))
 
@@ -277,6 +325,16 @@ class ServerDatabase(DuckDatabase):
         """Return the view, as the database describes it."""
         relations = ServerRelations(self.catalog)
         return relations.find("random_views", "shown"), relations.find
+
+    def require_named_tables(self) -> None:
+        """Raise SourceError if the database may read other tables for the view than its definition names."""
+        relations = ServerRelations(self.catalog)
+        require_stable(relations.find("random_views", "shown"), relations.find, "postgres", VOUCHED)
+        relations.require_recorded("random_views", "shown")
+
+    def create(self, schema: str, name: str, query: str) -> None:
+        """Create a view, whose names are looked up in its own schema when it is created."""
+        self.execute(f"SET search_path = {schema}; CREATE VIEW {name} AS {query}; SET search_path = random_views")
 
     def execute(self, statement: str) -> None:
         """Change the records."""
@@ -302,10 +360,10 @@ def violation(
     `sources`: the column that names the unit in each private table; None: every record is a unit. `names`: the tables
     that `sources` names.
     """
-    tables = random_tables(random)
+    tables = random_tables(random, database.schemas)
     before = _rows(database, tables)
     if sources is None:
-        for name in PRIVATE:
+        for name in database.private:
             for place in range(len(tables[name])):
                 after = _rows(database, {name: [*tables[name][:place], *tables[name][place + 1 :]]})
                 changed = (before - after).total() + (after - before).total()
@@ -314,6 +372,11 @@ def violation(
             database.fill({name: tables[name]})
         return None
     places = {names[name]: COLUMNS.index(column) for name, column in sources}
+    unnamed = [name for name in database.private if name not in places]
+    without = _rows(database, dict.fromkeys(unnamed, ()))
+    if _of_others(before, None) != _of_others(without, None):
+        return f"records of one of {unnamed} change rows: {tables}"
+    database.fill({name: tables[name] for name in unnamed})
     for unit in {row[place] for name, place in places.items() for row in tables[name]}:
         after = _rows(
             database, {name: [row for row in tables[name] if row[place] != unit] for name, place in places.items()}
@@ -323,9 +386,9 @@ def violation(
     return None
 
 
-def names_of(relations: Relations, schema: str | None) -> dict[str, str]:
+def names_of(database: DuckDatabase, relations: Relations) -> dict[str, str]:
     """Return the private tables by the names of what stores their records."""
-    found = {name: relations(schema, name) for name in PRIVATE}
+    found = {name: relations(*place) for name, place in database.private.items()}
     return {each: name for name, table in found.items() for each in table.storages or {table.name}}
 
 

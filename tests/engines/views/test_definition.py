@@ -38,7 +38,7 @@ READ = {
 def base_of(catalog: object, name: str, dialect: str) -> set[str]:
     """Return the base tables of a relation."""
     relation = catalog.named(name)
-    return {*base_tables(relation, catalog.find, dialect)} if isinstance(relation, ViewDefinition) else {relation.name}
+    return {table.name for table in base_tables(relation, catalog.find, dialect)}
 
 
 def test_the_base_tables_of_views_are_found_in_duckdb_and_sqlite(tmp_path: Path) -> None:
@@ -69,5 +69,9 @@ def test_what_is_no_table_of_the_file_is_refused() -> None:
         catalog = duckdb_relations(connection)
     for query in ("SELECT * FROM t", "SELECT * FROM read_csv('t.csv')", "SELECT * FROM system.a.t", "SELECT * FROM u"):
         with pytest.raises(UnprovenError):
-            base_tables(ViewDefinition("v", query), catalog.find, "duckdb")
-    assert base_tables(ViewDefinition("v", "SELECT * FROM a.t"), catalog.find, "duckdb") == {"a.t"}
+            base_tables(ViewDefinition("v", query, schema="main"), catalog.find, "duckdb")
+    for query in ("SELECT * FROM a.t", "SELECT * FROM A.T", "SELECT * FROM t"):
+        view = ViewDefinition("v", query, schema="a")
+        assert [table.name for table in base_tables(view, catalog.find, "duckdb")] == ["a.t"]
+    with pytest.raises(UnprovenError):
+        base_tables(ViewDefinition("v", "SELECT * FROM t"), catalog.find, "duckdb")

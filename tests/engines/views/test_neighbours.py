@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,11 +11,15 @@ import psycopg
 import pytest
 from sqlglot import exp
 
+from noisycount.engines.duckdb.definitions import FileRelations, duckdb_relations
 from noisycount.engines.views import proof
-from noisycount.engines.views.definition import UnprovenError
+from noisycount.engines.views.definition import UnprovenError, ViewDefinition
 from noisycount.engines.views.proof import Proof, Sources
+from noisycount.errors import SourceError
+from tests.engines.views import random_views
 from tests.engines.views.random_views import (
     NAMED,
+    OTHER,
     DuckDatabase,
     Generator,
     LiteDatabase,
@@ -46,12 +51,13 @@ def search(database: DuckDatabase, seeds: range, trials: int = 3) -> tuple[str |
     views = units = records = 0
     for number in seeds:
         random = Random(number)  # noqa: S311 - views, no noise
-        generator = Generator(random)
+        generator = Generator(random, database.schemas)
         query = generator.query(random.choice((0, 1, 1, 2)))
         try:
             view, relations = database.define(query, generator.views)
         except ERRORS:
             continue  # such as a name that is ambiguous
+        database.require_named_tables()
         views += 1
         try:
             found = Proof(database.dialect, relations, NAMED).rows(view)
@@ -60,7 +66,7 @@ def search(database: DuckDatabase, seeds: range, trials: int = 3) -> tuple[str |
         sources = found.units.get("person")
         proved = [] if sources is None or is_computed(sources) else [sources]
         units, records = units + bool(proved), records + found.is_recordwise
-        names = names_of(relations, "random_views" if database.dialect == "postgres" else None)
+        names = names_of(database, relations)
         for sources in [*proved, *([None] if found.is_recordwise else [])]:
             for _ in range(trials):
                 try:
@@ -120,4 +126,33 @@ def test_a_rule_that_is_switched_off_is_found(mutant: str, monkeypatch: pytest.M
     monkeypatch.setattr(place, name, wrong)
     database = LiteDatabase()
     assert search(database, range(3000))[0] is not None
+    database.close()
+
+
+def _as_of_the_main_schema(connection: Any) -> FileRelations:  # noqa: ANN401 - as DuckDB types it
+    """Return the relations of a file in which names without a schema are looked up in the wrong one."""
+    entries = duckdb_relations(connection).entries
+    wrong = {
+        place: replace(each, schema="main") if isinstance(each, ViewDefinition) else each
+        for place, each in entries.items()
+    }
+    return FileRelations(wrong)
+
+
+def test_a_name_that_is_looked_up_in_the_wrong_schema_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the plans of DuckDB, and by the rows of other persons."""
+    database = DuckDatabase()
+    database.define("SELECT * FROM other_views.v0", {"v0": (OTHER, "SELECT person, town, x FROM seen")})
+    for is_wrong in (False, True):
+        if is_wrong:
+            monkeypatch.setattr(random_views, "duckdb_relations", _as_of_the_main_schema)
+        view, relations = database.described()
+        sources = Proof("duckdb", relations, NAMED).rows(view).units["person"]
+        names = names_of(database, relations)
+        wrong = [violation(database, Random(number), sources, names) for number in range(3)]  # noqa: S311 - as above
+        assert any(each is not None for each in wrong) == is_wrong
+        if not is_wrong:
+            database.require_named_tables()
+    with pytest.raises(SourceError, match="the engine may take a table or function"):
+        database.require_named_tables()
     database.close()

@@ -212,7 +212,7 @@ def judge(database: duckdb.DuckDBPyConnection) -> Judge:
             columns = {}
         claim = UnitClaim(unit, **{"public_tables": ("Towns", "years"), **stated})
         try:
-            require_stable(ViewDefinition("shown", query, columns), find, "duckdb", claim)
+            require_stable(ViewDefinition("shown", query, columns, schema="main"), find, "duckdb", claim)
         except SourceError as error:
             return str(error)
         return None

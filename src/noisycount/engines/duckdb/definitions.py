@@ -2,11 +2,23 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import duckdb
+
 from noisycount.engines.duckdb.connection import Connection, quoted_name
-from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition, fold
+from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.definition import (
+    BaseTable,
+    UnprovenError,
+    ViewDefinition,
+    base_tables,
+    fold,
+    qualified_query,
+    read_definitions,
+)
+from noisycount.engines.views.stability import require_stable, unreadable_view
 from noisycount.frozen import frozen
 
 _TYPES = {
@@ -52,11 +64,60 @@ class FileRelations:
             relation
             for (its_schema, its_name), relation in self.entries.items()
             if fold(its_name, "duckdb") == fold(name, "duckdb")
-            and fold(its_schema, "duckdb") == fold(schema or "main", "duckdb")
+            and schema is not None
+            and fold(its_schema, "duckdb") == fold(schema, "duckdb")
         ]
         if len(matches) != 1:
-            raise UnprovenError(f"it reads {name!r}, which is no table of its file")
+            shown = name if schema in {None, "main"} else f"{schema}.{name}"
+            raise UnprovenError(f"it reads {shown!r}, which is no table of its file")
         return matches[0]
+
+
+def require_stable_duckdb(connection: Connection, relations: FileRelations, name: str, claim: UnitClaim) -> None:
+    """Raise SourceError if a relation of a DuckDB file may not be counted; see `views.stability`."""
+
+    def plan(query: str) -> object:
+        connection.execute("SET explain_output = 'all'")
+        return dict(connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall())["logical_plan"]
+
+    require_stable(relations.named(name), relations.find, "duckdb", claim)
+    _require_equal_plans(relations, name, "duckdb", "file", plan)
+
+
+def require_stable_sqlite(database: sqlite3.Connection, relations: FileRelations, name: str, claim: UnitClaim) -> None:
+    """Raise SourceError if a relation of a SQLite file may not be counted; see `views.stability`."""
+
+    def plan(query: str) -> object:
+        return database.execute(f"EXPLAIN {query}").fetchall()
+
+    require_stable(relations.named(name), relations.find, "sqlite", claim)
+    _require_equal_plans(relations, name, "sqlite", "", plan)
+
+
+def _require_equal_plans(
+    relations: FileRelations, name: str, dialect: str, database: str, plan: Callable[[str], object]
+) -> None:
+    """Raise SourceError if the engine may read other tables for a view than `FileRelations.find` returns.
+
+    The engine must plan each view as it plans the same query with the schema of each table. A macro of the file is
+    found as well, as the query finds none.
+    """
+    for view in read_definitions(relations.named(name), relations.find, dialect):
+        if not isinstance(view, ViewDefinition):
+            continue
+        parts = [database, *relations.names[view.name]]
+        sources = [
+            ".".join(quoted_name(part) for part in parts if part),
+            f"({qualified_query(view, dialect, database)}\n)",
+        ]
+        try:
+            found, stated = (plan(f"SELECT * FROM {source}") for source in sources)  # noqa: S608 - of the file alone
+            is_equal = found == stated
+        except (duckdb.Error, sqlite3.Error):
+            is_equal = False
+        if not is_equal:
+            names = ", ".join(sorted(table.name for table in base_tables(view, relations.find, dialect)))
+            raise unreadable_view(name, f"the engine may take a table or function for another: it reads {names}")
 
 
 def duckdb_relations(connection: Connection) -> FileRelations:
@@ -71,7 +132,7 @@ def duckdb_relations(connection: Connection) -> FileRelations:
         may_be_public = "." not in schema + name  # else two relations could have one name
         if is_view:
             entries[schema, name] = ViewDefinition(
-                shown, sql, types, is_readable=not has_macros, may_be_public=may_be_public
+                shown, sql, types, is_readable=not has_macros, schema=schema, may_be_public=may_be_public
             )
             continue
         keys = connection.execute(_KEYS, [schema, name]).fetchall()
@@ -112,7 +173,7 @@ def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
             entries["main", name] = (
                 BaseTable(name, types, tuple(_sqlite_keys(database, name, columns)))
                 if kind == "table"
-                else ViewDefinition(name, sql, types, is_readable=kind == "view")
+                else ViewDefinition(name, sql, types, is_readable=kind == "view", schema="main")
             )
     return FileRelations(entries)
 

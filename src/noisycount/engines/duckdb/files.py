@@ -284,8 +284,7 @@ def _copy(connection: Connection, place: Path, told: Description) -> Relation:
 
 
 def _database(connection: Connection, place: Path, told: Description) -> Relation:
-    from noisycount.engines.duckdb.definitions import duckdb_relations  # noqa: PLC0415 - loads a parser
-    from noisycount.engines.views.stability import require_stable  # noqa: PLC0415 - as above
+    from noisycount.engines.duckdb.definitions import duckdb_relations, require_stable_duckdb  # noqa: PLC0415 - loads a parser
 
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
@@ -293,10 +292,9 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
     connection.execute("SET TimeZone = 'UTC'")  # for views, whose rows must not depend on this machine
     relations = duckdb_relations(connection)
     table = foreign.chosen_table(place, [*relations.names], told.table)
-    relation = relations.named(table)
-    require_stable(relation, relations.find, "duckdb", told.claim)
+    require_stable_duckdb(connection, relations, table, told.claim)
     schema, name = relations.names[table]
-    is_view = relation.is_view
+    is_view = relations.named(table).is_view
     return Relation(f"file.{quoted_name(schema)}.{quoted_name(name)}", is_sound=is_view, is_computed=is_view)
 
 
@@ -426,8 +424,9 @@ def shares_records(place: Path, one: str, other: str, public_tables: Sequence[st
         return False
 
     try:
-        read = [base_tables(relations.named(name), relations.find, dialect) for name in (one, other)]
-        return not read[0].isdisjoint(read[1] - {*public_tables})
+        read = base_tables(relations.named(one), relations.find, dialect)
+        private = base_tables(relations.named(other), relations.find, dialect, public_tables)
+        return any(table is each for table in read for each in private)
     except UnprovenError:
         return True
     except KeyError:  # a name of no table, which the opening of the file refuses

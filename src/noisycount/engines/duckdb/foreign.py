@@ -141,12 +141,11 @@ def read_sqlite(place: Path, read: Callable[[sqlite3.Connection], Result]) -> Re
 
 def _stable_table(database: sqlite3.Connection, place: Path, table: str | None, claim: UnitClaim) -> str:
     """Return the name of the table or view that is counted."""
-    from noisycount.engines.duckdb.definitions import sqlite_relations  # noqa: PLC0415 - loads a parser
-    from noisycount.engines.views.stability import require_stable  # noqa: PLC0415 - as above
+    from noisycount.engines.duckdb import definitions  # noqa: PLC0415 - loads a parser
 
-    relations = sqlite_relations(database)
+    relations = definitions.sqlite_relations(database)
     name = chosen_table(place, sorted(relations.names), table)
-    require_stable(relations.named(name), relations.find, "sqlite", claim)
+    definitions.require_stable_sqlite(database, relations, name, claim)
     return name
 
 

@@ -213,7 +213,10 @@ class PostgreSQL(ServerDialect):
     def require_stable(self, connection: sa.Connection, table: FoundName, claim: UnitClaim) -> None:
         """Raise SourceError if one unit could change rows of others in a view; see `views.stability`."""
         relations = ServerRelations(connection)
-        require_stable(relations.find(table.schema, table.name), relations.find, "postgres", claim)
+        relation = relations.find(table.schema, table.name)
+        require_stable(relation, relations.find, "postgres", claim)
+        if relation.is_view:
+            relations.require_recorded(table.schema or "", table.name)
 
     def identity(self, connection: sa.Connection) -> Identity:
         """Which server it is; one that only speaks the language of PostgreSQL has another name.

@@ -5,6 +5,7 @@ from dataclasses import field
 from sqlalchemy import Connection, text
 
 from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition
+from noisycount.engines.views.stability import unreadable_view
 from noisycount.frozen import frozen
 
 _TYPES = {
@@ -65,6 +66,23 @@ _KEYS = text(
       )
     """
 )
+_READ = text(
+    """
+    WITH RECURSIVE reached AS (
+      SELECT c.oid, c.relkind, false AS is_hidden FROM pg_class AS c WHERE c.oid = :oid
+      UNION
+      SELECT t.oid, t.relkind, r.is_hidden OR r.relkind = 'm' FROM reached AS r
+      JOIN pg_rewrite AS w ON w.ev_class = r.oid AND w.ev_type = '1'
+      JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+        AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> r.oid
+      JOIN pg_class AS t ON t.oid = d.refobjid
+    )
+    SELECT n.nspname AS schema, c.relname AS name, bool_and(r.is_hidden) AS is_hidden
+    FROM reached AS r JOIN pg_class AS c ON c.oid = r.oid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    GROUP BY 1, 2
+    """
+)
+"""The relations that a view reads, as the server recorded them. Hidden: only a materialised view reads it."""
 
 
 @frozen
@@ -85,6 +103,16 @@ class ServerRelations:
             shown = name if schema == "public" else f"{schema}.{name}"
             self.known[schema, name] = self._read(shown, oid, may_be_public="." not in schema + name)
         return self.known[schema, name]
+
+    def require_recorded(self, schema: str, name: str) -> None:
+        """Raise SourceError unless the definitions below a view named the relations that the server recorded."""
+        oid = self.connection.execute(_OID, {"schema": schema, "name": name}).scalar()
+        recorded = {
+            (each.schema, each.name): each.is_hidden for each in self.connection.execute(_READ, {"oid": oid}).all()
+        }
+        needed = {place for place, is_hidden in recorded.items() if not is_hidden}
+        if differing := (needed - self.known.keys()) | (self.known.keys() - recorded.keys()):
+            raise unreadable_view(name, f"the server and its definition differ about {'.'.join(min(differing))!r}")
 
     def _read(self, shown: str, oid: int, *, may_be_public: bool) -> BaseTable | ViewDefinition:
         """Return a relation as the catalog describes it. A unique index of a table says nothing of its children."""

@@ -4,7 +4,7 @@ A definition is read if every node of its tree is known here. All else is refuse
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field
 
 from sqlglot import TokenType, exp, parse_one
@@ -50,6 +50,7 @@ class ViewDefinition:
     definition: str  # a query, or the statement that creates the view
     columns: Mapping[str, str] = field(default_factory=dict)  # as `BaseTable.columns`, from the catalog
     is_readable: bool = True  # False: it calls functions of others, which the text need not show
+    schema: str | None = None  # of the names that it reads without a schema; None: these are the engine's own
     is_stored: bool = False  # its rows are stored, and change only if its owner refreshes them
     may_be_public: bool = True  # False: its name could also be that of another relation
 
@@ -60,7 +61,7 @@ class ViewDefinition:
 
 
 Relations = Callable[[str | None, str], BaseTable | ViewDefinition]
-"""Finds a relation by its schema, if one is given, and its name; raises UnprovenError if there is no such relation."""
+"""Finds a relation by its schema and name; raises UnprovenError if there is none, or if there is no schema."""
 
 
 class _StoredDuckDB(DuckDB):
@@ -240,7 +241,7 @@ def read_definitions(
         yield relation
         if isinstance(relation, ViewDefinition) and (enters_stored or not relation.is_stored):
             tables = _tables(parse_definition(relation, dialect), dialect)
-            waiting += [relations(table.db or None, table.name) for table in tables]
+            waiting += [relations(table.db or relation.schema, table.name) for table in tables]
 
 
 def _tables(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
@@ -268,12 +269,33 @@ def _common_names(table: exp.Table, dialect: str) -> set[str]:
     return {fold(name, dialect) for name in names}
 
 
-def base_tables(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> frozenset[str]:
-    """Return the names of the tables whose records a view reads.
+def qualified_query(view: ViewDefinition, dialect: str, database: str = "") -> str:
+    """Return the query of the statement that creates a view, with the database and schema of each table it names."""
+    text = view.definition
+    tables = {table.this.meta["start"]: table for table in _tables(parse_definition(view, dialect), dialect)}
+    for _, table in sorted(tables.items(), reverse=True):
+        parts = [database, table.db or view.schema or "", table.name]
+        name = ".".join(exp.to_identifier(part, quoted=True).sql(dialect) for part in parts if part)
+        first = (table.args.get("db") or table.this).meta["start"]
+        text = text[:first] + name + text[table.this.meta["end"] + 1 :]
+    depth = 0
+    for token in Dialect.get_or_raise(_DIALECTS[dialect]).tokenize(text):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if token.token_type is TokenType.ALIAS and not depth:  # of CREATE VIEW, before its query
+            text = text[token.end + 1 :]
+            break
+    return text.rstrip().rstrip(";")
 
-    Raises UnprovenError if the definition cannot be read.
+
+def base_tables(
+    view: BaseTable | ViewDefinition, relations: Relations, dialect: str, public: Collection[str] = ()
+) -> list[BaseTable]:
+    """Return the tables whose records a view reads, except the `public` ones.
+
+    Raises UnprovenError if a definition cannot be read.
     """
-    return frozenset(each.name for each in read_definitions(view, relations, dialect) if isinstance(each, BaseTable))
+    read = [each for each in read_definitions(view, relations, dialect) if isinstance(each, BaseTable)]
+    return [table for table in read if not (table.may_be_public and table.name in public)]
 
 
 def require_steady(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> None:

@@ -149,7 +149,7 @@ class Proof:
         tree = parse_definition(view, self.dialect)
         parts = list(parts_of(tree))
         require_known(tree)
-        results = [self._select(each, columns, is_stored=is_stored) for each in parts]
+        results = [self._select(each, view, columns, is_stored=is_stored) for each in parts]
         private = frozenset[str]().union(*(each.private for each in results))
         is_disjoint = sum(len(each.private) for each in results) == len(private)
         types: dict[str, str] = {}
@@ -167,15 +167,18 @@ class Proof:
                 self.reasons |= dict.fromkeys(origins[column], "its UNION ALL mixes the rows of several units")
         return Rows(types, units, origins, private, is_disjoint and all(each.is_recordwise for each in results))
 
-    def _select(self, select: exp.Select, columns: Mapping[str, str], *, is_stored: bool) -> _Result:
-        """Return the rows of a SELECT. `columns`: those of the view, as the catalog lists them."""
+    def _select(
+        self, select: exp.Select, view: ViewDefinition, columns: Mapping[str, str], *, is_stored: bool
+    ) -> _Result:
+        """Return the rows of a SELECT of a view. `columns`: those of the view, by their folded names."""
         scope = _Scope(self.dialect, self.reasons)
         joins: list[tuple[str, exp.Join | None]] = []
         for join, table in joined_tables(select):
             alias = fold(table.alias_or_name, self.dialect)
             if alias in scope.relations:
                 raise UnprovenError(f"several of its relations are named {alias!r}")
-            scope.relations[alias] = self.rows(self.relations(table.db or None, table.name), is_stored=is_stored)
+            relation = self.relations(table.db or view.schema, table.name)
+            scope.relations[alias] = self.rows(relation, is_stored=is_stored)
             joins.append((alias, join))
         inner = list(inner_conditions(select))
         for number, (alias, join) in enumerate(joins):

@@ -43,12 +43,20 @@ def _require_steady(relation: BaseTable | ViewDefinition, relations: Relations, 
     try:
         require_steady(relation, relations, dialect)
     except UnprovenError as error:
-        refusal = f"is a view that cannot be judged: {error}"
+        refusal = unreadable_view(relation.name, str(error))
     except VolatileError as error:
-        refusal = f"has {str(error)!r}, which may give other rows for the same records"
+        refusal = SourceError(
+            f"{relation.name!r} has {str(error)!r}, which may give other rows for the same records: "
+            "make it a table that is stored"
+        )
     else:
         return
-    raise SourceError(f"{relation.name!r} {refusal}: make it a table that is stored")
+    raise refusal
+
+
+def unreadable_view(name: str, reason: str) -> SourceError:
+    """Return the refusal of a view of which it is not known what it reads."""
+    return SourceError(f"{name!r} is a view that cannot be judged: {reason}: make it a table that is stored")
 
 
 def _require_units(proof: Proof, view: ViewDefinition, unit: str | None) -> None:
