@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
+from noisycount.engines.duckdb.connection import private_connection
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.interface import Source
@@ -26,7 +27,7 @@ OpenSource = Callable[..., Source]
 @cache
 def writing() -> duckdb.DuckDBPyConnection:
     """An engine that writes files, started once: that takes longer than most tests."""
-    return duckdb.connect()
+    return private_connection()
 
 
 @contextmanager

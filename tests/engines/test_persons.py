@@ -24,6 +24,9 @@ IDS = (
     "B1",
     "B1\u00a0",
     "\u3000B1",
+    "C-1",
+    "C\u20131",
+    "C\u200b-\uff11",
 )
 RECORDS: list[Record] = [
     {"who": who, "number": number // 3, "sex": None if row else 1, "lab": "pos" if row else None, "full": True}
@@ -43,8 +46,8 @@ def test_every_engine_shows_the_same_of_persons(open_source: OpenSource) -> None
     assert (persons.partial, persons.apart) == (("sex", "lab"), (("sex", "lab"),))
     assert isinstance(persons.spellings, Spellings)
     assert {*persons.spellings.examples} <= {*ALIKE, ("e\u0301", "É"), ("B1", "B1\u00a0", "\u3000B1")}
-    assert (persons.spellings.texts, persons.spellings.largest) == (5, 3)
-    assert persons.spellings.rules == ("trim", "fold_case", "normalise", "drop_zeros")
+    assert (persons.spellings.texts, persons.spellings.largest) == (6, 3)
+    assert persons.spellings.parts == {"trim": True, "fold_case": True, "normalise": "NFKC", "drop_zeros": True}
 
 
 @pytest.mark.thorough

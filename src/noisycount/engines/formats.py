@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
+from unicodedata import normalize
 
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
@@ -36,6 +37,27 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
 
 WHITE_SPACE = f"{BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What `trim` takes off a text: all white space of Unicode, and two characters without a width."""
+_INVISIBLE = (0xAD, 0x34F, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
+SIGNS = str.maketrans(
+    {
+        **{chr(0xFF01 + place): chr(0x21 + place) for place in range(94)},  # of full width
+        **dict.fromkeys(WHITE_SPACE, " "),
+        **dict.fromkeys(map(chr, (*_INVISIBLE, *range(0xFE00, 0xFE10), 0xFEFF)), ""),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212", "-"),
+        **dict.fromkeys("`\xb4\u02b9\u02bb\u02bc\u02c8\u2018\u2019\u201a\u201b\u2032", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+        **{chr(first + digit): str(digit) for first in (0x660, 0x6F0, 0x966) for digit in range(10)},
+    }
+)
+"""Plain signs by those that look like them: blanks, dashes, quotes, signs of full width, Arabic and Indian digits.
+
+An invisible character, such as a soft hyphen or a mark of direction, has none.
+"""
+_LISTED = sorted(SIGNS.items(), key=lambda each: not each[1])  # invisible ones last
+SIGNS_FROM, SIGNS_TO = "".join(chr(code) for code, _ in _LISTED), "".join(plain for _, plain in _LISTED)
+"""The same as two texts for `translate` of SQL: the invisible characters at the end of the first are taken away."""
+PLAIN_TEXT = "[!-_a-~]*"
+"""The texts that `compatible_text` leaves as they are, but for some."""
 DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"
 """A whole number as programs write it; the first group has the digits that count."""
 SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros")
@@ -73,6 +95,16 @@ EXCEL = "excel"
 """The date format of days since 1899-12-30, as workbooks count them; the time of day is a fraction."""
 
 
+def compatible_text(text: str) -> str:
+    """Return a text in the form NFKC of Unicode, with plain signs for those that look alike, and single blanks.
+
+    Example:
+        >>> compatible_text("\uff2f\u2019Brien\u200b\u00a0\u2013\u00a0\uff17")
+        "O'Brien - 7"
+    """
+    return re.sub(" +", " ", normalize("NFKC", text.translate(SIGNS)).translate(SIGNS))
+
+
 @frozen
 class ColumnFormat(Shown):
     """What the cells of one column of texts stand for.
@@ -98,7 +130,8 @@ class ColumnFormat(Shown):
     missing: tuple[str, ...] = ()  # the words that stand for a missing value, beside an empty cell
     trim: bool = False  # True if white space around a text does not belong to it
     fold_case: bool = False  # True if the texts of a unit are compared without regard to case
-    normalise: str | None = None  # "NFC" if texts are compared in that form of Unicode; None: as they stand
+    # "NFC" if texts are compared in that form of Unicode, "NFKC" if by `compatible_text`; None: as they stand
+    normalise: str | None = None
     drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit
     accepts_unreadable: bool = False  # whether cells that do not fit count as missing, as the owner said
 
@@ -117,8 +150,8 @@ class ColumnFormat(Shown):
             raise SourceError("true and false must both be lists of words, with none in both")
         if self.date_format not in {None, ZONED, EXCEL}:
             date_pattern(self.date_format or "")
-        if self.normalise not in {None, "NFC"}:
-            raise SourceError(f'normalise must be "NFC", or be left out, got {self.normalise!r}')
+        if self.normalise not in {None, "NFC", "NFKC"}:
+            raise SourceError(f'normalise must be "NFC" or "NFKC", or be left out, got {self.normalise!r}')
         for name in ("decimal", "thousands", "symbols", "brackets", "nan", "date_format", "true", *SPELLING_RULES):
             if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
                 meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)

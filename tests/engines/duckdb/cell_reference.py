@@ -21,6 +21,8 @@ def reference(cell: str | None, form: ColumnFormat) -> tuple[bool, object]:
     """Whether a cell says anything, and its value; None: it stands for none."""
     if not cell:
         return False, None
+    if form.normalise == "NFKC":
+        cell = _with_plain_signs(normalize("NFKC", _with_plain_signs(cell)))
     kept = form.kind is Kind.TEXT and not form.trim
     text = cell if kept else cell.strip(WHITE if form.kind is Kind.TEXT else " \t\n\v\f\r")
     if text in form.missing or not text or (form.nan and text.lower() == "nan"):
@@ -167,6 +169,20 @@ def _english(text: str, date_format: str) -> tuple[str, str]:
 def _date(text: str, form: ColumnFormat) -> date | None:
     moment = _moment(text, form)
     return None if moment is None else moment.date()
+
+
+def _with_plain_signs(text: str) -> str:
+    """Return a text with single blanks, one sign for all that look alike, and no invisible one."""
+    around = [
+        (f"[{WHITE[:-2]}]+", " "),
+        ("[\u200b-\u200f\u2060\u00ad\ufeff]", ""),
+        ("[`\u00b4\u2019\u2018]", "'"),
+        ("[\u2010\u2011\u2013\u2014\u2212]", "-"),
+    ]
+    for signs, plain in around:
+        text = re.sub(signs, plain, text)
+    text = re.sub("[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]", lambda digit: str(int(digit[0])), text)
+    return re.sub(" +", " ", text)
 
 
 def _text(text: str, form: ColumnFormat) -> str:

@@ -195,6 +195,8 @@ FORMS = [
     ColumnFormat(Kind.TEXT),
     ColumnFormat(Kind.TEXT, trim=True, missing=("it's", "NA")),
     ColumnFormat(Kind.TEXT, trim=True, fold_case=True, normalise="NFC", drop_zeros=True),
+    ColumnFormat(Kind.TEXT, normalise="NFKC", missing=("n/a", "-")),
+    ColumnFormat(Kind.TEXT, trim=True, fold_case=True, normalise="NFKC", drop_zeros=True),
     ColumnFormat(Kind.TEXT, drop_zeros=True),
     ColumnFormat(Kind.BOOLEAN),
     ColumnFormat(Kind.BOOLEAN, true=("ja", "J'a"), false=("nein", "0")),

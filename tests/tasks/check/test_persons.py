@@ -5,6 +5,7 @@ import random
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,13 @@ def test_frames_show_ids_that_mean_missing(tmp_path: Path) -> None:
         (("Zürich", "Zu\u0308rich"), {"normalise": "NFC"}),
         (("É1", "e\u03011 "), {"trim": True, "fold_case": True, "normalise": "NFC"}),
         (("ΟΔΟΣ", "οδος"), {"fold_case": True}),
+        (("A 1", "A\u00a01", "A\u20091", "A\t1", "A  1"), {"normalise": "NFKC"}),
+        (("A1", "A\u200b1", "A\u00ad1", "A1\u200e", "\uff21\uff11", "A\u0661"), {"normalise": "NFKC"}),
+        (("A-1", "A\u20101", "A\u20111", "A\u20131", "A\u22121", "A\uff0d1"), {"normalise": "NFKC"}),
+        (("O'Neil", "O\u2019Neil", "O`Neil", "O\u00b4Neil", "O\u02bcNeil"), {"normalise": "NFKC"}),
+        (("fi1", "ﬁ1"), {"normalise": "NFKC"}),
+        (("A1", "A1\u200b \u2060"), {"trim": True, "normalise": "NFKC"}),
+        (("7", "\uff10\uff17.0"), {"normalise": "NFKC", "drop_zeros": True}),
     ],
 )
 def test_each_rule_is_proposed_where_it_is_needed(
@@ -156,6 +164,22 @@ def test_each_rule_is_proposed_where_it_is_needed(
     assert persons(rules) == 1
     for rule in rules:
         assert persons({name: part for name, part in rules.items() if name != rule}) > 1
+
+
+def test_ids_that_only_look_alike_are_reported_and_mended(run: Run, here: Path) -> None:
+    """The line that a check proposes makes them one person; a cell without any visible character is missing."""
+    ids = ("B-7", "B\u20117", "B\u200b-7", "C 1", "C\u00a01")
+    configured(here, "who,x\n" + "".join(f"{id_},{n}\n" for n, id_ in enumerate(ids)), "who")
+    found = checked(run)
+    assert (found["persons"], count(run)) == (5, 5)
+    assert "2 persons may have several ids" in seen(run)
+    assert "'B-7' and 'B\\u200b-7' and 'B\\u20117'; 'C 1' and 'C\\xa01'" in seen(run)
+    with (here / "noisycount.toml").open("a") as file:
+        file.write(found["mend"])
+    assert (checked(run)["persons"], checked(run)["mend"], count(run)) == (2, "", 2)
+    with (here / "a.csv").open("a") as file:
+        file.write("\u200b\u2060,9\n")
+    assert "1 row names no person" in seen(run)
 
 
 def test_other_ids_are_left_alone(run: Run, here: Path) -> None:
@@ -242,7 +266,10 @@ def test_a_unit_that_is_read_as_an_integer_is_one(run: Run, here: Path) -> None:
             'x = { kind = "text", drop_zeros = true }',
             "but drop_zeros belongs to the unit: leave it out",
         ),
-        ('x = { kind = "text", normalise = "NFKC" }', "normalise must be \"NFC\", or be left out, got 'NFKC'"),
+        (
+            'x = { kind = "text", normalise = "NFD" }',
+            'normalise must be "NFC" or "NFKC", or be left out, got \'NFD\'',
+        ),
         ('x = { kind = "integer", normalise = "NFC" }', "normalise belongs to a column of kind text, not integer"),
     ],
 )
@@ -334,7 +361,13 @@ def test_another_reading_of_ids_is_another_version() -> None:
     """What older releases wrote down of ids and of trimmed texts was not read so."""
     text = ColumnFormat(Kind.TEXT)
     rules = {"trim": True, "fold_case": True, "drop_zeros": True, "normalise": "NFC"}
-    forms = [text, ONE_SPELLING, ColumnFormat(Kind.INTEGER), ColumnFormat(Kind.TEXT, missing=("NULL",))]
+    forms = [
+        text,
+        ONE_SPELLING,
+        replace(ONE_SPELLING, normalise="NFC"),
+        ColumnFormat(Kind.INTEGER),
+        ColumnFormat(Kind.TEXT, missing=("NULL",)),
+    ]
     forms += [ColumnFormat.of_parts({"kind": "text", rule: part}) for rule, part in rules.items()]
     records = [DatasetRecord("id", {"id": form, "x": text}, "00", form=FileFormat()) for form in forms]
     assert len({each.version for each in records}) == len({each.reading for each in records}) == len(forms)
@@ -344,8 +377,8 @@ def test_another_reading_of_ids_is_another_version() -> None:
     typed = DatasetRecord("id", {"id": ColumnFormat(Kind.INTEGER)}, "00")
     assert typed.unit_form is None
     old = {"id": {"kind": "text", "trim": True}, "x": {"kind": "text"}}
-    assert records[4].columns["id"].parts == old["id"]
-    assert DatasetRecord.read(records[4].text) == records[4]
+    assert records[5].columns["id"].parts == old["id"]
+    assert DatasetRecord.read(records[5].text) == records[5]
 
 
 def test_rows_of_persons_are_those_of_a_loop(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, MONTHS, ORDINAL
 from noisycount.engines.duckdb.connection import quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, EXCEL, WHITE_SPACE, ColumnFormat, date_pattern
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, EXCEL, PLAIN_TEXT, WHITE_SPACE, ColumnFormat, date_pattern
 from noisycount.query.readings import BLANKS
 from noisycount.query.schema import ISO_ZONED, THOUSANDS, ZONED, Kind
 
@@ -70,7 +70,7 @@ _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 def given_cell(cell: str, form: ColumnFormat) -> str:
     """Return the SQL of whether a cell has a value: it is neither empty nor a word for a missing one."""
-    words = form.missing if _keeps_blanks(form) else (*form.missing, "")
+    words = form.missing if _keeps_blanks(form) and form.normalise != "NFKC" else (*form.missing, "")
     return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)}{_is_no_nan(_text(cell, form), form)})"
 
 
@@ -79,7 +79,7 @@ def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
     value = _value(_text(cell, form), form)
     if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
         value = f"CASE {sure} ELSE {value} END"
-    words = (*form.missing, "") if form.trim else form.missing
+    words = (*form.missing, "") if form.trim or form.normalise == "NFKC" else form.missing
     given = _is_none_of(_text(cell, form), words) + _is_no_nan(_text(cell, form), form)
     return f"CASE WHEN true{given} THEN {value} END" if given else value
 
@@ -109,7 +109,9 @@ def _keeps_blanks(form: ColumnFormat) -> bool:
 
 
 def _text(cell: str, form: ColumnFormat) -> str:
-    """Return the SQL of a cell without the blanks around it, unless they belong to it."""
+    """Return the SQL of a cell with plain signs if its form states so, and without blanks that are no part of it."""
+    if form.normalise == "NFKC":
+        cell = f"CASE WHEN regexp_full_match({cell}, '{PLAIN_TEXT}') THEN {cell} ELSE compatible_text({cell}) END"
     if _keeps_blanks(form):
         return cell
     return f"trim({cell}, '{WHITE_SPACE if form.kind is Kind.TEXT else BLANKS}')"

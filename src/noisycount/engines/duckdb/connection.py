@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 
 import duckdb
 
+from noisycount.engines.formats import compatible_text
 from noisycount.engines.places import COLUMNAR, files_of, is_several
 from noisycount.errors import BY_THE_SERVICE, SourceError
 
@@ -120,7 +121,9 @@ def private_connection() -> Connection:
 
     Nothing private may spill to a disk, where it would stay after a kill.
     """
-    return duckdb.connect(":memory:", config={"temp_directory": ""})
+    connection = duckdb.connect(":memory:", config={"temp_directory": ""})
+    connection.create_function("compatible_text", compatible_text, ["VARCHAR"], "VARCHAR")
+    return connection
 
 
 def lock(connection: Connection) -> None:

@@ -16,7 +16,7 @@ from noisycount.engines import counts as statements
 from noisycount.engines import dialect as shared
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, WHITE_SPACE
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPACE
 from noisycount.engines.persons import Persons, persons_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
@@ -128,12 +128,9 @@ class DuckDBDialect(shared.Dialect):
 
     def one_spelling(self, text: shared.Expression) -> shared.Expression:
         """Return what texts have in common that may be spellings of one text."""
-        # To take blanks off takes longer than all the rest.
-        ends = (sa.func.ascii(text), sa.func.ascii(sa.func.right(text, 1)))
-        has_no_blanks = sa.and_(*(end.between(shared.whole(33), shared.whole(126)) for end in ends))
-        trimmed = sa.case(
-            (has_no_blanks, text), else_=sa.func.trim(text, self.text_literal(WHITE_SPACE))
-        )  # trim is slow
+        is_plain = sa.func.regexp_full_match(text, self.text_literal(PLAIN_TEXT))  # of most ids, and quick to see
+        plain = sa.func.trim(sa.func.compatible_text(text), self.text_literal(WHITE_SPACE))
+        trimmed = sa.case((is_plain, text), else_=plain)
         folded = sa.func.lower(sa.func.upper(trimmed))
         digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal(r"\1")
         return sa.func.regexp_replace(sa.func.nfc_normalize(folded), *digits)

@@ -16,7 +16,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import TypeEngine
 
 from noisycount.engines.dialect import OUTSIDE, Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
-from noisycount.engines.formats import DIGITS_WITH_ZEROS
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO
 from noisycount.engines.spark.connection import Api, Frame, tried
 
 _NUMBERS = count()  # of views of ours
@@ -119,8 +119,10 @@ class SparkDialect(Dialect):
 
     def one_spelling(self, text: Expression) -> Expression:
         """Return what texts have in common that may be spellings of one text; Spark has no normal form of Unicode."""
+        plain = func.translate(text, self.text_literal(SIGNS_FROM), self.text_literal(SIGNS_TO))
+        single = func.regexp_replace(plain, self.text_literal(" +"), self.text_literal(" "))
         digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal("$1")
-        return func.regexp_replace(super().one_spelling(text), *digits)
+        return func.regexp_replace(super().one_spelling(single), *digits)
 
     def integer(self, value: Expression) -> Expression:
         """A whole number as it is: all have 64 bits."""

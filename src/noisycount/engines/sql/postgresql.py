@@ -15,7 +15,7 @@ from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Expression, Lists
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, WHITE_SPACE
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO, WHITE_SPACE
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.relations import ServerRelations
@@ -240,10 +240,12 @@ class PostgreSQL(ServerDialect):
         Letters beyond ASCII count as one, since their case is a matter of the collation. Only a database in UTF-8 has a
         normal form of Unicode.
         """
-        trimmed = sa.func.btrim(sa.cast(text, sa.Text()), sa.literal(WHITE_SPACE, sa.Text()))
+        text, signs = sa.cast(text, sa.Text()), [sa.literal(each, sa.Text()) for each in (SIGNS_FROM, SIGNS_TO)]
         is_unicode = sa.func.current_setting("server_encoding") == sa.literal("UTF8", sa.Text())
-        normal = sa.func.lower(sa.case((is_unicode, sa.func.normalize(trimmed)), else_=trimmed))
-        steps = ((r"[^\x01-\x7f]", "?", "g"), (DIGITS_WITH_ZEROS, r"\1", ""))
+        compatible = sa.func.normalize(sa.func.translate(text, *signs), sa.literal_column("NFKC"))
+        plain = sa.case((is_unicode, sa.func.translate(compatible, *signs)), else_=text)
+        normal = sa.func.lower(sa.func.btrim(plain, sa.literal(WHITE_SPACE, sa.Text())))
+        steps = ((" +", " ", "g"), (r"[^\x01-\x7f]", "?", "g"), (DIGITS_WITH_ZEROS, r"\1", ""))
         for step in steps:
             normal = sa.func.regexp_replace(normal, *(sa.literal(each, sa.Text()) for each in step))
         return normal.collate("C")
