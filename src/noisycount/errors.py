@@ -47,7 +47,14 @@ class SourceError(NoisyCountError):
 
 
 class EncodingError(SourceError):
-    """A file that is not in the encoding that is stated, or not in UTF-8 if none is."""
+    """A file that is not in the encoding that is stated, or not in UTF-8 if none is.
+
+    `likely`: the encoding that it may be in.
+    """
+
+    def __init__(self, message: str, likely: str = "cp1252") -> None:
+        super().__init__(message)
+        self.likely = likely
 
 
 class OverrunError(NoisyCountError):

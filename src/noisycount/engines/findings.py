@@ -37,6 +37,13 @@ def with_findings(check: Check, unit: str | None) -> Check:
     return replace(facts, findings=tuple(by_severity(finding for finder in FINDERS for finding in finder(facts))))
 
 
+def _no_records(check: Check) -> Iterator[Finding]:
+    """Yield that there is no record."""
+    if not check.rows:
+        text = "There is no record, so that every count is 0: look whether all was exported or copied"
+        yield Finding(Severity.LOOK, "no records", text)
+
+
 _NAMED = 5  # columns in one line
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
@@ -216,6 +223,7 @@ def _not_a_number(check: Check) -> Iterator[Finding]:
 
 
 FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
+    _no_records,
     layout_faults,
     names_like_values,
     odd_rows,

@@ -31,8 +31,20 @@ def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
     ending = "".join(path.suffixes[-2:]) if packed else path.suffix
     choice = choices.get(ending.lower())
     if choice is None:
-        raise SourceError(f"{str(path)!r} has the unknown extension {ending!r}: use {', '.join(choices)}")
+        remedy = next((text for endings, text in _RENAMED.items() if path.suffix.lower() in endings), "")
+        raise SourceError(f"{str(path)!r} has the unknown extension {ending!r}: use {', '.join(choices)}{remedy}")
     return choice
+
+
+_RENAMED = {
+    ("", ".txt", ".dat", ".tab", ".asc", ".psv", ".prn", ".out", ".data"): (
+        "; if it holds lines of cells, rename it so that it ends in .csv"
+    ),
+    (".xls", ".xlsm", ".xlsb", ".ods", ".numbers"): "; save a sheet of it as CSV",
+    (".json",): "; write one object a line into a file that ends in .jsonl",
+    (".zip", ".7z", ".rar", ".tar", ".bz2", ".xz", ".zst"): "; unpack it",
+    (".rds", ".rdata", ".feather", ".mdb", ".accdb", ".html", ".xml", ".pdf"): "; export its table as CSV",
+}
 
 
 WHITE_SPACE = f"{BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u3000\ufeff"

@@ -255,7 +255,6 @@ def _free_name(catalog: Catalog) -> str:
 
 # The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none.
 UTF = {"utf-8", "utf-16", None}
-_OTHER = "cp1252"  # what is not UTF-8 most often
 
 
 def checked_records(  # noqa: PLR0913 - one argument a property of the records
@@ -279,10 +278,11 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     )
     try:
         return with_findings(check_file(form=form), unit)
-    except EncodingError:
+    except EncodingError as error:
         if form.encoding is not None:
             raise
-    return with_findings(check_file(form=replace(form, encoding=_OTHER)), unit)
+        likely = error.likely
+    return with_findings(check_file(form=replace(form, encoding=likely)), unit)
 
 
 def checked_table(  # noqa: PLR0913 - one argument a property of the records

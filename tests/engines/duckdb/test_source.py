@@ -89,7 +89,9 @@ def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> N
         connection.execute("CREATE VIEW seen AS SELECT age + 1 AS next FROM ages")
         connection.execute("CREATE SCHEMA s")
         connection.execute('CREATE TABLE s."a ""b" AS SELECT 32 AS age')
-    with pytest.raises(SourceError, match="table must name a table of the file: use 'ages'"):
+    with pytest.raises(
+        SourceError, match=r"has 3 tables \('ages', .*: state the one with the records, by --table or by table"
+    ):
         DuckDBSource.open(path)
     with pytest.raises(SourceError, match="got 'age': use 'ages'"):
         DuckDBSource.open(path, table="age")
@@ -195,7 +197,7 @@ def empty_folder(tmp_path: Path) -> Path:
         (lambda folder: broken(folder, "x.duckdb"), {}, "no database of DuckDB or SQLite"),
         (lambda folder: broken(folder, "x.duckdb", b""), {}, "no database of DuckDB or SQLite, but empty"),
         (lambda folder: broken(folder, "x.parquet", b""), {}, "cannot be read as Parquet"),
-        (lambda folder: broken(folder, "x.csv", b""), {}, "no names of columns: write them"),
+        (lambda folder: broken(folder, "x.csv", b""), {}, "is empty: look whether it was exported"),
         (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "a NUL character"),
         (lambda folder: write_csv(folder, "\n1\n"), {}, "no names of columns: write them"),
         (lambda folder: write_csv(folder, "a\n1\n"), {"table": "a"}, "only databases and workbooks have several"),

@@ -192,7 +192,9 @@ def test_titles_above_the_names_are_left_out(tmp_path: Path) -> None:
 def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
     """The refusal lists them."""
     path = write_workbook(tmp_path / "x.xlsx", {"ages": ROWS, "notes": [["n"], [7]]})
-    with pytest.raises(SourceError, match=r"table must name a sheet .* use 'ages', 'notes'"):
+    with pytest.raises(
+        SourceError, match=r"has 2 sheets \('ages', 'notes'\): state the one with the records, by --table"
+    ):
         DuckDBSource.open(path)
     with pytest.raises(SourceError, match="got 'note': use 'notes'"):
         DuckDBSource.open(path, table="note")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from noisycount.engines.check import Check
-from noisycount.engines.duckdb import foreign
+from noisycount.engines.duckdb import contents, foreign
 from noisycount.engines.duckdb.connection import (
     Connection,
     Result,
@@ -366,30 +366,22 @@ FORMATS = {
     **dict.fromkeys([".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3"], _DATABASE),
     **dict.fromkeys(foreign.STATISTICS, _STATISTICS),
 }
-_DUCKDB = slice(8, 12), b"DUCK"  # where its files say so
-_OTHERS = {
-    b"PAR1": "a Parquet file",
-    b"PK\x03\x04": "a workbook or another packed file",
-    b"\x1f\x8b": "packed by gzip",
-    b"\x00\x01\x00\x00Standard": "a database of Microsoft Access, which must be exported, such as to CSV",
-}
 
 
 def _database_of(path: Path) -> Format:
     """The kind of a database by what it holds, as several have the same endings."""
     try:
-        with path.open("rb") as file:
-            head = file.read(24)
+        is_empty = not path.stat().st_size
     except (OSError, ValueError):
         return _DATABASE  # whose refusal tells what is wrong
-    if head.startswith(foreign.SQLITE):
+    content = contents.content_of(path)
+    if content is contents.SQLITE:
         return SQLITE
-    place, mark = _DUCKDB
-    if head[place] == mark:
+    if content is contents.DUCKDB:
         return _DATABASE
-    other = next((what for start, what in _OTHERS.items() if head.startswith(start)), "of another kind, or encrypted")
-    what = other if head else "empty"
-    raise SourceError(f"{str(path)!r} is no database of DuckDB or SQLite, but {what}: name a file by what it holds")
+    what = content.words if content else "empty" if is_empty else "of another kind, or encrypted"
+    remedy = content.remedy if content and not content.endings else "name a file by what it holds"
+    raise SourceError(f"{str(path)!r} is no database of DuckDB or SQLite, but {what}: {remedy}")
 
 
 def format_of(path: Path, told: Description) -> Format:
@@ -397,6 +389,8 @@ def format_of(path: Path, told: Description) -> Format:
     found = PARQUET if is_several(path) else by_ending(path, FORMATS)
     if found is _DATABASE:
         found = _database_of(path)
+    elif not is_several(path) and told.form.header is not False:  # else the first line is a record
+        contents.require_content(path, found.name)
     if told.table is not None and not found.has_tables:
         raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
     is_portable = path.suffix.lower() == ".por"  # SPSS states the encoding of such a file in it

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from noisycount.display.texts import toml_value
 from noisycount.engines.duckdb.apart import EXACT, read_apart
 from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
 from noisycount.engines.places import pending_logs
@@ -22,6 +23,7 @@ from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
 
+_LISTED = 8  # names of tables in a refusal
 _AT_ONCE = 1 << 16  # rows that are held beside the table that is made of them
 
 
@@ -92,19 +94,25 @@ def cell_text(cell: object) -> str:
             return str(cell)
 
 
-SQLITE = b"SQLite format 3\0"  # what a file of it begins with, whatever its name is
+def chosen_table(place: Path, names: Sequence[str], table: str | None, noun: str = "table") -> str:
+    """Return the table of a file that is named, or its only one. `noun`: what it is called.
 
-
-def chosen_table(place: Path, names: Sequence[str], table: str | None) -> str:
-    """The table of a database that is meant: the one that is named, or its only one."""
+    Raises:
+        SourceError: The file has no such table, or several if none is named.
+    """
+    if table in names:
+        return str(table)
     if not names:
-        raise SourceError(f"{str(place)!r} has no table: give it one with the records")
+        raise SourceError(f"{str(place)!r} has no {noun}: give it one with the records")
     if table is None and len(names) == 1:
         return names[0]
-    if table is None or table not in names:
-        given = "" if table is None else f", got {table!r}"
-        raise SourceError(f"table must name a table of the file{given}: use {close_names(table or '', list(names))}")
-    return table
+    if table is not None:
+        raise SourceError(f"table names no {noun} of {str(place)!r}, got {table!r}: use {close_names(table, names)}")
+    listed = close_names("", names) + ", …" * (len(names) > _LISTED)
+    raise SourceError(
+        f"{str(place)!r} has {len(names):,} {noun}s ({listed}): state the one with the records, by --table "
+        f"or by table = {toml_value(names[0])} in noisycount.toml"
+    )
 
 
 def sqlite_table(connection: Connection, place: Path, table: str | None, claim: UnitClaim) -> ForeignTable:

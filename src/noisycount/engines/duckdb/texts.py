@@ -101,6 +101,8 @@ class TextFile:
         `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
         """
         encoding, text = _head(place, stated)
+        if not text.strip() and stated.header is not False:
+            raise SourceError(f"{str(place)!r} is empty: look whether it was exported or copied as a whole")
         line_end = "\r" if "\r" in text and "\n" not in text else None
         delimiter = stated.delimiter or _delimiter_of(place)
         form = _found(replace(stated, encoding=encoding, delimiter=delimiter), text)
@@ -441,9 +443,10 @@ def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> Sou
             "again, or remove that character"
         )
     likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)] if has_many else "cp1252"
-    return (SourceError if has_many else EncodingError)(
+    return EncodingError(
         f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
-        f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes'
+        f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes',
+        likely,
     )
 
 

@@ -15,13 +15,13 @@ import duckdb
 
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.apart import read_apart
-from noisycount.engines.duckdb.foreign import ForeignTable, cell_text
+from noisycount.engines.duckdb.foreign import ForeignTable, cell_text, chosen_table
 from noisycount.engines.duckdb.layout import Layout, title_lines
 from noisycount.engines.duckdb.texts import is_whole, opened_bytes
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
-from noisycount.query.schema import KINDS, Kind, close_names
+from noisycount.query.schema import KINDS, Kind
 
 _LONGEST = 1 << 26  # bytes of an object
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
@@ -207,7 +207,5 @@ def _rows(place: Path, table: str | None) -> list[list[Any]]:
     if parts is None:
         raise SourceError(f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password")
     sheets, *batches = parts
-    if table not in sheets and (table is not None or len(sheets) != 1):
-        given = "" if table is None else f", got {table!r}"
-        raise SourceError(f"table must name a sheet of {str(place)!r}{given}: use {close_names(table or '', sheets)}")
+    chosen_table(place, sheets, table, "sheet")
     return [row for batch in batches for row in batch]
