@@ -13,6 +13,7 @@ from noisycount.engines.spellings import Spellings
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
+_MOST_NOTES = 20  # different texts of rows that are proposed to be left out
 EXAMPLES = 3
 """How many different cells that do not fit are told; with fewer there are no others."""
 FEW = 20
@@ -49,6 +50,13 @@ class ColumnCheck(Shown):
     inexact: int = 0  # the number of whole numbers that have more digits than the file keeps
     spellings: Spellings | None = None  # its texts that have several spellings; None: nobody looked, or there are none
     looks_like: Resemblance | None = None  # None: nobody looked, or its texts look like nothing else
+    # the column without the rows that look like no records, if some of its cells do not fit; None: as it stands
+    left: "ColumnCheck | None" = None
+
+    @property
+    def judged(self) -> "ColumnCheck":
+        """The column as findings about its cells see it: rows that its owner is asked to leave out are not in it."""
+        return self.left or self
 
     @property
     def is_refused(self) -> bool:
@@ -60,11 +68,16 @@ class ColumnCheck(Shown):
 class OddRows(Shown):
     """Rows of a file that look like no records."""
 
-    kind: str  # "names", "names again", "empty" or "notes"
+    kind: str  # "groups", "names", "names again", "tables", "empty" or "notes"
     rows: int  # how many there are
     lines: tuple[int, ...]  # the lines of the first ones, at most `EXAMPLES`
     texts: tuple[str, ...]  # the different first cells of them that are not empty
     cells: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by column, with how many rows have each
+
+    @property
+    def can_be_left_out(self) -> bool:
+        """True if a statement about the file leaves these rows out."""
+        return self.kind != "tables" and (self.kind != "notes" or len(self.texts) <= _MOST_NOTES)
 
 
 @frozen(repr=False)
@@ -84,6 +97,7 @@ class Check(Shown):
     # the faults that keep the file from being counted until its owner states these parts of `form`, by their names
     faults: Mapping[str, str] = field(default_factory=dict)
     odd_rows: tuple[OddRows, ...] = ()  # rows that look like no records, by their kind
+    unnamed: Mapping[int, str] = field(default_factory=dict)  # names made up for columns without one, by place from 1
     names_like_values: tuple[str, ...] = ()  # names of columns that look like values of a record
     findings: tuple[Finding, ...] = ()  # what the owner should know of these facts, in the order of severity
 

@@ -11,7 +11,7 @@ Findings that depend on `noisycount.toml` or on the ledger as well are listed in
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from noisycount.display.numbers import number_of
@@ -25,7 +25,7 @@ from noisycount.engines.finding import (
     quoted_cells,
     quoted_examples,
 )
-from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows
+from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows, unnamed_columns
 
 
 def with_findings(check: Check, unit: str | None) -> Check:
@@ -50,7 +50,7 @@ _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
 def _rows_without_unit(check: Check) -> Iterator[Finding]:
     """Yield the rows that name no person."""
-    rows = sum(column.missing for column in check.columns if column.name == check.unit)
+    rows = sum(column.judged.missing for column in check.columns if column.name == check.unit)
     if rows:
         verb = "names" if rows == 1 else "name"
         text = f"{number_of('row', rows)} {verb} no person: fill the cells in, or remove the rows"
@@ -76,15 +76,18 @@ def _ids_of_nobody(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids), proposals=proposals)
 
 
+def _judged(check: Check) -> Iterator[ColumnCheck]:
+    """Yield the columns without the rows that their owner is asked to leave out."""
+    return (column.judged for column in check.columns)
+
+
 def _unreadable_cells(check: Check) -> Iterator[Finding]:
     """Yield the cells of each column that do not fit its kind."""
-    for column in check.columns:
+    for column in _judged(check):
         if column.unreadable:
             proposals, choices = _mendings(column)
             if proposals and column.name == check.unit:  # a person without an id cannot be counted
                 proposals, choices = (Proposal(column.name, {"kind": "text"}, "kinds"),), ()
-            if _quotes_labels(check, (*proposals, *choices)):
-                proposals, choices = (), ()
             yield Finding(
                 Severity.BLOCKS if column.is_refused else Severity.NOTE,
                 "cells that do not fit",
@@ -166,36 +169,21 @@ def _partial_columns(check: Check) -> Iterator[Finding]:
 
 def _several_readings(check: Check) -> Iterator[Finding]:
     """Yield the columns whose cells can be read in several ways."""
-    for column in check.columns:
+    for column in _judged(check):
         if column.choices and column.kind and not column.is_refused:
             reason = column.reason.partition(": state")[0].removeprefix("they are ")
             text = f"{reason[0].upper()}{reason[1:]}: until its owner states a form, the column is {column.kind.value}"
             choices = tuple(Proposal(column.name, form.parts, "kinds") for form in column.choices)
-            if not _quotes_labels(check, choices):
-                yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
+            yield Finding(Severity.LOOK, "cells with several readings", text, column.name, choices=choices)
 
 
 def _resemblances(check: Check) -> Iterator[Finding]:
     """Yield the columns of texts that look like numbers or dates."""
-    for column in check.columns:
+    for column in _judged(check):
         if column.looks_like and column.kind and column.name != check.unit:
             noun, remedy = column.looks_like.noun, column.looks_like.remedy
             text = f"Looks like {noun}, and is read as text. {remedy}: {quoted_cell(column.looks_like.example)}"
             yield Finding(Severity.LOOK, "texts that look like others", text, column.name)
-
-
-def _quotes_labels(check: Check, proposals: Sequence[Proposal]) -> bool:
-    """Return True if one of some forms holds a text of a row of more names: they rest on rows to be left out first."""
-    names = [rows.cells for rows in check.odd_rows if rows.kind == "names"]
-    return any(
-        isinstance(text, str) and text.strip() in cells.get(each.key, {})
-        for each in proposals
-        if isinstance(each.value, Mapping)
-        for part in each.value.values()
-        if isinstance(part, list | tuple)
-        for text in part
-        for cells in names
-    )
 
 
 def _inexact_numbers(check: Check) -> Iterator[Finding]:
@@ -226,6 +214,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _no_records,
     layout_faults,
     names_like_values,
+    unnamed_columns,
     odd_rows,
     _rows_without_unit,
     _ids_of_nobody,

@@ -8,6 +8,7 @@ from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells
 from noisycount.engines.formats import FileFormat
 
 _KINDS = {
+    "groups": ("names below a line of groups", "looks like the names of the columns, below a line of groups"),
     "names": ("more names below the names", "look like more names, such as the texts of questions"),
     "names again": ("names that stand there again", "repeat the names"),
     "tables": ("another table below", "begin as the names do: split the file if another table begins there"),
@@ -15,25 +16,57 @@ _KINDS = {
     "notes": ("rows of totals or notes", "look like totals or notes"),
 }
 _MARKS = ("#", "//")  # comments of programs
-_MOST = 20  # different texts that are proposed
 
 
 def layout_faults(check: Check) -> Iterator[Finding]:
     """Yield the faults that keep the file from being counted until its owner states how it is read."""
+    if any(odd.kind == "groups" for odd in check.odd_rows):  # the names are in another line
+        return
     for fault in dict.fromkeys(check.faults.values()):
         proposals = tuple(Proposal(part, _value(check, part)) for part, text in check.faults.items() if text == fault)
         text = f"{fault[0].upper()}{fault[1:]}: mend it there, or state how it is read"
         yield Finding(Severity.BLOCKS, "lines that cannot be read as they are", text, proposals=proposals)
 
 
+def unnamed_columns(check: Check) -> Iterator[Finding]:
+    """Yield the columns of which the line of names gives none."""
+    if not check.unnamed or any(odd.kind == "groups" for odd in check.odd_rows) or "names" in check.faults:
+        return
+    taken = {column.name.lower() for column in check.columns if column.name not in check.unnamed.values()}
+    names = {place: f"column{place}" + "_" * (f"column{place}" in taken) for place in check.unnamed}
+    columns = ", ".join(f"column {place} is called {name!r}" for place, name in [*check.unnamed.items()][:EXAMPLES])
+    more = f", and {len(names) - EXAMPLES:,} more" if len(names) > EXAMPLES else ""
+    verb = "has" if len(names) == 1 else "have"
+    text = f"{number_of('column', len(names))} {verb} no name: {columns}{more}. State names by place, counted from 1"
+    stated = dict((check.form or FileFormat()).names or ())
+    value = {str(place): name for place, name in sorted({**stated, **names}.items())}
+    yield Finding(Severity.LOOK, "columns without a name", text, proposals=(Proposal("names", value),))
+
+
 def odd_rows(check: Check) -> Iterator[Finding]:
-    """Yield the rows that look like no records and are counted like any other."""
+    """Yield the rows that look like no records: they are counted, or keep questions from being answered."""
     for odd in check.odd_rows:
         title, words = _KINDS[odd.kind]
         such = quoted_examples(odd.texts, EXAMPLES)
-        verb = words if odd.rows > 1 else _singular(words)
-        text = f"{number_of('row', odd.rows)} {verb}, and every row is counted{such if odd.texts else ''}"
-        yield Finding(Severity.LOOK, title, text, None, odd.rows, odd.lines, tuple(_proposals(check, odd)))
+        verb = words if odd.rows > 1 or odd.kind == "groups" else _singular(words)
+        is_blocking = _is_blocking(check, odd)
+        effect = f"keep{'s' * (odd.rows == 1)} questions from being answered" if is_blocking else "every row is counted"
+        text = f"{number_of('row', odd.rows)} {verb}, and {effect}{such if odd.texts else ''}"
+        severity = Severity.BLOCKS if is_blocking else Severity.LOOK
+        yield Finding(severity, title, text, None, odd.rows, odd.lines, tuple(_proposals(check, odd)))
+
+
+def _is_blocking(check: Check, odd: OddRows) -> bool:
+    """Return True if questions are refused for cells of odd rows, and no longer once these are left out."""
+    if odd.kind == "groups" and check.faults:
+        return True
+    for column in check.columns:
+        if column.left is not None and odd.can_be_left_out:
+            filled = sum(odd.cells.get(column.name, {}).values())
+            names_nobody = column.name == check.unit and column.missing > column.left.missing and filled < odd.rows
+            if names_nobody or (filled and column.is_refused and not column.left.is_refused):
+                return True
+    return False
 
 
 def names_like_values(check: Check) -> Iterator[Finding]:
@@ -61,13 +94,15 @@ def _proposals(check: Check, odd: OddRows) -> Iterator[Proposal]:
     """Yield the statements by which odd rows are left out."""
     form = check.form or FileFormat()
     match odd.kind:
+        case "groups":
+            yield Proposal("skip", odd.lines[0] - 1)
         case "names":
             yield Proposal("skip_rows_after_header", odd.rows)
         case "names again":
             yield Proposal("drop_rows_like_header", value=True)
         case "empty":
             yield Proposal("drop_empty_rows", value=True)
-        case "notes" if len(odd.texts) <= _MOST:
+        case "notes" if odd.can_be_left_out:
             marks = tuple(mark for mark in _MARKS if any(text.startswith(mark) for text in odd.texts))
             if marks:
                 yield Proposal("comment", [*(form.comment or ()), *marks])

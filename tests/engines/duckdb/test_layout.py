@@ -117,6 +117,21 @@ TEXTS: dict[str, tuple[str, int]] = {
         3,
     ),
     "kinds": ("id,height,town\nint,float,str\n1,170.5,Bern\n2,180.5,Biel\n", 2),
+    "questions that repeat nothing": (
+        "id,colour,town\nRespondent,Which one,Residence\n"
+        + "".join(f"r{n},{'red' if n % 2 else 'blue'},{'Bern' if n % 3 else 'Biel'}\n" for n in range(9)),
+        9,
+    ),
+    "questions above texts alone": (
+        "q1,q2\nFavourite colour,Where do you live\nred,Bern\nblue,Biel\nred,Bern\nblue,Biel\nred,Thun\nred,Bern\n",
+        6,
+    ),
+    "kinds below questions": (
+        "id,colour\nNumber of respondent,Which colour?\nnumeric,text\n1,red\n2,blue\n3,red\n4,red\n",
+        4,
+    ),
+    "a line of groups": ("Person,,Lab,\nid,age,hb,na\n1,30,12.5,140\n2,40,13.5,141\n", 2),
+    "a line of equal groups": ("Person,Person,Lab,Lab\nid,age,hb,na\n1,30,12.5,140\n2,40,13.5,141\n", 2),
     "labels": ("id,sex,town\nNumber of person,Sex of person,Town of residence\nA,F,Bern\nB,M,Bern\nC,F,Biel\n", 3),
     "blank cells": ('id,age\n1,3\n , \n2,4\n"",""\n', 2),
     "a mark of the encoding": ("\ufeffid,age\n1,3\n\ufeffid,age\n2,4\n", 2),
@@ -194,7 +209,7 @@ def test_each_odd_row_is_shown_with_its_line(tmp_path: Path, name: str) -> None:
     check = checked_records(path)
     assert check.rows == len(rows) - 1 - (name == "all at once")
     lines = path.read_text(encoding="utf-8").split("\n")
-    found = [finding for finding in check.findings if finding.severity is Severity.LOOK]
+    found = [finding for finding in check.findings if finding.severity is not Severity.NOTE]
     assert sum(finding.rows for finding in found) == check.rows - (2 if name == "units" else 4)
     for odd in check.odd_rows:
         assert odd.lines
@@ -221,6 +236,38 @@ def test_public_values_hold_no_text_of_odd_rows(tmp_path: Path) -> None:
     }
     assert shown["sex"] == ["F", "M"]
     assert shown["town"] == ["Bern", "Biel", "Thun"]
+
+
+def test_a_line_of_groups_is_named_with_its_remedy(tmp_path: Path) -> None:
+    """The check proposes `skip`, and nothing that would name groups; the refusal of equal names mentions it."""
+    path = write_csv(tmp_path, TEXTS["a line of equal groups"][0])
+    check = checked_records(path)
+    (finding,) = [each for each in check.findings if each.severity is not Severity.NOTE]
+    assert (finding.severity, finding.lines) == (Severity.BLOCKS, (2,))
+    assert finding.proposals == (Proposal("skip", 1),)
+    assert check.form is not None
+    assert check.form.names is None
+    with pytest.raises(SourceError, match="or state skip = 1 if the names stand in the line below"):
+        DuckDBSource.open(path)
+    check, taken = accepted(path)
+    assert taken == {"skip": 1}
+    assert [column.name for column in check.columns] == ["id", "age", "hb", "na"]
+
+
+def test_findings_that_a_statement_about_rows_mends_stand_alone(tmp_path: Path) -> None:
+    """No word of a row of units is proposed as a missing value; persons that are missing there are not reported."""
+    units = "id,kg,note\n,kg,text\n" + "".join(f"{n},{n + 60},x{n % 2}\n" for n in range(9))
+    path = write_csv(tmp_path, f"{units},,\nTotal,540,\n")
+    check = checked_records(path, unit="id")
+    found = [each for each in check.findings if each.severity is not Severity.NOTE]
+    assert {each.title for each in found} == {"more names below the names", "empty rows", "rows of totals or notes"}
+    assert {each.severity for each in found} == {Severity.BLOCKS}
+    keys = [proposal.key for each in found for proposal in each.proposals]
+    assert keys == ["skip_rows_after_header", "drop_empty_rows", "footer"]
+    path = write_csv(tmp_path, f"{units}9,much,x\n,70,x\n")
+    rest = {each.title: each for each in checked_records(path, unit="id").findings}
+    assert (rest["cells that do not fit"].text.split(":")[1], rest["cells that do not fit"].lines) == (" 'much'", (12,))
+    assert (rest["rows without a person"].rows, rest["rows without a person"].lines) == (1, (13,))
 
 
 def test_proposals_hold_no_text_of_rows_of_questions(tmp_path: Path) -> None:
@@ -253,6 +300,11 @@ REAL_ROWS: dict[str, Rows] = {
         ["a1", None, 2],
         ["b2", None, None],
         ["c3", None, None],
+    ],
+    "a first record unlike others": [
+        ["id", "name", "town"],
+        ["r1", "Anna Maria", "La Chaux-de-Fonds"],
+        *([f"r{number}", "Bob", "Bern"] for number in range(2, 9)),
     ],
     "years": [["town", 2019, 2020], ["Bern", 4, 5], ["Biel", 6, 7], ["Thun", 8, 9]],
     "days": [["town", 1, 2, 3], ["Bern", 4, 5, 3], ["Biel", 6, 7, 8], ["Thun", 2, 2, 1]],
@@ -427,8 +479,8 @@ def test_equal_and_empty_names_can_be_stated_by_place(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"line 1 of .* has one name for columns 1 and 2, in whatever case"):
         DuckDBSource.open(path)
     check, taken = accepted(path)
-    assert taken == {"names": ((2, "X_2_2"), (5, "x_5"))}
-    assert [column.name for column in check.columns] == ["x", "X_2_2", "x_2", "column3", "x_5"]
+    assert taken == {"names": ((2, "X_2_2"), (4, "column4"), (5, "x_5"))}
+    assert [column.name for column in check.columns] == ["x", "X_2_2", "x_2", "column4", "x_5"]
     form = FileFormat.of_parts({"names": {"2": "y", "4": "ward", "5": "z"}})
     assert counts(path, "ward = 4 and y = 2 and z = 5", form=form) == [1]
 

@@ -161,9 +161,10 @@ def _typed(
     columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
     check = Check(table.rows, tuple(columns), form)
     if told.is_for_check:
-        check = with_lines(table.connection, check, told.unit, lines)
         if layout is not None:
-            check = with_odd_rows(table.connection, check, layout, lines)
+            check, odd = with_odd_rows(table.connection, check, layout, lines, told.form)
+            check = table.without_rows(check, odd, told.kinds or {}, told.unit) if odd else check
+        check = with_lines(table.connection, check, told.unit, lines)
     table.connection.execute("DROP TABLE loaded")
     return Relation("typed", check, is_sound=True)
 

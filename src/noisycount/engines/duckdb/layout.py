@@ -112,6 +112,9 @@ class Layout:
             raise SourceError(
                 f"{where} {fault}: write them there, or state header = false and names in noisycount.toml"
             )
+        if fault is not None and form.header is not False:
+            skip = f"or state skip = {(form.skip or 0) + 1} if the names stand in the line below"
+            raise SourceError(f"{where} {fault}: give each a name of its own, {skip}")
         require_single_names(names, f"{where} has")
         if len(first) > len(names):
             raise SourceError(f"{where} has {len(first):,} cells for {len(names):,} names: name each column")
@@ -123,6 +126,13 @@ class Layout:
         parts = [part for part in ("names", "ragged") if getattr(form, part) != getattr(self.form, part)]
         faults = {**dict.fromkeys(parts, fault), **self.faults}
         return replace(self, form=form, names=_names(self.first, form), faults=faults)
+
+    @property
+    def unnamed(self) -> dict[int, str]:
+        """The names of columns of which neither the line of names nor the owner gives one, by their places from 1."""
+        stated = dict(self.form.names or ())
+        places = [place for place, cell in enumerate(self.first, start=1) if not cell.strip() and place not in stated]
+        return {} if self.form.header is False else {place: self.names[place - 1] for place in places}
 
     @property
     def has_rules(self) -> bool:

@@ -11,7 +11,7 @@ from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, trimmed
 from noisycount.engines.duckdb.texts import Lines
-from noisycount.engines.formats import MISSING_WORDS
+from noisycount.engines.formats import MISSING_WORDS, FileFormat
 from noisycount.query.schema import Kind
 
 _TOTALS = (
@@ -35,10 +35,14 @@ _NOTE = re.compile(f"([*#†‡§©]|//|--|\\([0-9a-z]\\)|{_NOTE_WORDS}\\b).*", 
 _CITED = re.compile(f"{_NOTE_WORDS} ?:.*", re.DOTALL)
 _RULE = re.compile("[-=+:_]{2,}")  # a line that is drawn below the names
 _IMPORT = re.compile(r'\{ ?"ImportId".*')  # as Qualtrics writes below the texts of its questions
-_LABELS = {"response", "open-ended response", "other (please specify)"}  # as SurveyMonkey writes below its questions
+_LABELS = {  # as SurveyMonkey and others write below their questions
+    *("response", "open-ended response", "other (please specify)"),
+    *("text", "string", "numeric", "number", "integer", "float", "double", "character", "factor", "boolean", "logical"),
+}
 _TOP = 5  # rows below the names that may be more of them
 _ROWS = 200  # rows at the top that are compared with each other
 _CELLS = 200_000
+_COMPARED = 20  # values of a column whose shapes are compared
 _WIDE = 200  # columns that one statement looks at
 _CANDIDATES = 20_000  # rows that are looked at more closely
 _USUAL = 0.6  # of the cells of a column
@@ -47,20 +51,27 @@ _SHARE = 4  # of so many names one looks like a value of its column
 _YEARS = range(1900, 2101)
 
 
-def with_odd_rows(connection: Connection, check: Check, layout: Layout, lines: Lines) -> Check:
+def with_odd_rows(
+    connection: Connection, check: Check, layout: Layout, lines: Lines, stated: FileFormat
+) -> tuple[Check, dict[int, list[str]]]:
     """Return the check of the table `loaded` with its faults, and with its rows that look like no records.
 
-    Whoever owns the file decides: a row may look like a total and be a record.
+    Whoever owns the file decides: a row may look like a total and be a record. The second value has the cells of the
+    rows that a statement would leave out, by their place. `stated`: what the owner states of the file.
     """
-    check = replace(check, faults=layout.faults)
+    check = replace(check, faults=layout.faults, unnamed=layout.unnamed)
     found = {kind: rows for kind, rows in _odd_rows(connection, check, layout) if rows}
     repeated = len(found.get("names again", ())) + len(found.get("tables", ()))
-    if like_values := _names_like_values(connection, check, layout, repeated, len(found.get("names", ()))):
-        return replace(check, names_like_values=like_values)
+    labels_below = len(found.get("names", found.get("groups", ())))
+    if like_values := _names_like_values(connection, check, layout, repeated, labels_below):
+        return replace(check, names_like_values=like_values), {}
     at = lines({row for rows in found.values() for row in [*rows][:EXAMPLES]})
-    odd = tuple(_summary(kind, rows, layout.names, at) for kind, rows in found.items())
-    is_known = any(check.sparse_line in each.lines for each in odd)
-    return replace(check, odd_rows=odd, sparse_line=None if is_known else check.sparse_line)
+    odd = {kind: _summary(kind, rows, layout.names, at) for kind, rows in found.items()}
+    left_out = {row: cells for kind, rows in found.items() if odd[kind].can_be_left_out for row, cells in rows.items()}
+    if "groups" in found:  # made-up names would stand for groups
+        faults = {"skip" if part == "names" else part: fault for part, fault in layout.faults.items()}
+        check = replace(check, faults=faults, form=replace(layout.form, names=stated.names))
+    return replace(check, odd_rows=tuple(odd.values())), left_out
 
 
 def _summary(kind: str, rows: Mapping[int, Sequence[str]], names: Sequence[str], at: Mapping[int, int]) -> OddRows:
@@ -76,7 +87,12 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
     form = layout.form
     top = _top(connection, len(layout.names))
     names = {number: top[number] for number in range(_header_rows(top, layout))}
-    yield "names", names
+    below = next((number for number, cells in names.items() if _are_names(cells, layout)), None)
+    if below is not None:
+        yield "groups", {below: names[below]}
+        names = {number: cells for number, cells in names.items() if number <= below}
+    else:
+        yield "names", names
     headers = {trimmed(cells) for cells in names.values()}
     firsts = {first_cell(header) for header in (layout.header, *headers)} - {""}
     rows = {row: cells for row, cells in _candidates(connection, layout, firsts).items() if row not in names}
@@ -185,6 +201,13 @@ def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
     return next(imports, found - 1) + 1
 
 
+def _are_names(cells: Sequence[str], layout: Layout) -> bool:
+    """Return True if a row names each column, and the line of names only groups of them, as merged cells do."""
+    if "names" not in layout.faults and not layout.unnamed:
+        return False
+    return all(cells) and len({*map(str.casefold, cells)}) == len(cells) and not any(map(is_value, cells))
+
+
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
     """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
     evidence = 0
@@ -197,11 +220,13 @@ def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequenc
             continue
         if cell in values:
             return 0
+        if _is_code(cell) and _is_of_shape(cell, values[:_COMPARED]):
+            return 0
         if sum(map(is_value, values)) >= _USUAL * len(values):
             if is_value(cell):
                 return 0
             evidence += cell not in MISSING_WORDS
-        elif _describes(cell, name, values) or ("?" in cell and not any("?" in value for value in values)):
+        elif _describes(cell, name, values) or _is_other_text(cell, values):
             evidence += 1
         evidence += _EVIDENCE * (cell.casefold() in _LABELS)
     return evidence + is_above_values if evidence else 0
@@ -213,6 +238,31 @@ def _describes(cell: str, name: str, values: Sequence[str]) -> bool:
     if len(word) < _WORD or _letters(cell) == word:
         return _letters(cell) == word
     return word in _letters(cell) and not any(word in _letters(value) for value in values)
+
+
+def _is_other_text(cell: str, values: Sequence[str]) -> bool:
+    """Return True if a cell is a question, a text among codes, or several words where recurring values are one."""
+    if "?" in cell and not any("?" in value for value in values):
+        return True
+    if all(map(_is_code, values)):
+        return not _is_code(cell) and cell not in MISSING_WORDS
+    is_longest = not any(" " in value or len(value) >= len(cell) for value in values)
+    return " " in cell and is_longest and len({*values}) * 2 <= len(values)
+
+
+def _is_code(cell: str) -> bool:
+    """Return True if a text has a digit."""
+    return any(map(str.isdigit, cell))
+
+
+def _is_of_shape(cell: str, values: Sequence[str]) -> bool:
+    """Return True if most values have letters, digits and signs in the same order as a text."""
+    return [*map(_shape, values)].count(_shape(cell)) >= _USUAL * len(values)
+
+
+def _shape(cell: str) -> str:
+    """Return a text with one digit for several, and one letter for several."""
+    return re.sub("[^\\W\\d_]+", "a", re.sub("[0-9]+", "9", cell))
 
 
 _WORD = 3  # letters of a name that are no other word by chance

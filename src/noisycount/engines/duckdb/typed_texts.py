@@ -1,6 +1,7 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
 """A table of texts as one of values, and the cells that do not fit."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -13,6 +14,7 @@ from noisycount.engines.check import (
 )
 from noisycount.engines.duckdb.cells import given_cell, plain_cast, typed_cell
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
+from noisycount.engines.duckdb.layout import is_value
 from noisycount.engines.duckdb.texts import Lines
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.guesses import Guess, guessed_form, guessed_of_types, other_forms
@@ -26,8 +28,9 @@ _NEARLY_EMPTY = 3  # of so many cells one is filled in
 
 def with_lines(connection: Connection, check: Check, unit: str | None, lines: Lines) -> Check:
     """What is in the table `loaded`, with the lines of what its owner has to look at."""
-    examples = {each.name: _example_rows(connection, each) for each in check.columns}
-    units = [each for each in check.columns if each.name == unit and each.missing]
+    judged = [each.judged for each in check.columns]
+    examples = {each.name: _example_rows(connection, each) for each in judged}
+    units = [each for each in judged if each.name == unit and each.missing]
     unnamed = [row for each in units for row in _rows_without(connection, each)]
     sparse = _sparse_row(connection, check.columns)
     rows = {*unnamed, *({sparse} - {None}), *(row for rows in examples.values() for row in rows)}
@@ -36,11 +39,14 @@ def with_lines(connection: Connection, check: Check, unit: str | None, lines: Li
         replace(each, lines=tuple(at[row] for row in examples[each.name]))
         if each.name != unit and at.keys() >= {*examples[each.name]}
         else each
-        for each in check.columns
+        for each in judged
     )
     return replace(
         check,
-        columns=tuple(columns),
+        columns=tuple(
+            replace(whole, left=each) if whole.left else each
+            for whole, each in zip(check.columns, columns, strict=True)
+        ),
         without_unit=tuple(at[row] for row in unnamed if row in at),
         sparse_line=None if sparse is None else at.get(sparse),
         letters=_letters(connection, check.columns),
@@ -127,6 +133,32 @@ class TextTable:
                 return columns
             return self._explained(columns, {n: form for n, form in stated.items() if n != unit})
 
+    def without_rows(
+        self, check: Check, odd: Mapping[int, Sequence[str]], stated: Mapping[str, ColumnFormat], unit: str | None
+    ) -> Check:
+        """Return a check in which columns with cells that do not fit are judged without odd rows.
+
+        `odd`: the cells of these rows by their place; the rows are removed from `loaded`.
+        """
+        self.connection.execute(f"DELETE FROM loaded WHERE rowid IN ({', '.join(map(str, odd))})")
+        doubtful = [
+            each.name
+            for each in check.columns
+            if each.unreadable or each.choices or each.looks_like or (each.name == unit and each.missing)
+        ]
+        if not doubtful:
+            return check
+        types = {name: Counter(kinds) for name, kinds in self.types.items()}
+        for name, *cells in zip(self.names, *odd.values(), strict=True) if types else ():
+            types[name][Kind.TEXT] -= sum(cell != "" and not is_value(cell) for cell in cells)
+        self.connection.execute("ALTER TABLE typed RENAME TO whole")
+        forms = {name: form for name, form in stated.items() if name in doubtful}
+        table = replace(self, names=tuple(doubtful), types={name: +kinds for name, kinds in types.items()})
+        left = {each.name: each for each in table.typed(forms, unit, explains=True)}
+        self.connection.execute("DROP TABLE typed")
+        self.connection.execute("ALTER TABLE whole RENAME TO typed")
+        return replace(check, columns=tuple(replace(each, left=left.get(each.name)) for each in check.columns))
+
     @contextmanager
     def _planned(self) -> Iterator[None]:
         """Statements that are planned as they stand where planning would outlast running them."""
@@ -201,7 +233,8 @@ class TextTable:
     def _sample(self) -> dict[str, list[str]]:
         """Some cells of each column that are not empty."""
         rows = max(1, min(_SAMPLE, _SAMPLED_CELLS // len(self.names)))
-        query = f"SELECT * FROM loaded WHERE rowid % {max(1, self.rows // rows)} = 0"
+        names, step = ", ".join(map(quoted_name, self.names)), max(1, self.rows // rows)
+        query = f"SELECT {names} FROM loaded WHERE rowid % {step} = 0"
         found = self.connection.execute(query).fetchall()
         columns = zip(*found, strict=True) if found else [()] * len(self.names)
         return {
