@@ -13,7 +13,7 @@ _HEAD = 4096  # bytes
 
 
 @frozen
-class Content:
+class ContentType:
     """A kind of content of files."""
 
     words: str  # what a file of it is, for messages
@@ -23,35 +23,35 @@ class Content:
 
 
 _DATABASES = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3")
-SQLITE = Content("a SQLite database", endings=(".sqlite", *_DATABASES))
-DUCKDB = Content("a DuckDB database", endings=_DATABASES)
+SQLITE = ContentType("a SQLite database", endings=(".sqlite", *_DATABASES))
+DUCKDB = ContentType("a DuckDB database", endings=_DATABASES)
 _EXPORT = "export its table as CSV"
 _CONTENTS = {
     rb"SQLite format 3\0": SQLITE,
     rb".{8}DUCK": DUCKDB,
-    rb"PAR1": Content("a Parquet file", endings=(".parquet", ".pq")),
-    rb"PK\x03\x04": Content("a workbook or another packed file", "name a workbook .xlsx, or unpack it", (".xlsx",)),
-    rb"\x1f\x8b": Content("a file packed by gzip", endings=(".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz")),
-    rb"BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\x28\xb5\x2f\xfd": Content("a packed file", "unpack it"),
-    rb"\xd0\xcf\x11\xe0": Content("a document of an older office program", "save it as .xlsx or as CSV"),
-    rb"\x00\x01\x00\x00Standard": Content("a database of Microsoft Access", _EXPORT),
-    rb"\$FL[23]": Content("a file of SPSS", endings=(".sav", ".zsav")),
-    rb"<stata_dta>": Content("a file of Stata", endings=(".dta",)),
-    rb"%PDF-": Content("a PDF document", _EXPORT),
-    rb"\{\\rtf": Content("a document in Rich Text Format", "save it as plain text"),
-    rb"\x89PNG|\xff\xd8\xff|GIF8": Content("a picture", _EXPORT),
-    rb"version https://git-lfs": Content("a pointer of Git LFS", "fetch the file itself"),
-    rb"\s*<(!doctype html|(html|head|body|table|script|meta|div)\b)": Content(
+    rb"PAR1": ContentType("a Parquet file", endings=(".parquet", ".pq")),
+    rb"PK\x03\x04": ContentType("a workbook or another packed file", "name a workbook .xlsx, or unpack it", (".xlsx",)),
+    rb"\x1f\x8b": ContentType("a file packed by gzip", endings=(".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz")),
+    rb"BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\x28\xb5\x2f\xfd": ContentType("a packed file", "unpack it"),
+    rb"\xd0\xcf\x11\xe0": ContentType("a document of an older office program", "save it as .xlsx or as CSV"),
+    rb"\x00\x01\x00\x00Standard": ContentType("a database of Microsoft Access", _EXPORT),
+    rb"\$FL[23]": ContentType("a file of SPSS", endings=(".sav", ".zsav")),
+    rb"<stata_dta>": ContentType("a file of Stata", endings=(".dta",)),
+    rb"%PDF-": ContentType("a PDF document", _EXPORT),
+    rb"\{\\rtf": ContentType("a document in Rich Text Format", "save it as plain text"),
+    rb"\x89PNG|\xff\xd8\xff|GIF8": ContentType("a picture", _EXPORT),
+    rb"version https://git-lfs": ContentType("a pointer of Git LFS", "fetch the file itself"),
+    rb"\s*<(!doctype html|(html|head|body|table|script|meta|div)\b)": ContentType(
         "a web page", "download the file again, as a login or an error may stand in its place"
     ),
-    rb"\s*<(\?xml|!--|svg\b|kml\b|gpx\b)": Content("XML", _EXPORT),
-    rb'\s*(\{\s*("[^"]*"\s*:|\})|\[\s*[\[{"])': Content(
+    rb"\s*<(\?xml|!--|svg\b|kml\b|gpx\b)": ContentType("XML", _EXPORT),
+    rb'\s*(\{\s*("[^"]*"\s*:|\})|\[\s*[\[{"])': ContentType(
         "JSON", "write one object a line into a .jsonl file", (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
     ),
 }
 
 
-def content_of(path: Path) -> Content | None:
+def content_of(path: Path) -> ContentType | None:
     """Return what a file holds, if its first bytes reveal that; None for lines of cells, and if it cannot be read."""
     with suppress(OSError, EOFError, zlib.error, ValueError):
         is_packed = path.suffix.lower() == ".gz"
