@@ -56,10 +56,11 @@ def test_what_an_older_release_remembered_is_read_again(file: Path, monkeypatch:
     contents = Contents(file.parent / "data")
     first = contents.of((file,))
     remembered = file.parent / "data" / "contents.json"
-    (place, [state, digest, _]) = json.loads(remembered.read_bytes()).popitem()
-    older = hashlib.sha256(json.dumps([place, state, "00"]).encode()).hexdigest()
-    remembered.write_text(json.dumps({place: [state, "00", older]}))
-    assert digest == contents.of((file,)).digest == first.digest
+    place, [rows, _] = json.loads(remembered.read_bytes()).popitem()
+    state = rows[0][1]
+    older = hashlib.sha256(json.dumps([place, [state], "00", 2]).encode()).hexdigest()
+    remembered.write_text(json.dumps({place: [[state], "00", older]}))
+    assert rows[0][3] == contents.of((file,)).digest == first.digest
 
 
 def test_a_file_is_read_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +98,7 @@ def test_what_is_remembered_is_the_owners_alone(file: Path, monkeypatch: pytest.
     assert folder.stat().st_mode & 0o777 == 0o700
     remembered = folder / "contents.json"
     assert remembered.stat().st_mode & 0o777 == 0o600
-    assert [found[1] for found in json.loads(remembered.read_bytes()).values()] == [digest]
+    assert [found[0][0][3] for found in json.loads(remembered.read_bytes()).values()] == [digest]
 
 
 def test_no_byte_of_what_is_remembered_makes_other_records(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Two ledgers that differ only in what another analyst asked: only replies that leave a row may reveal which."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -204,7 +204,7 @@ def test_records_that_cannot_be_opened_refuse_alike(tmp_path: Path, question: in
     class Broken(MemorySource):
         __slots__ = ()
 
-        def prepare(self) -> None:
+        def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are refused
             raise SourceError("the disk is gone")
 
     world = World(tmp_path, PureBudget(Fraction(1)))

@@ -6,10 +6,11 @@ import json
 import time
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from os import SEEK_END
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -34,10 +35,19 @@ from noisycount.query.public_values import with_public_values
 from noisycount.query.schema import Schema
 
 _REMEMBERED = "contents.json"
-_DIGESTS = 2  # the second way to digest files
+_DIGESTS = 3  # the third form of what is remembered
 _LONGEST = 1 << 22  # bytes of a first line
-_KEPT = 1000  # places, the newest: a few hundred bytes each
+_KEPT = 1000  # places, the newest: a few hundred bytes a file
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
+
+
+@frozen
+class FileFacts:
+    """What one file held at one moment, and what is proved of it."""
+
+    end: str  # the SHA-256 of its end; see `_end_digest`
+    digest: str  # the SHA-256 of all of it
+    proofs: set[str]  # that columns of it can be read, by the engine that read them; they grow
 
 
 @frozen
@@ -45,13 +55,24 @@ class Content:
     """What some files held at one moment."""
 
     files: tuple[Path, ...]  # where they lie
-    state: tuple[tuple[int, ...], ...]  # their sizes and times then
+    state: tuple[tuple[int, ...], ...]  # their sizes, times, inodes and devices then
     digest: str  # the SHA-256 of what they held, in hexadecimal digits
+    facts: tuple[FileFacts, ...]  # of each file
 
     @property
     def former_versions(self) -> tuple[str, ...]:
         """What one file was known by before its content was hashed: its size and its time."""
         return tuple(f"{each[0]}-{each[1]}" for each in self.state) if len(self.state) == 1 else ()
+
+    @property
+    def proofs(self) -> list[set[str]]:
+        """Of each file, the proofs that columns of it can be read."""
+        return [each.proofs for each in self.facts]
+
+    @property
+    def proof_count(self) -> int:
+        """Number of proofs of all files."""
+        return sum(map(len, self.proofs))
 
     def require_same(self) -> None:
         """The refusal of files that may hold something else by now."""
@@ -61,39 +82,44 @@ class Content:
 
 @frozen
 class Contents:
-    """What was found in files, so that none is read again only to see that it is the same."""
+    """Digests of files, and proofs that their columns can be read: only what changed is read again."""
 
-    folder: Path | None = None  # where it is remembered; None: nowhere
+    folder: Path | None = None  # where they are kept; None: nowhere
 
     def at(self, place: Path) -> Content:
-        """What the files of a place hold, and what their folders say of their records."""
+        """Return what the files of a place hold, and what their folders say of their records."""
         files = files_of(place)
-        return self.of(files, hive_keys(place, files))
+        return self.of(files, hive_keys(place, files), place)
 
-    def of(self, files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> Content:
-        """What the files hold.
+    def of(self, files: tuple[Path, ...], keys: tuple[Keys, ...] = (), place: Path | None = None) -> Content:
+        """Return what the files hold.
 
-        A file is known again by its name, its size, its inode and both of its times. What was
-        written within the last two seconds is read again the next time: a disk's clock has ticks.
+        A file is recognised by its path, size, inode, device, both of its times and its end. A file that was written
+        within the last two seconds is read again the next time: a disk's clock has ticks.
         """
-        state, now = state_of(files), time.time()
-        known = self._remembered()
-        place = "\n".join(map(str, (*files, *keys)))
-        match known.get(place):
-            case [_, str(digest), _] as found if found == _remembering(place, state, digest):
-                return Content(files, state, digest)
-        content = Content(files, state, _digest_of(files, keys))
+        state, name = state_of(files), str(place or files[0])
+        known = _facts_of(name, self._remembered().get(name))
+        before = [known.get((str(file), each)) for file, each in zip(files, state, strict=True)]
+        facts = tuple(map(_current_facts, files, before))
+        content = Content(files, state, _joint_digest([each.digest for each in facts], keys), facts)
         content.require_same()
-        newest = max(max(each[1], each[2]) for each in state) / 1e9
-        if self.folder is not None and newest + _SETTLED < now:
-            known.pop(place, None)
-            kept = {**dict(list(known.items())[-_KEPT:]), place: _remembering(place, state, content.digest)}
-            with suppress(OSError):  # what cannot be remembered is read again
-                write_private(self.folder / _REMEMBERED, json.dumps(kept).encode())
+        if any(one is not other for one, other in zip(facts, before, strict=True)):
+            self.keep(content, name)
         return content
 
-    def _remembered(self) -> dict[str, list[object]]:
-        """The state and the digest that the files of each place had; nothing where none is kept."""
+    def keep(self, content: Content, name: str) -> None:
+        """Keep what is known of the files of a place, unless one was written within the last two seconds."""
+        newest = max(max(each[1], each[2]) for each in content.state) / 1e9
+        if self.folder is None or newest + _SETTLED >= time.time():
+            return
+        known = self._remembered()
+        known.pop(name, None)
+        kept = {**dict(list(known.items())[-_KEPT:]), name: _remembering(name, content)}
+        with suppress(OSError):  # what cannot be remembered is read again
+            write_private(self.folder / _REMEMBERED, json.dumps(kept).encode())
+
+    def _remembered(self) -> dict[str, object]:
+        """Return what is kept of each place; empty if nothing is."""
         if self.folder is None:
             return {}
         try:
@@ -103,32 +129,65 @@ class Contents:
         return known if isinstance(known, dict) else {}
 
 
-def _remembering(place: str, state: tuple[tuple[int, ...], ...], digest: str) -> list[object]:
-    """Return what is kept of a place, with a sum that tells if a byte of it changed, or an older release wrote it."""
-    said = [[list(each) for each in state], digest]
-    return [*said, hashlib.sha256(json.dumps([place, *said, _DIGESTS]).encode("ascii")).hexdigest()]
+def _remembering(name: str, content: Content) -> list[object]:
+    """Return what is kept of a place, with a sum that shows if a byte of it changed, or an older release wrote it."""
+    files = zip(content.files, content.state, content.facts, strict=True)
+    rows: list[Any] = [[str(file), [*state], each.end, each.digest, sorted(each.proofs)] for file, state, each in files]
+    return [rows, _total(name, rows)]
 
 
-def _digest_of(files: tuple[Path, ...], keys: tuple[Keys, ...] = ()) -> str:
-    """The SHA-256 of one file, or of those of several with the keys of each, whatever their names and order are."""
+def _facts_of(name: str, kept: object) -> dict[tuple[str, tuple[int, ...]], FileFacts]:
+    """Return the facts of each file of a place in its state, as `_remembering` gave them; empty if a byte changed."""
+    match kept:
+        case [list(rows), str(total)] if total == _total(name, rows):
+            return {
+                (file, tuple(state)): FileFacts(end, digest, {*proofs}) for file, state, end, digest, proofs in rows
+            }
+    return {}
+
+
+def _total(name: str, rows: list[Any]) -> str:
+    """Return the sum of what is kept of a place."""
+    return hashlib.sha256(json.dumps([name, rows, _DIGESTS]).encode("ascii")).hexdigest()
+
+
+def _current_facts(file: Path, known: FileFacts | None) -> FileFacts:
+    """Return the facts of a file: the known ones if its end is theirs."""
     try:
-        found = []
-        for file in files:
-            with file.open("rb") as opened:
-                digest = hashlib.file_digest(opened, "sha256").hexdigest()
-            marked = hashlib.sha256(f"line break in the first cells {digest}".encode("ascii")).hexdigest()
-            found.append(marked if _has_broken_first_line(file) else digest)
-    except PermissionError:
-        shown = repr(str(files[0]))
-        raise SourceError(f"{shown} cannot be read: check its path and permissions, or {BY_THE_SERVICE}") from None
-    except OSError:
-        shown = repr(str(files[0]))
-        raise SourceError(f"{shown} cannot be read: check its path and permissions") from None
+        end = _end_digest(file)
+        return known if known is not None and known.end == end else FileFacts(end, _file_digest(file), set())
+    except OSError as error:
+        remedy = f", or {BY_THE_SERVICE}" if isinstance(error, PermissionError) else ""
+        refusal = f"{str(file)!r} cannot be read: check its path and permissions{remedy}"
+    raise SourceError(refusal)
+
+
+def _end_digest(file: Path) -> str:
+    """Return the SHA-256 of the last bytes of a file; in a Parquet file, of its footer, which describes all pages."""
+    with file.open("rb") as opened:
+        size = opened.seek(0, SEEK_END)
+        opened.seek(max(0, size - 8))
+        last = opened.read()
+        length = int.from_bytes(last[:4], "little") if last[4:] == b"PAR1" else 0
+        opened.seek(max(0, size - 8 - length))
+        return hashlib.sha256(opened.read()).hexdigest()
+
+
+def _file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file; another digest for files that older releases read otherwise."""
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    marked = hashlib.sha256(f"line break in the first cells {digest}".encode("ascii")).hexdigest()
+    return marked if _has_broken_first_line(file) else digest
+
+
+def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
+    """Return the digest of one file, or of several with the keys of each, whatever their names and order are."""
     if keys:
-        return hashlib.sha256(json.dumps(sorted(zip(found, keys, strict=True))).encode("ascii")).hexdigest()
-    if len(found) == 1:
-        return found[0]
-    return hashlib.sha256(" ".join(sorted(found)).encode("ascii")).hexdigest()
+        return hashlib.sha256(json.dumps(sorted(zip(digests, keys, strict=True))).encode("ascii")).hexdigest()
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256(" ".join(sorted(digests)).encode("ascii")).hexdigest()
 
 
 def _has_broken_first_line(file: Path) -> bool:
@@ -233,9 +292,9 @@ class LazySource(CountedSource):
             raise SourceError(f"{self.shown} is closed: open it again")
         self._require_same()
 
-    def prepare(self) -> None:
-        """The opening of the records, and the refusal of what does not fit; see ``Source``."""
-        self._checked().prepare()
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Open the records, and refuse what does not fit or cannot be read; see ``Source.prepare``."""
+        self._checked().prepare(columns)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         if len(predicates) > _FEW:
@@ -325,6 +384,8 @@ class FileSource(LazySource):
     content: Content  # what they hold
     folder: Path | None  # beside the ledger, for a copy of texts; None: none is made
     checked: CheckedFiles | None = None  # a check just before, which may have left the draft of a copy
+    copy: Content | None = field(default=None, init=False)  # the copy that is counted; None: the records themselves
+    kept_proofs: int = field(default=0, init=False)  # how many proofs of what is counted are kept beside the ledger
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; records that are read now are those of their copy."""
@@ -333,6 +394,8 @@ class FileSource(LazySource):
         if self.checked is not None and self.checked.state == self.content.state:
             return self._described_as(self._kept_record(unit, self.checked.check))
         with self._read(unit) as source:
+            if source.form is None:
+                source.prepare(())  # of the unit, which is written down for ever
             return self._described_as(self._kept_record(unit, source), source)
 
     def _kept_record(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
@@ -356,18 +419,37 @@ class FileSource(LazySource):
         is_read_otherwise = has_nan_missing or self.record.unit_form is not None
         return self.content.former_versions if self.record.form is None and not is_read_otherwise else ()
 
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Open the records, and refuse what does not fit or cannot be read; a copy that cannot is made again."""
+        try:
+            LazySource.prepare(self, columns)
+        except SourceError:
+            if self.copy is None:
+                raise
+            self.copy.files[0].unlink(missing_ok=True)
+            LazySource.prepare(self, columns)
+        content, place = (self.content, self.place) if self.copy is None else (self.copy, self.copy.files[0])
+        if content.proof_count != self.kept_proofs:
+            self.require_unchanged()
+            content.require_same()
+            Contents(self.folder).keep(content, str(place))
+            self.kept_proofs = content.proof_count
+
     def _open(self) -> CheckedSource:
         """The records, from the copy of their texts where there is one."""
-        record = self.record
+        record, self.copy, self.kept_proofs = self.record, None, self.content.proof_count
         if record.form is None:
             return self._found(record.unit, record)
         copy = None if self._copies is None else self._copies.place(self.name, record.reading)
         if copy is not None and copy.is_file():
             files().require_stable(self.place, self.settings.table, self._claim(record.unit))
             try:
-                return files().of_copy(copy, record.columns, unit=record.unit, columns=self.settings.columns)
+                self.copy = content = Contents(self.folder).of((copy,))
+                self.kept_proofs, chosen = content.proof_count, self.settings.columns
+                return files().of_copy(copy, record.columns, content.proofs, unit=record.unit, columns=chosen)
             except SourceError:
                 copy.unlink(missing_ok=True)  # it is damaged, and made again
+                self.copy = None
         with self._read(record.unit, record) as source:
             self._keep(record)
             return source
@@ -400,6 +482,7 @@ class FileSource(LazySource):
             copy=draft,
             claim=self._claim(unit),
             is_known=record is not None,
+            proofs=self.content.proofs,
         )
 
     def _draft(self) -> Path | None:

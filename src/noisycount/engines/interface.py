@@ -116,8 +116,11 @@ class Source(Protocol):
     def require_unchanged(self) -> None:
         """The refusal of records that are closed, or may not be those of the version any more."""
 
-    def prepare(self) -> None:
-        """All that can fail before a count, and no count: it comes before the debit."""
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Do all that can fail before a count, and no count: it comes before the debit.
+
+        `columns`: those that the count reads; None: all that questions may use.
+        """
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The true count for each predicate, from one scan of the records.

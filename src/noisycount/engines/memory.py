@@ -1,7 +1,7 @@
 """Records held in plain Python: the reference for every other engine."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from typing import Self, TypeAlias
@@ -131,7 +131,7 @@ class MemorySource(TypedSource):
         """True: the version is a digest of a copy of the records."""
         return True
 
-    def prepare(self) -> None:
+    def prepare(self, columns: Collection[str] | None = None) -> None:
         """Nothing: the records were checked as they were taken in."""
 
     def check(self, unit: str | None = None) -> Check:

@@ -237,12 +237,12 @@ def _keys_around(folders: tuple[str, ...]) -> Keys:
 
 
 def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
-    """What changes whenever one of the files is written, put in another's place or touched."""
+    """Return what changes whenever one of the files is written, replaced or touched."""
     try:
         found = [file.stat() for file in files]
     except OSError:
         raise SourceError(f"{files[0].name!r} cannot be read any more: open it again") from None
-    return tuple((each.st_size, each.st_mtime_ns, each.st_ctime_ns, each.st_ino) for each in found)
+    return tuple((each.st_size, each.st_mtime_ns, each.st_ctime_ns, each.st_ino, each.st_dev) for each in found)
 
 
 _SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https")

@@ -340,7 +340,7 @@ class Desk(Shown, Closeable):
             self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
             request, formers = self._known(plan, alone, None)
         if not self.ledger.has_answer(request, formers, self.analyst):
-            source.prepare()
+            source.prepare({column.name for column in plan.read})
         name, payer = secrets.token_hex(16) if key is None else key, self.analyst
         entry, charged = self.ledger.reserve(
             name, request, dataset.budget, payer, formers, purpose=purpose, alone=alone[0]

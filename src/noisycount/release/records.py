@@ -140,9 +140,9 @@ class Records(Shown, Closeable):
         self.write_down(ledger)
         return Desk(self._source, ledger, dataset, slot, analyst, attach)
 
-    def prepare(self) -> None:
-        """The refusal of records with cells that do not fit; see ``Source.prepare``."""
-        self._source.prepare()
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Refuse records with cells that do not fit or cannot be read; see ``Source.prepare``."""
+        self._source.prepare(columns)
 
     @property
     def is_written_down(self) -> bool:

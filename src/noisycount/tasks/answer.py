@@ -240,7 +240,7 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
         plan = session.plan(query, analyst)
         _check_rows(plan, is_drawn=is_drawn)
         session.require_possible(plan, analyst)  # a refused question makes no ledger
-        with session.charging() as charged:
+        with session.charging(plan) as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, key=key, purpose=purpose)
             return replace(answer, ledger=configuration.ledger_file)
 

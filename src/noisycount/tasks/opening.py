@@ -390,12 +390,12 @@ class DatasetSession:
         return self.records.desk(self.ledger, paying, slot, analyst, attach)
 
     @contextmanager
-    def charging(self) -> Iterator["DatasetSession"]:
-        """The session with a ledger, which is made if nothing was asked yet."""
+    def charging(self, plan: QueryPlan | None = None) -> Iterator["DatasetSession"]:
+        """Open the session with a ledger, which is made for the first question, if that can be counted."""
         if self.ledger is not None:
             yield self
             return
-        self.records.prepare()
+        self.records.prepare(set() if plan is None else {column.name for column in plan.read})
         self.configuration.make_ledger_folder()
         with Ledger.open(self.configuration.ledger_url) as ledger:
             yield replace(self, ledger=ledger)

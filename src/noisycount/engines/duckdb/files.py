@@ -107,7 +107,8 @@ class Relation:
 
     sql: str  # what stands after FROM
     check: Check | None = None  # what is in its columns, where it was made of texts
-    is_sound: bool = False  # whether all cells are known to be readable
+    # returns the relation of some of its files, by their numbers; None: every cell was read, or is read once
+    part: Callable[[Connection, Sequence[int]], str] | None = None
     is_computed: bool = False  # whether it is a view of the file's, whose cells are made when they are read
     keys: tuple[str, ...] = ()  # its columns that folders are named by
     is_of_pandas: bool = False  # True if pandas wrote all of its files, in which NaN is a missing value
@@ -166,21 +167,23 @@ def _typed(
             check = table.without_rows(check, odd, told.kinds or {}, told.unit) if odd else check
         check = with_lines(table.connection, check, told.unit, lines)
     table.connection.execute("DROP TABLE loaded")
-    return Relation("typed", check, is_sound=True)
+    return Relation("typed", check)
 
 
 def allow(connection: Connection, *files: Path) -> None:
-    """The only files that may be read behind the locks."""
+    """Allow these Parquet files alone to be read behind the locks; each footer is parsed once."""
     paths = [name for file in files for name in (file.as_posix(), path_pattern(file))]
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]")
+    connection.execute("SET parquet_metadata_cache = true")
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     """All records, in which columns of one name are one column, and what folders are named by is one too."""
     if not is_several(place):
         allow(connection, place)
-        names = [path_pattern(place)]
-        return Relation(_read(names), is_of_pandas=_are_of_pandas(connection, names))
+        patterns = [path_pattern(place)]
+        single = _read(patterns)
+        return Relation(single, part=lambda *_: single, is_of_pandas=_are_of_pandas(connection, patterns))
     _require_nothing_beside(place)
     files = files_of(place)
     keys = hive_keys(place, files)
@@ -188,13 +191,22 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
     patterns = [path_pattern(file) for file in files]
     columns = _require_one_type(connection, str(place), patterns)
     is_of_pandas = _are_of_pandas(connection, patterns)
-    if not keys:
-        return Relation(_read(patterns), is_of_pandas=is_of_pandas)
-    for name in dict(keys[0]):
+    names = tuple(dict(keys[0])) if keys else ()
+    for name in names:
         if name.lower() in columns:
             raise SourceError(f"{str(place)!r} has the column {name!r} in its files and in its folders: rename one")
-    keyed = f"(SELECT {', '.join(_keyed(keys))} FROM {_read(patterns, names_files=True)})"
-    return Relation(keyed, keys=tuple(dict(keys[0])), is_of_pandas=is_of_pandas)
+    selected = [*_keyed(keys)] if keys else ["*"]
+
+    def part(cursor: Connection, numbers: Sequence[int]) -> str:
+        sql = _read([patterns[number] for number in numbers], names_files=bool(keys))
+        present = {name.lower() for name in cursor.sql(f"SELECT * FROM {sql}").columns}
+        absent = [each for name, each in columns.items() if name not in present]
+        nulls = (f"CAST(NULL AS {type_}) AS {quoted_name(name)}" for name, type_ in absent)
+        return f"(SELECT {', '.join([*selected, *nulls])} FROM {sql})"
+
+    sql = _read(patterns, names_files=bool(keys))
+    sql = f"(SELECT {', '.join(selected)} FROM {sql})" if keys else sql
+    return Relation(sql, part=part, keys=names, is_of_pandas=is_of_pandas)
 
 
 def _are_of_pandas(connection: Connection, names: Sequence[str]) -> bool:
@@ -250,7 +262,7 @@ def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
     names = lake.names(connection)
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, names))}]")
     _require_one_type(connection, str(lake), names)
-    return Relation(_read(names), is_sound=True)
+    return Relation(_read(names))
 
 
 def _read(names: list[str], *, names_files: bool = False) -> str:
@@ -260,8 +272,12 @@ def _read(names: list[str], *, names_files: bool = False) -> str:
     return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false{path})"
 
 
-def _require_one_type(connection: Connection, place: str, names: list[str]) -> Collection[str]:
-    """The columns of files, in lower case; refused is one that is not of one type in all files."""
+def _require_one_type(connection: Connection, place: str, names: list[str]) -> dict[str, tuple[str, str]]:
+    """Return the name and type of each column of files, by its name in lower case.
+
+    Raises:
+        SourceError: A column has another name or type in another file.
+    """
     known: dict[str, tuple[str, str]] = {}
     for file in names:
         found = connection.sql(f"SELECT * FROM {_read([file])}")
@@ -281,7 +297,8 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> C
 
 def _copy(connection: Connection, place: Path, told: Description) -> Relation:
     allow(connection, place)
-    return Relation(require_copy(connection, place, told.kinds or {}), is_sound=True)
+    sql = require_copy(connection, place, told.kinds or {})
+    return Relation(sql, part=lambda *_: sql)
 
 
 def _database(connection: Connection, place: Path, told: Description) -> Relation:
@@ -296,7 +313,8 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
     require_stable_duckdb(connection, relations, table, told.claim)
     schema, name = relations.names[table]
     is_view = relations.named(table).is_view
-    return Relation(f"file.{quoted_name(schema)}.{quoted_name(name)}", is_sound=is_view, is_computed=is_view)
+    sql = f"file.{quoted_name(schema)}.{quoted_name(name)}"
+    return Relation(sql, part=None if is_view else lambda *_: sql, is_computed=is_view)
 
 
 @frozen

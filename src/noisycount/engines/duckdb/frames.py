@@ -225,7 +225,7 @@ class FrameSource(TypedSource):
         """
         return self.unit is None or self.types[self.unit] in _EXACT_UNITS
 
-    def prepare(self) -> None:
+    def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """The refusal of records that are closed; all else was looked at when they were opened."""
         self.require_unchanged()
 
@@ -255,7 +255,7 @@ class FrameSource(TypedSource):
     def _content(self, name: str) -> list[object]:
         """What one column is, and holds."""
         kind = self.schema.entire.get(name)
-        (shown,) = converted(self.types, [name]) if kind else [f"{duck.quoted_name(name)}::VARCHAR"]
+        shown = converted(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
             stream = cursor.sql(f"SELECT {shown} FROM {FRAME}")
@@ -349,7 +349,8 @@ class FrameSource(TypedSource):
         more: Iterable[str] = (),
     ) -> Iterator[duck.Connection]:
         """A cursor that has the view `records`."""
-        selected = [duck.quoted_name(name) if name in kept else converted(self.types, [name])[0] for name in names]
+        values = converted(self.types, [name for name in names if name not in kept])
+        selected = [f"{values.get(name, duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names]
         unit = [] if self.unit is None else [self.unit]
         shown = ", ".join([*selected, *map(duck.quoted_name, unit), *more]) or "1"
         with self.cursors.one() as cursor:

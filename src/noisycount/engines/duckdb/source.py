@@ -2,11 +2,14 @@
 """CSV, Parquet and DuckDB files, counted by DuckDB in a connection that can read nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,15 +21,23 @@ from noisycount.engines.duckdb import files, foreign
 from noisycount.engines.duckdb.cells import typed_cell
 from noisycount.engines.duckdb.column_texts import with_values
 from noisycount.engines.duckdb.dialect import Counting
-from noisycount.engines.duckdb.table import READ_TYPES, column_types, made_view, read_all, type_reason, whole_schema
+from noisycount.engines.duckdb.table import (
+    READ_TYPES,
+    column_types,
+    converted,
+    create_records,
+    require_units,
+    type_reason,
+    whole_schema,
+)
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import CountedSource, require_readable, require_typed
+from noisycount.engines.interface import CountedSource, missing_units, require_readable, require_typed
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Predicate
+from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
+from noisycount.query.predicate import Predicate, columns
 from noisycount.query.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -71,8 +82,15 @@ def _with_unit_as_stated(
         name = duck.quoted_name(unit)
         text = typed_cell(f"CAST({name} AS VARCHAR)", form)
         if type_:  # else a column that is not there is refused by its name
-            return replace(relation, sql=f"(SELECT * REPLACE ({text} AS {name}) FROM {relation.sql})")
+            return _with_value(relation, f"{text} AS {name}")
     return relation
+
+
+def _with_value(relation: files.Relation, value: str) -> files.Relation:
+    """Return a relation with another value of a column."""
+    start, part = f"(SELECT * REPLACE ({value}) FROM", relation.part
+    replaced = None if part is None else lambda *words: f"{start} {part(*words)})"
+    return replace(relation, sql=f"{start} {relation.sql})", part=replaced)
 
 
 def _typed_description(
@@ -94,15 +112,25 @@ def _typed_description(
     return replace(told, kinds={**nan_missing, **told.spelled_unit} or None)
 
 
+def _without_engine_errors(work: Callable[[], duck.Result], path: object, kind: files.Format) -> duck.Result:
+    """Return the result of work that reads a file, or refuse the file without the engine's error."""
+    return duck.without_engine_errors(
+        work,
+        f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
+        f"{str(path)!r} needs more memory than there is: {kind.relief}",
+    )
+
+
 @frozen
 class DuckDBSource(CountedSource):
     r"""The records of one file; made by ``DuckDBSource.open``.
 
     A CSV file is read once, at opening: its first line names the columns, every line has as many cells, an empty cell
     is a missing value. What the cells stand for is stated, or guessed from them; if cells do not fit, the file answers
-    nothing until whoever owns it accepts them as missing. Parquet and DuckDB files are read at every count. Integers
-    have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every TIMESTAMP as one of microseconds,
-    in UTC where it has a zone, finer ones cut off.
+    nothing until whoever owns it accepts them as missing. Parquet and DuckDB files are read at every count, and their
+    columns once before the first count that needs them, so that no count fails on a broken cell. Integers have 8 to 64
+    bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every TIMESTAMP as one of microseconds, in UTC where
+    it has a zone, finer ones cut off.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -121,8 +149,12 @@ class DuckDBSource(CountedSource):
     told: files.Description
     state: str
     relation: files.Relation
+    format: files.Format
+    values: Mapping[str, str]  # the SQL of the value of each column that counts read, by its name
+    proofs: Sequence[set[str]]  # of each file, the proofs of the columns whose cells could all be read; they grow
     seconds: float | None = None
     copied: bool = False
+    proving: Lock = field(default_factory=Lock)  # held while columns are read for a proof
 
     @classmethod
     def open(cls, path: Path | str, **said: Any) -> Self:  # noqa: ANN401 - as `found` takes it
@@ -150,6 +182,7 @@ class DuckDBSource(CountedSource):
         claim: UnitClaim | None = None,
         is_for_check: bool = False,
         is_known: bool = False,
+        proofs: Sequence[set[str]] | None = None,
     ) -> Self:
         """The records of a file, whether or not their cells fit.
 
@@ -158,10 +191,11 @@ class DuckDBSource(CountedSource):
         stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
         for, for `of_copy`; `copied` tells whether it could. `claim`: what the owner states about the rows of a view;
         None: the unit alone. `is_known`: whether `kinds` is what was written down when the file was opened before.
+        `proofs`: of each of its files as they are now, what `require_sound` proved before; it adds to them.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
         told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check, is_known)
-        return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy)
+        return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy, proofs)
 
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
@@ -174,17 +208,14 @@ class DuckDBSource(CountedSource):
         cls,
         copy: Path,
         forms: Mapping[str, ColumnFormat],
+        proofs: Sequence[set[str]] | None = None,
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
-        seconds: float | None = None,
     ) -> Self:
-        """The records of a copy that `found` made, by what the texts of each column stood for.
-
-        Few of its cells are read before a count.
-        """
+        """Return the records of a copy that `found` made, by what the texts of each column stood for."""
         told = files.Description(unit, columns, None, forms)
-        return cls._read(files.COPY, copy, told, seconds)
+        return cls._read(files.COPY, copy, told, proofs=proofs)
 
     @classmethod
     def of_lake(
@@ -225,41 +256,43 @@ class DuckDBSource(CountedSource):
         return files.shares_records(path, one, other, public_tables)
 
     @classmethod
-    def _read(
+    def _read(  # noqa: PLR0913, PLR0917 - one argument a property of the file
         cls,
         kind: files.Format,
         path: "Path | Lake",
         told: files.Description,
         seconds: float | None = None,
         copy: Path | None = None,
+        proofs: Sequence[set[str]] | None = None,
     ) -> Self:
         """The records of a file, which may have cells that do not fit."""
         place = duck.readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
         connection = duck.private_connection()
 
-        def readable() -> tuple[Schema, files.Relation, files.Description]:
+        def readable() -> tuple[Schema, files.Relation, files.Description, dict[str, str]]:
             relation = kind.relation(connection, place, told)
             if not kind.holds_texts and kind is not files.COPY:
                 relation = _with_unit_as_stated(connection, relation, told)
             unit = None if told.is_for_check else told.unit
             require_readable(repr(str(path)), [each for each in _texts(relation) if each.name == unit])
-            schema = whole_schema(column_types(connection, relation.sql)).for_questions(unit, told.columns)
+            types = column_types(connection, relation.sql)
+            schema = whole_schema(types).for_questions(unit, told.columns)
             typed = (
                 told if kind.holds_texts or kind is files.COPY else _typed_description(place, told, relation, schema)
             )
             nan_missing = () if typed is told else [n for n, form in (typed.kinds or {}).items() if form.nan]
-            made_view(connection, relation.sql, schema, nan_missing, is_computed=relation.is_computed)
-            if not relation.is_sound:
-                read_all(connection)
-            return schema, relation, typed
+            values = converted(types, schema, nan_missing)
+            values |= {} if schema.unit is None else {schema.unit: duck.quoted_name(schema.unit)}
+            selected = [f"{value} AS {duck.quoted_name(name)}" for name, value in values.items()]
+            create_records(connection, relation.sql, selected, is_computed=relation.is_computed)
+            if relation.part is None:
+                require_units(connection, "records", schema.unit)
+            return schema, relation, typed, values
 
         try:
-            schema, relation, told = duck.without_engine_errors(
-                readable,
-                f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
-                f"{str(path)!r} needs more memory than there is: {kind.relief}",
-            )
+            schema, relation, told, values = _without_engine_errors(readable, path, kind)
+            proofs = [set() for _ in files_of(place)] if proofs is None and isinstance(place, Path) else proofs
             require_state(place, state, "was read")
             copied = (
                 copy is not None
@@ -271,11 +304,52 @@ class DuckDBSource(CountedSource):
         except BaseException:
             connection.close()
             raise
-        return cls(duck.Cursors(connection), place, schema, told, state, relation, seconds, copied)
+        cursors = duck.Cursors(connection)
+        return cls(cursors, place, schema, told, state, relation, kind, values, proofs or (), seconds, copied)
 
-    def prepare(self) -> None:
-        """The refusal of cells that do not fit; see ``Source.prepare``."""
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Refuse cells that do not fit, and those that cannot be read; see ``Source.prepare``."""
         require_readable(repr(str(self.path)), self.used())
+        self.require_sound(columns)
+
+    def require_sound(self, columns: Collection[str] | None = None) -> None:
+        """Read some columns, and that of the unit, in the files in which this was never done.
+
+        A count that failed on a broken cell would reveal that the record is there, after the debit. `columns`: None:
+        all that questions may use.
+
+        Raises:
+            SourceError: A cell cannot be read, or a record has no unit.
+        """
+        part = self.relation.part
+        if part is None:
+            return
+        read = self.values if columns is None else {*columns, self.unit}
+        proved = {self._proof(name): name for name in self.values if name in read}
+        with self.proving:
+            numbers = [number for number, known in enumerate(self.proofs) if not proved.keys() <= known]
+            new = {proof: name for proof, name in proved.items() if any(proof not in self.proofs[n] for n in numbers)}
+            if not new:
+                return
+            self.require_unchanged()
+
+            def without_unit() -> int:
+                hashes = ", ".join(f"max(hash({self.values[name]}))" for name in new.values())
+                units = "0" if self.schema.unit is None else f"count(*) - count({self.values[self.schema.unit]})"
+                with self.cursors.one() as cursor:
+                    (row,) = cursor.execute(f"SELECT {units}, {hashes} FROM {part(cursor, numbers)}").fetchall()
+                return int(row[0])
+
+            if _without_engine_errors(without_unit, self.path, self.format):
+                raise missing_units(self.unit or "")
+            self.require_unchanged()
+            for number in numbers:
+                self.proofs[number].update(new)
+
+    def _proof(self, name: str) -> str:
+        """Return the digest of how the cells of a column are read, and of whether none may be missing."""
+        facts = [duckdb.__version__, self.told.table, self.values[name], name == self.unit]
+        return sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
     def former_versions(self) -> tuple[str, ...]:
@@ -358,16 +432,21 @@ class DuckDBSource(CountedSource):
         require_state(self.path, self.state, "was open")
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        self.prepare()
+        self._prepare((), predicates)
         return self._counting.counts(predicates)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        self.prepare()
+        self._prepare(question.keys.parts, [question.where])
         return self._counting.cells(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        self.prepare()
+        self._prepare(question.parts, [question.where])
         return self._counting.keys(question)
+
+    def _prepare(self, parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> None:
+        """Prepare the columns that a question reads, if its caller has not."""
+        read = {column.name for each in predicates if each for column in columns(each)}
+        self.prepare(read | {each.column.name for each in parts})
 
     @property
     def _counting(self) -> Counting:

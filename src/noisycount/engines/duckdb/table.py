@@ -2,7 +2,7 @@
 """The view `records`: the columns that questions may use, each of one type."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
 from noisycount.engines.interface import missing_units
@@ -43,28 +43,19 @@ _REASONS = {
 }
 
 
-def made_view(
-    connection: Connection,
-    relation: str,
-    schema: Schema,
-    nan_missing: Collection[str] = (),
-    *,
-    is_computed: bool = False,
+def create_records(
+    connection: Connection, relation: str, selected: Sequence[str], *, is_computed: bool = False
 ) -> None:
-    """Make the view ``records`` of the needed columns once it can be counted.
+    """Create the view ``records`` of the selected columns of a relation.
 
-    What is computed is computed here, once: a question could meet a record at which that fails. `nan_missing`: the
-    columns in which NaN is a missing value.
+    The rows of a view of the file's are computed here, once: a question could meet a record at which that fails.
     """
-    types, unit = column_types(connection, relation), schema.unit
-    selected = [*converted(types, schema, nan_missing), *([] if unit is None else [quoted_name(unit)])]
     shown = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     if is_computed:
         made = lambda: connection.execute(f"CREATE TABLE {shown}")  # noqa: E731 - one use
         without_engine_errors(made, _NOT_COMPUTED, _NOT_KEPT)
     else:
         connection.execute(f"CREATE VIEW {shown}")
-    require_units(connection, "records", unit)
 
 
 def column_types(connection: Connection, relation: str) -> dict[str, str]:
@@ -106,20 +97,8 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
         raise missing_units(unit)
 
 
-def converted(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> list[str]:
-    """Return the SQL of usable columns, each brought to the one type of its kind under its own name."""
+def converted(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> dict[str, str]:
+    """Return the SQL of usable columns, each brought to the one type of its kind, by their names."""
     shown = {name: READ_TYPES[types[name]][1].format(quoted_name(name)) for name in names}
-    shown |= {
-        name: f"CASE WHEN NOT isnan({shown[name]}) THEN {shown[name]} END" for name in nan_missing if name in shown
-    }
-    return [f"{value} AS {quoted_name(name)}" for name, value in shown.items()]
-
-
-def read_all(connection: Connection) -> None:
-    """The reading of every cell that a question may use, so that a broken one is found now.
-
-    A question that fails would tell that the record is there, after the debit.
-    """
-    names = connection.view("records").columns
-    hashes = ", ".join(f"max(hash({quoted_name(name)}))" for name in names)
-    connection.execute(f"SELECT {hashes} FROM records")
+    missing = {n: f"CASE WHEN NOT isnan({shown[n]}) THEN {shown[n]} END" for n in nan_missing if n in shown}
+    return shown | missing

@@ -1,6 +1,6 @@
 """Records on a cluster of Spark, counted there: nothing but counts comes back."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from hashlib import sha256
@@ -123,7 +123,7 @@ class SparkSource(TypedSource):
         if self._done(missing):
             raise missing_units(self.unit)
 
-    def prepare(self) -> None:
+    def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """The refusal of a cluster that would not answer; see ``Source.prepare``.
 
         One record is read for it, and none of its cells is told.

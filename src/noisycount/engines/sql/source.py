@@ -1,7 +1,7 @@
 """A table or view of an SQL server, counted there."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -243,7 +243,7 @@ class SqlSource(TypedSource):
         """The refusal of records that are closed; what they are is looked at by `prepare`."""
         self.transactions.require_open()
 
-    def prepare(self) -> None:
+    def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """The refusal of a table that cannot be counted now; see ``Source.prepare``."""
         self._done(lambda _: None)
 
