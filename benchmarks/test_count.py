@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
 from noisycount.engines.counts import count_statement
 from noisycount.engines.dialect import text_of
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of
@@ -17,7 +18,7 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.language import parse
 from noisycount.release.dataset import Dataset
-from noisycount.release.desk import Desk
+from noisycount.release.records import Records
 
 ROUNDS = 20
 RECORDS = 10**7
@@ -48,14 +49,16 @@ def questions() -> Iterator[str]:
 
 
 def through_the_desk(records: Path, unit: str | None, ledger: str) -> Run:
-    """Open the records and the ledger, count privately, close both."""
-    asked = questions()
+    """Open the ledger and the records, count privately, close both; the first count proves that the file is whole."""
+    asked, folder = questions(), records.with_name(f"{unit}.data")
+    stated = DatasetSettings("records", unit=unit or ROW)
 
     def counted() -> None:
         where = next(asked)
-        with DuckDBSource.open(records, unit=unit) as source, Ledger.open(ledger) as budget:
-            assert Desk(source, budget, RICH).release(where, Fraction(1)).charged == 1
+        with Ledger.open(ledger) as budget, Records.open(records, stated, Catalog.of(budget, folder)) as opened:
+            assert opened.desk(budget, RICH).release(where, Fraction(1)).charged == 1
 
+    counted()
     return lambda: seconds(counted)
 
 
