@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from noisycount.catalog import sources as module
+from noisycount.catalog import contents as module
 from noisycount.catalog.folder import Copies
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog import sources as module
-from noisycount.catalog.sources import Contents
+from noisycount.catalog import contents as module
+from noisycount.catalog.contents import Contents
 from noisycount.engines.places import files_of
 from noisycount.errors import SourceError
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
-from noisycount.catalog.sources import Contents
+from noisycount.catalog.contents import Contents
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import files_of
 from noisycount.errors import NoisyCountError

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from noisycount.catalog.catalog import DatasetRecord
+from noisycount.catalog.contents import Contents
 from noisycount.catalog.folder import Copies
-from noisycount.catalog.sources import Contents
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import files_of
 from noisycount.ledger.ledger import Ledger

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
-from noisycount.catalog.sources import Contents
+from noisycount.catalog.contents import Contents
 from noisycount.engines.counts import count_statement
 from noisycount.engines.dialect import text_of
 from noisycount.engines.duckdb.dialect import DUCKDB, records_of

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
+from noisycount.catalog.contents import Content, Contents
 from noisycount.catalog.folder import Certificates
 from noisycount.catalog.sources import (
     CheckedFiles,
-    Content,
-    Contents,
     FileSource,
     LazySource,
     ServerSource,
