@@ -5,6 +5,7 @@ Of a tree a mixture of concentrations for each level; of independent cells the l
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -56,6 +57,7 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
     made better by passes over the whole tree (expectation and maximisation).
     """
     told = least_squares(model, is_positive=False)
+    settings = replace(settings, ends=_likely_ends(model, told))
     cells = [np.bincount(level).astype(np.float64) for level in model.tree.levels[1:]]
     levels = tuple(_begun(model, told, level, below) for level, below in enumerate(cells))
     for _ in range(_PASSES):
@@ -69,6 +71,25 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
         if change < _SETTLED:
             break
     return levels, mended(settings, down, coarse(down, LEARNED), is_shared=True)
+
+
+def _likely_ends(model: Model, told: LeastSquares) -> tuple[Bounds, ...] | None:
+    """Return where least squares put the counts of each level; None if these ends do not add up."""
+    tree, ends = model.tree, [model.levels[-1].reach(np.zeros(model.tree.cells, np.int64))]
+    reach = (ends[0].high - ends[0].low) / 2
+    for level in range(tree.depth - 2, -1, -1):
+        parents, size = tree.parents(level + 1), tree.sizes[level]
+        below, reach = reach, np.zeros(size)
+        np.maximum.at(reach, parents, below)
+        half = np.hypot(reach, _REACH * told.deviation[level])
+        middle, bounds = np.maximum(told.value[level], 0.0), model.levels[level].bounds
+        low = np.clip(np.floor(middle - half), bounds.low, bounds.high)
+        high = np.clip(np.ceil(middle + half), low, bounds.high)
+        least, most = (np.bincount(parents, end, size) for end in ends[0])
+        if not told.is_told[level].all() or (least > high).any() or (most < low).any():
+            return None
+        ends.insert(0, Bounds(low.astype(np.int64), high.astype(np.int64)))
+    return tuple(ends)
 
 
 def _begun(model: Model, told: LeastSquares, level: int, cells: Reals) -> LearnedLevel:

@@ -26,25 +26,33 @@ class Settings:
     spreads: tuple[Reals, ...]  # about its standard deviation
     zones: tuple[Counts, ...]  # how many transforms share its counts, an odd number
     widened: tuple[Counts, ...]  # by how many times its width the reach of each node's answers is extended
-    ends: Bounds | None = None  # where the laws of the cells were found to end; None: not yet
+    # between which counts the distributions of the nodes of each level lie; None: not known yet
+    ends: tuple[Bounds, ...] | None = None
     # those to begin with, of each node of each level above the cells, shape (sets·zones,); None: typical ones
     tilts: tuple[tuple[Reals, ...], ...] | None = None
     is_bounded: bool = False  # whether what transforms leave out has upper bounds in the laws
 
 
 MOST_COUNTS = 1 << 22  # how many counts the law of a cell may have to be a table
-_ROOM = 8  # the part of a law by which its window is longer, and at least so many counts
+_ROOM = 16  # the part of a law by which its window is longer, and at least so many counts
+
+
+def windows(model: Model, settings: Settings, level: int) -> Bounds:
+    """Return where the counts of a level lie, by their own answers and by the known ends of their distributions."""
+    low, high = model.levels[level].reach(settings.widened[level])
+    if settings.ends is None:
+        return Bounds(low, high)
+    first, last = settings.ends[level]
+    width = last - first
+    room = width // _ROOM + _ROOM + width * settings.widened[level]
+    nearer = np.maximum(low, first - room), np.minimum(high, last + room)
+    meets = nearer[0] <= nearer[1]
+    return Bounds(np.where(meets, nearer[0], low), np.where(meets, nearer[1], high))
 
 
 def cell_windows(model: Model, settings: Settings) -> Bounds:
     """Where the count of each cell is, but for e^−42 of its likelihood."""
-    cells = model.levels[-1]
-    low, high = cells.reach(settings.widened[-1])
-    if settings.ends is not None:  # what lies far from where laws were found to end
-        is_sure = settings.widened[-1] == 0
-        room = (settings.ends.high - settings.ends.low) // _ROOM + _ROOM
-        low = np.where(is_sure, np.maximum(low, settings.ends.low - room), low)
-        high = np.where(is_sure, np.minimum(high, settings.ends.high + room), high)
+    low, high = windows(model, settings, -1)
     for cell in np.flatnonzero(high - low >= MOST_COUNTS).tolist():
         high[cell] = min(int(high[cell]), _largest(model, cell))
         if high[cell] - low[cell] >= MOST_COUNTS:
@@ -93,6 +101,7 @@ def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
 
 _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
+_CHEAPER = 1e6  # the same for each of several transforms
 _BEARABLE = 1e9  # the same where transforms need several zones
 _SMALL = 3e7  # the same, times the sums, of a zone for each sum
 _MOST_WORK = 3e8  # the same of several zones of positive sums
@@ -139,7 +148,7 @@ class UpwardPass:
         tilts: list[list[Reals]] = [[] for _ in levels]
         widths, room = self.cells.high - self.cells.low + 1, _KEPT
         for level in range(len(levels) - 1, -1, -1):
-            reach, none = model.levels[level].reach(settings.widened[level]), Message(0, np.zeros(0), 0.0)
+            reach, none = windows(model, settings, level), Message(0, np.zeros(0), 0.0)
             self.messages[level] = [none] * model.tree.sizes[level]
             tilts[level] = [none.logs] * model.tree.sizes[level]
             for nodes, children in _families(model, settings, level, widths):
@@ -173,11 +182,12 @@ class UpwardPass:
         targets = zone_targets(settings.targets[level][nodes], settings.spreads[level][nodes], zones)
         places = shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
-        is_positive = work < (_CHEAP if zones == 1 else _BEARABLE)
-        is_small = work * places < _SMALL
+        is_learned = self.levels[level].is_learned
+        is_positive = work < (_CHEAP if zones == 1 else zones * _CHEAPER if is_learned else _BEARABLE)
+        is_small = work * places < _SMALL and not is_learned
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
-        elif is_positive and work * zones > _MOST_WORK:
+        elif is_positive and (is_learned or work * zones > _MOST_WORK):
             targets = targets[:, zones // 2, None]
         tilts = None
         if settings.tilts is not None:
@@ -256,7 +266,7 @@ def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
 
 _LEVEL = 0.95  # of the intervals that are told
 _CHUNK = 1 << 21  # probabilities that are added up at a time
-_END = 1e-20  # of the largest probability, beyond which a law has ended
+_END = 1e-14  # of the largest probability, beyond which a law has ended
 _EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
 
 

@@ -226,8 +226,7 @@ def mended(
             zones[level] = np.where(moved, more, own)
     pairs = zip(settings.widened, down, strict=True)
     widened = tuple(np.where(found.short, 2 * wide + 1, wide) for wide, found in pairs)
-    ends = None if down[-1].short.any() else settings.ends
-    return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, ends)
+    return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, settings.ends)
 
 
 def about(settings: Settings, down: Sequence[LevelLaws]) -> Settings:
@@ -236,7 +235,7 @@ def about(settings: Settings, down: Sequence[LevelLaws]) -> Settings:
         settings,
         targets=tuple(own.summary.mean for own in down),
         spreads=tuple(own.summary.std for own in down),
-        ends=None if down[-1].short.any() else down[-1].ends,
+        ends=tuple(own.ends for own in down),
     )
 
 
