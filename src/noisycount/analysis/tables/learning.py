@@ -62,7 +62,7 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
     levels = tuple(_begun(model, told, level, below) for level, below in enumerate(cells))
     for _ in range(_PASSES):
         down = downward(UpwardPass(model, levels, settings))
-        settings = about(settings, down)
+        settings = about(mended(settings, down, coarse(down, LEARNED), is_shared=True), down)
         shares = [np.array(own.chances) for own in down[:-1]]
         better = [_weighed(own) for own in shares]
         pairs = zip(levels, better, strict=True)
@@ -70,7 +70,7 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
         levels = tuple(map(_pruned, levels, better, shares))
         if change < _SETTLED:
             break
-    return levels, mended(settings, down, coarse(down, LEARNED), is_shared=True)
+    return levels, settings
 
 
 def _likely_ends(model: Model, told: LeastSquares) -> tuple[Bounds, ...] | None:
@@ -462,8 +462,8 @@ def sensitivity(prior: TablePrior, solution: Solution) -> Sensitivity:
 def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
     """What so many times the concentration changes."""
     model, records = solution.up.model, solution.records
-    levels = prior.scaled(factor).levels
-    other = TreeSolution.of(model, levels, first_settings(model), solution.told, records)
+    settings = about(solution.up.settings, solution.down) if prior.is_learned else first_settings(model)
+    other = TreeSolution.of(model, prior.scaled(factor).levels, settings, solution.told, records)
     own, found = solution.down[-1].summary, other.down[-1].summary  # in packs
     moved = np.abs(found.mean - own.mean)
     deviations = np.divide(moved, own.std, out=np.zeros_like(moved), where=own.std > 0)

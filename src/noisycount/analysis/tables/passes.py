@@ -44,7 +44,7 @@ def windows(model: Model, settings: Settings, level: int) -> Bounds:
         return Bounds(low, high)
     first, last = settings.ends[level]
     width = last - first
-    room = width // _ROOM + _ROOM + width * settings.widened[level]
+    room = width // _ROOM + _ROOM
     nearer = np.maximum(low, first - room), np.minimum(high, last + room)
     meets = nearer[0] <= nearer[1]
     return Bounds(np.where(meets, nearer[0], low), np.where(meets, nearer[1], high))
@@ -101,7 +101,7 @@ def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
 
 _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
-_CHEAPER = 1e6  # the same for each of several transforms
+_CHEAPER = 2e6  # the same for each zone in narrow windows: transforms need bounds, positive sums none
 _BEARABLE = 1e9  # the same where transforms need several zones
 _SMALL = 3e7  # the same, times the sums, of a zone for each sum
 _MOST_WORK = 3e8  # the same of several zones of positive sums
@@ -182,12 +182,12 @@ class UpwardPass:
         targets = zone_targets(settings.targets[level][nodes], settings.spreads[level][nodes], zones)
         places = shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
-        is_learned = self.levels[level].is_learned
-        is_positive = work < (_CHEAP if zones == 1 else zones * _CHEAPER if is_learned else _BEARABLE)
-        is_small = work * places < _SMALL and not is_learned
+        is_near = settings.ends is not None  # windows are narrow, so that no positive sum is too rare for floats
+        is_positive = work < (_CHEAPER * zones if is_near else _CHEAP if zones == 1 else _BEARABLE)
+        is_small = work * places < _SMALL and not is_near
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
-        elif is_positive and (is_learned or work * zones > _MOST_WORK):
+        elif is_positive and (is_near or work * zones > _MOST_WORK):
             targets = targets[:, zones // 2, None]
         tilts = None
         if settings.tilts is not None:
@@ -266,8 +266,9 @@ def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
 
 _LEVEL = 0.95  # of the intervals that are told
 _CHUNK = 1 << 21  # probabilities that are added up at a time
-_END = 1e-14  # of the largest probability, beyond which a law has ended
+_END = 0.01  # of the probability at which a window may end: at less a law has ended
 _EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
+_FAR = 1e-8  # the same of windows about known ends: a learned prior is less certain than that
 
 
 @frozen(eq=False)
@@ -310,6 +311,7 @@ class LevelLaws:
 
     bounds: Bounds  # between which counts its nodes lie for certain
     is_anchored: bool  # whether logarithms are relative to the likeliest table
+    edge: float  # the part of the largest probability above which a window is too short
     summary: Summary  # the estimates
     short: NDArray[np.bool_]  # whether the law of a node does not end within its window
     ends: Bounds  # where laws end
@@ -319,7 +321,7 @@ class LevelLaws:
     zones: Counts  # how many transforms would suit each node
 
     @classmethod
-    def empty(cls, model: Model, level: int) -> Self:
+    def empty(cls, model: Model, level: int, edge: float) -> Self:
         """Room for a level."""
         size = model.tree.sizes[level]
         none = NodeLaw(0, np.zeros(0))
@@ -328,7 +330,13 @@ class LevelLaws:
         short, ends, zones = np.zeros(size, np.bool_), Bounds(first, last), np.ones(size, np.int64)
         bounds, is_anchored = model.levels[level].bounds, model.likeliest is not None
         laws, chances = [none] * size, [none.law] * size
-        return cls(bounds, is_anchored, summary, short, ends, laws, chances, np.zeros(size), zones)
+        return cls(bounds, is_anchored, edge, summary, short, ends, laws, chances, np.zeros(size), zones)
+
+    @property
+    def likely_ends(self) -> Bounds:
+        """The ends of distributions, farther out on both sides if a window was too short."""
+        more = np.where(self.short, self.ends.high - self.ends.low + 1, 0)
+        return Bounds(self.ends.low - more, self.ends.high + more)
 
     def tell(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
         """Write down laws, shape (nodes, width), and whether they end in their windows, up to the highs."""
@@ -336,12 +344,12 @@ class LevelLaws:
         for start in range(0, nodes.size, step):
             part = slice(start, start + step)
             self._estimate(nodes[part], lows[part], laws[part])
-        limit = _EDGE * laws.max(axis=1)
+        limit = self.edge * laws.max(axis=1)
         left = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
         if not self.is_anchored:  # a sum that is too rare to be kept may be all that ends a law
             highs = lows + laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)
         last = laws[np.arange(nodes.size), highs - lows]
-        matters = laws > _END * laws.max(axis=1, keepdims=True)
+        matters = laws > _END * self.edge * laws.max(axis=1, keepdims=True)
         self.ends.low[nodes] = lows + matters.argmax(axis=1)
         self.ends.high[nodes] = lows + laws.shape[1] - 1 - matters[:, ::-1].argmax(axis=1)
         self.short[nodes] = left | (last > limit) & (highs < self.bounds.high[nodes])
@@ -361,7 +369,8 @@ class LevelLaws:
 
 def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
     """The laws of all counts, given all answers, level by level."""
-    told = tuple(LevelLaws.empty(up.model, level) for level in range(up.model.tree.depth))
+    edge = _EDGE if up.settings.ends is None else _FAR
+    told = tuple(LevelLaws.empty(up.model, level, edge) for level in range(up.model.tree.depth))
     root = up.messages[0][0]
     first = np.array([root.low])
     told[0].tell(np.zeros(1, np.int64), first, first + up.law.size - 1, up.law[None])

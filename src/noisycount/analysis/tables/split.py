@@ -228,6 +228,8 @@ class Split:
         Where other sets of parameters keep a count no more than its probability is taken as lost.
         """
         law = self._sum.law
+        if (law > 0).all():
+            return np.zeros(len(laws))
         floor = _ROUNDED * self._sum.floor * law.max(axis=-1, keepdims=True)
         lost = _shared(laws, np.where(law > 0, -np.inf, logs + np.log(floor)))
         return lost if lost.max(initial=0.0) < _LITTLE else _shared(laws, logs + self._rare)

@@ -226,7 +226,8 @@ def mended(
             zones[level] = np.where(moved, more, own)
     pairs = zip(settings.widened, down, strict=True)
     widened = tuple(np.where(found.short, 2 * wide + 1, wide) for wide, found in pairs)
-    return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, settings.ends)
+    ends = None if settings.ends is None else tuple(own.likely_ends for own in down)
+    return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, ends)
 
 
 def about(settings: Settings, down: Sequence[LevelLaws]) -> Settings:
@@ -235,7 +236,7 @@ def about(settings: Settings, down: Sequence[LevelLaws]) -> Settings:
         settings,
         targets=tuple(own.summary.mean for own in down),
         spreads=tuple(own.summary.std for own in down),
-        ends=tuple(own.ends for own in down),
+        ends=tuple(own.likely_ends for own in down),
     )
 
 
