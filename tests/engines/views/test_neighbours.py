@@ -57,12 +57,12 @@ def search(database: DuckDatabase, seeds: range, trials: int = 3) -> tuple[str |
             view, relations = database.define(query, generator.views)
         except ERRORS:
             continue  # such as a name that is ambiguous
-        database.require_named_tables()
         views += 1
         try:
             found = Proof(database.dialect, relations, NAMED).rows(view)
         except UnprovenError:
             continue
+        database.require_named_tables()
         sources = found.units.get("person")
         proved = [] if sources is None or is_computed(sources) else [sources]
         units, records = units + bool(proved), records + found.is_recordwise
