@@ -154,6 +154,25 @@ def entry_of(row: Row, answer: str | None) -> Entry:
     return entry
 
 
+_MOST_READ, _LONG = 512, 10_000  # debits that are kept, with questions of at most so many characters
+_READ: dict[str, Entry] = {}  # debits that were read last, by the hashes of their rows
+
+
+def debit_of(row: Row) -> Entry:
+    """Return the entry of a debit, without its answer, from a row whose hash was checked.
+
+    A release reads its own debit several times: as it is written, when it is reserved, and when it is answered.
+    """
+    entry = _READ.get(row["hash"])
+    if entry is None:
+        entry = entry_of(row, None)
+        if len(entry.request.question) <= _LONG:
+            if len(_READ) >= _MOST_READ:
+                _READ.clear()
+            _READ[row["hash"]] = entry
+    return entry
+
+
 def _request_of(row: Row) -> Request:
     """The request whose price the row of a debit holds."""
     epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
@@ -247,7 +266,7 @@ class LedgerState:
         debit = self._row(connection, self.debits[key])
         answered = self.answers.get(key)
         try:
-            entry = entry_of(debit, None)
+            entry = debit_of(debit)
             if answered is not None:
                 entry = answered_entry(entry, self._row(connection, answered))
         except ValueError:
@@ -381,7 +400,7 @@ class LedgerState:
         return fault_of(row)
 
     def _fault_of_debit(self, row: Row) -> str | None:
-        entry = entry_of(row, None)
+        entry = debit_of(row)
         digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"

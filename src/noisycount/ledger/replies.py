@@ -11,19 +11,22 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, inspect, select
+from sqlalchemy import Connection, inspect, select
 
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.chain import LedgerState, reply_columns
 from noisycount.ledger.entries import TableAnswer, check_text
-from noisycount.ledger.storage import REPLIES, RESTORE, all_rows
+from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, executed
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 from noisycount.ledger.verification import entries_of
 
-_ADDED = "INSERT INTO replies (name, dataset, request, reply) VALUES ({marks}) ON CONFLICT (name) DO NOTHING"
+_ADDED = (
+    "INSERT INTO replies (name, dataset, request, reply) VALUES ({mark}, {mark}, {mark}, {mark})"
+    " ON CONFLICT (name) DO NOTHING"
+)
 
-_OF_NAME = select(REPLIES).where(REPLIES.c.name == bindparam("name"))
+_OF_NAME = f"SELECT {', '.join(REPLIES.c.keys())} FROM replies WHERE name = {{mark}}"  # noqa: S608 - names of our own
 _QUICKLY = 1  # of zlib's levels
 
 
@@ -86,7 +89,7 @@ class Replies:
         """The reply of a name, as it was given; None where there is none."""
         known, row = state.replies.get(name), None
         if self._is_made or inspect(connection).has_table(REPLIES.name):
-            row = connection.execute(_OF_NAME, {"name": name}).one_or_none()
+            row = executed(connection, _OF_NAME, [name]).one_or_none()
         if row is None and known is None:
             return None
         if row is None or (known is not None and _digest(row) != known):
@@ -113,10 +116,8 @@ def check_older(connection: Connection) -> None:
 def _write(reply: Reply, made: datetime, connection: Connection, state: LedgerState) -> bool:
     """Whether a reply was written, and the row that holds its digest, as its name was new."""
     packed = zlib.compress(reply.content, _QUICKLY)
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    query = _ADDED.format(marks=", ".join([mark] * 4))
     values = (reply.name, reply.dataset, reply.request, packed)
-    if reply.name in state.replies or connection.exec_driver_sql(query, values).rowcount != 1:
+    if reply.name in state.replies or executed(connection, _ADDED, values).rowcount != 1:
         return False
     state.append(reply_columns(reply.name, _digest_of(*values), max(made, state.made)))
     return True

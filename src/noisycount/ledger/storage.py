@@ -198,17 +198,17 @@ def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
             f"INSERT INTO ledger ({', '.join(names)})"  # noqa: S608 - names of our own
             f" VALUES {', '.join([marks] * len(rows))}"
         )
-        _executed(connection, query, [row[name] for row in rows for name in names])
+        executed(connection, query, [row[name] for row in rows for name in names])
 
 
 def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
     columns = ", ".join([f"ledger.{column.name}" for column in columns_of(connection)])
     query = f"SELECT {columns} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
-    return _named(_executed(connection, query, [number]))
+    return _named(executed(connection, query, [number]))
 
 
-def _executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.Result[Any]:
-    """What a statement gives that every spend needs: to compile it would take most of its time."""
+def executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.Result[Any]:
+    """Execute a statement with a `{mark}` for each value; compiling it by SQLAlchemy would take most of its time."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))
 

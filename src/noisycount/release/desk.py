@@ -432,16 +432,20 @@ class Desk(Shown, Closeable):
     def _enclosed(
         self, entry: Entry, drawn: TableAnswer, stopped: Fraction | None, told: "partial[Published]"
     ) -> Published:
-        """The same where nothing fails; its frame holds the answer, and no refusal may hold it.
+        """Store the noisy answer, in the form of its debit, and return the result.
 
-        One question is kept in the form of its debit, which may have been asked alone, or as a list. A reply that is
-        stored with it tells what was charged once the rest of a reserve is given back.
+        This has a frame of its own so that a traceback raised by the caller cannot contain the answer. A reply that is
+        stored with the answer is made before: it states the charge without the rest of a reserve, which is refunded.
         """
-        answer, attached = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None
+        answer, attached, result = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None, None
         if self.attach is not None:
             request = entry.request if stopped is None else stopped_at(entry.request, stopped)
-            attached = self.attach(self._settled(entry, replace(entry, answer=answer, request=request), told))
-        return self._settled(entry, self.ledger.store(entry, answer, attached, stopped), told, is_stored=True)
+            result = self._settled(entry, replace(entry, answer=answer, request=request), told)
+            attached = self.attach(result)
+        stored = self.ledger.store(entry, answer, attached, stopped)
+        if result is not None and attached is not None and attached.is_written:
+            return result
+        return self._settled(entry, stored, told, is_stored=True)
 
     def _settled(
         self, entry: Entry, stored: Entry, told: "partial[Published]", *, is_stored: bool = False

@@ -44,6 +44,8 @@ from noisycount.validation import exact_text
 
 # What asks a ledger for an answer, and what an older ledger may hold in its place.
 Forms: TypeAlias = tuple[Request, Sequence[Request]]
+# The data set, its unit, its version with the former versions, its edition and whether the version is exact.
+RecordsIdentity: TypeAlias = tuple[str, str | None, tuple[str, ...], tuple[str | None, bool]]
 Coarser: TypeAlias = tuple[TablePlan, Sequence[NDArray[np.int64]]]  # noise and counts of what is topped up
 
 
@@ -167,9 +169,21 @@ class QueryPlan(ABC):
         return Stopping(self.goal, self.noise, known).stops(answer.levels, 0)
 
     def requests(self, dataset: str, source: Source) -> Forms:
-        """What asks a ledger for it, and what the ledger may hold of former versions in its place."""
+        """Return the request for a ledger, and the forms in which the ledger may hold it.
+
+        They are made once for each version of the records, as every step of a release needs them.
+        """
+        known: dict[RecordsIdentity, Forms] = vars(self).setdefault("_known_requests", {})
+        edition = source.edition, source.has_exact_version
+        records: RecordsIdentity = dataset, source.unit, (source.version, *source.former_versions), edition
+        if records not in known:
+            known[records] = self._forms(records)
+        return known[records]
+
+    def _forms(self, records: RecordsIdentity) -> Forms:
+        """Return the request for records, and that for each former version of them."""
         scales = [exact_text(level.mechanism.exact_scale) for level in self.noise.levels]
-        request, *formers = self._requests(dataset, source, table=self.facts, where=self.where, scales=scales)
+        request, *formers = self._requests(records, table=self.facts, where=self.where, scales=scales)
         return request, formers
 
     @property
@@ -177,15 +191,15 @@ class QueryPlan(ABC):
         """What a ledger keeps of how near an answer is wanted."""
         return {} if self.goal is None else {"within": self.goal.json}
 
-    def _requests(self, dataset: str, source: Source, **parts: object) -> list[Request]:
-        """What a ledger keeps for each version of the records, the newest first."""
+    def _requests(self, records: RecordsIdentity, **parts: object) -> list[Request]:
+        """Return the request for each version of the records, the newest first."""
+        dataset, unit, known, (edition, is_exact) = records
         mechanism, price = self.noise.levels[0].mechanism.name, self.loss
         rho = price.rho if price.epsilon is None else None
-        asked = {**parts, **self._goal_parts, "unit": source.unit, "mechanism": mechanism}
-        known = source.version, *source.former_versions
+        asked = {**parts, **self._goal_parts, "unit": unit, "mechanism": mechanism}
         versions: list[dict[str, str | None]] = [{"version": version} for version in known]
-        if source.edition is not None or not source.has_exact_version:  # an older ledger holds no edition
-            versions.insert(0, {**versions[0], EDITION: source.edition})
+        if edition is not None or not is_exact:  # an older ledger holds no edition
+            versions.insert(0, {**versions[0], EDITION: edition})
         texts = [json.dumps({**asked, **version}, sort_keys=True) for version in versions]
         return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
 
@@ -349,18 +363,18 @@ class ListPlan(QueryPlan):
         """The texts under which a ledger may hold one count: in normal form, and as it was asked."""
         return list(dict.fromkeys((self.texts[0], canonical_text(self.readings[0].asked))))
 
-    def requests(self, dataset: str, source: Source) -> Forms:
-        """What asks a ledger for them, and all forms in which the ledger may hold one.
+    def _forms(self, records: RecordsIdentity) -> Forms:
+        """Return the request for records, and all forms in which the ledger may hold it.
 
         Older ledgers hold a list of one question as a table, a question in the words of its asker, and a file by its
         size and time. Where a count and a list of it were both paid for there, each keeps its own answer.
         """
         if not self.is_one:
-            return super().requests(dataset, source)
+            return super()._forms(records)
         scale = exact_text(self.noise.levels[0].mechanism.exact_scale)
-        of_wordings = [self._requests(dataset, source, where=text, scale=scale) for text in self.wordings]
+        of_wordings = [self._requests(records, where=text, scale=scale) for text in self.wordings]
         alone = [request for of_version in zip(*of_wordings, strict=True) for request in of_version]
-        listed = self._requests(dataset, source, table=self.facts, where=None, scales=[scale])
+        listed = self._requests(records, table=self.facts, where=None, scales=[scale])
         return alone[0], [*alone, *listed] if isinstance(self, CountPlan) else [*listed, *alone]
 
     def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:

@@ -1,6 +1,7 @@
 """The service as a process: its connections, its start, its end, and one for anyone to try."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -156,6 +157,8 @@ class _Server(uvicorn.Server):
         with suppress(StoppingError):  # once it is told to stop, nothing more is begun
             for work in (self.late.load, partial(_open_all, self.state)):
                 self.state.queue.admitted(work)()
+        gc.collect()
+        gc.freeze()  # all that was loaded stays: no collection looks at it again
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The end, as a signal asks for it."""

@@ -242,7 +242,7 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
         session.require_possible(plan, analyst)  # a refused question makes no ledger
         with session.charging(plan) as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, key=key, purpose=purpose)
-            return replace(answer, ledger=configuration.ledger_file)
+            return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
 
 
 _ASK_AGAIN = "ask the same again, which costs nothing more"
@@ -298,8 +298,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
         )
 
     enclosed = None if attach is None else lambda release: attach(told(release))
-    answer = told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
-    return replace(answer, total=session.running_total())
+    return told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
 
 
 def preview_of(
