@@ -11,9 +11,10 @@ import pytest
 from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import LedgerState, debit_columns
+from noisycount.ledger.chain import debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LATER_COLUMNS
 from noisycount.validation import exact_text
 

@@ -205,7 +205,7 @@ def test_a_second_repeat_of_the_same_analyst_is_found() -> None:
         (lambda _: {"purpose": "a\nb"}, "holds what no ledger writes"),
         (lambda _: {"purpose": "long" * 51}, "holds what no ledger writes"),
         (lambda _: {"made": None}, "holds what no ledger writes"),
-        (lambda _: {"kind": "note"}, "is no debit, no answer, no description, no reply and no repeat"),
+        (lambda _: {"kind": "note"}, "is no debit, no answer, no description, no reply, no repeat and no checkpoint"),
         (lambda _: reply_columns("key 0", None, START), "holds what no ledger writes"),
         (lambda _: repeated("key 5"), REPEATED),
         (lambda _: {**repeated("key 1"), "analyst": None}, "holds what no ledger writes"),

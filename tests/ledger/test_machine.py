@@ -18,7 +18,9 @@ from hypothesis.stateful import (
 )
 
 from noisycount.errors import BudgetError, LedgerError, ReuseError
+from noisycount.ledger import checkpoints
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, budget_of
+from noisycount.ledger.chain import CHECKPOINT
 from noisycount.ledger.entries import Analyst, Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from tests.layers import examples
@@ -187,13 +189,14 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def is_an_intact_chain(self) -> None:
-        """A row an entry, an answer, a repeat; every head that was ever written down is there."""
+        """A row an entry, an answer, a repeat, a checkpoint; every head that was ever written down is there."""
         for head in self.heads:
             found = self.ledger.verify(head)
             assert found.broken is None
         answers = sum(entry.answer is not None for entry in self.entries)
         repeats = sum(len(entry.repeats) for entry in self.entries)
-        assert found.head.number == len(self.entries) + answers + repeats
+        sealed = sum(row["kind"] == CHECKPOINT for row in self.ledger.rows())
+        assert found.head.number == len(self.entries) + answers + repeats + sealed
         if found.head != self.heads[-1]:
             self.heads.append(found.head)
             del self.heads[1:-1]
@@ -251,8 +254,10 @@ def machine(runs: int) -> settings:
 
 @pytest.mark.thorough
 @pytest.mark.hypothesis
-def test_a_ledger_in_a_file_keeps_its_contract() -> None:
-    """With SQLite."""
+@pytest.mark.parametrize("interval", [checkpoints.INTERVAL, 3])
+def test_a_ledger_in_a_file_keeps_its_contract(monkeypatch: pytest.MonkeyPatch, interval: int) -> None:
+    """With SQLite; every third row may be a checkpoint, from which each opening goes on."""
+    monkeypatch.setattr(checkpoints, "INTERVAL", interval)
 
     class FileMachine(LedgerMachine):
         def __init__(self) -> None:
@@ -269,8 +274,12 @@ def test_a_ledger_in_a_file_keeps_its_contract() -> None:
 
 @pytest.mark.long
 @pytest.mark.thorough
-def test_a_ledger_on_a_server_keeps_its_contract(postgresql: Server) -> None:
-    """With PostgreSQL."""
+@pytest.mark.parametrize("interval", [checkpoints.INTERVAL, 3])
+def test_a_ledger_on_a_server_keeps_its_contract(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch, interval: int
+) -> None:
+    """With PostgreSQL; every third row may be a checkpoint, from which each opening goes on."""
+    monkeypatch.setattr(checkpoints, "INTERVAL", interval)
 
     class ServerMachine(LedgerMachine):
         def __init__(self) -> None:

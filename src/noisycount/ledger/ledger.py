@@ -33,6 +33,7 @@ from noisycount.ledger.entries import (
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
 from noisycount.ledger.series import EDITION, standing_of, stopped_at, topped_up
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 from noisycount.ledger.verification import Verification, entries_of, require_row, verification
@@ -131,7 +132,9 @@ class Ledger(Shown):
             make_file(address, address.file, create=create, known_head=known_head)
         with refusals(address.place):
             engine = address.engine()
-        ledger = cls(Transactions(address.place, engine, engine.execution_options(writing=True)))
+        proven = known_head if known_head is not None and known_head.number else None
+        writing = engine.execution_options(writing=True)
+        ledger = cls(Transactions(address.place, engine, writing, known_head=proven))
         try:
             ledger._prepare(create=create and address.file is None)
             if known_head is not None:
@@ -181,7 +184,7 @@ class Ledger(Shown):
         check_purpose(purpose)
         limit = budget_of(budget)
 
-        def reserved(connection: Connection, state: chain.LedgerState) -> tuple[Entry, Loss]:
+        def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
             forms = request.forms(formers)
             state.require_newest(request.dataset, request.asked.get(EDITION))
             if key in state.debits:
@@ -219,7 +222,7 @@ class Ledger(Shown):
         """
         forms, limit = request.forms(formers), budget_of(budget)
 
-        def checked(connection: Connection, state: chain.LedgerState) -> None:
+        def checked(connection: Connection, state: LedgerState) -> None:
             if state.covering(forms, analyst) is None:
                 _require_payable(connection, state, request, forms, limit, analyst)
 
@@ -245,7 +248,7 @@ class Ledger(Shown):
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
-        def answered(connection: Connection, state: chain.LedgerState) -> tuple[Entry, bool]:
+        def answered(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
             made = max(self.clock(), state.made)
             stored = state.entry(connection, entry.key)
             reserved = state.reserves.get(entry.key)
@@ -272,7 +275,7 @@ class Ledger(Shown):
         check_text("dataset", dataset)
         check_description(text)
 
-        def described(_: Connection, state: chain.LedgerState) -> str:
+        def described(_: Connection, state: LedgerState) -> str:
             known = state.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
@@ -328,7 +331,7 @@ class Ledger(Shown):
         """
         forms = request.forms(formers)
 
-        def found(connection: Connection, state: chain.LedgerState) -> list[Entry]:
+        def found(connection: Connection, state: LedgerState) -> list[Entry]:
             return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms, analyst)]
 
         return self.transactions.found(found)
@@ -380,7 +383,7 @@ class Ledger(Shown):
 
     @staticmethod
     def _require_own(
-        state: chain.LedgerState, key: str, request: Request, forms: Sequence[Request], analyst: Analyst
+        state: LedgerState, key: str, request: Request, forms: Sequence[Request], analyst: Analyst
     ) -> None:
         """Raise ReuseError if a key was used by another analyst, for another question, or at a lower price."""
         if not analyst.may_see(state.askers(key)):  # whatever that analyst asked under it
@@ -410,7 +413,7 @@ def _key_of(entry: Entry | None) -> str | None:
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
-def totals(state: chain.LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
     """What the data set and the analyst have paid in all once a request is charged."""
     price = request.price
     spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
@@ -430,7 +433,7 @@ def _charged_request(finest: Entry | None, request: Request) -> Request:
 
 def _require_payable(  # noqa: PLR0913, PLR0917 - a debit that is not made
     connection: Connection,
-    state: chain.LedgerState,
+    state: LedgerState,
     request: Request,
     forms: Sequence[Request],
     budget: Budget,
@@ -445,7 +448,7 @@ def _require_payable(  # noqa: PLR0913, PLR0917 - a debit that is not made
     totals(state, _charged_request(own, request), budget, analyst)
 
 
-def time_of_debit(state: chain.LedgerState, time: datetime) -> datetime:
+def time_of_debit(state: LedgerState, time: datetime) -> datetime:
     """When a debit is made: times in a ledger never decrease."""
     if time + _DRIFT < state.made:
         raise LedgerError(

@@ -15,8 +15,9 @@ from sqlalchemy import Connection, inspect, select
 
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import LedgerState, reply_columns
+from noisycount.ledger.chain import reply_columns
 from noisycount.ledger.entries import TableAnswer, check_text
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, executed
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 from noisycount.ledger.verification import entries_of
@@ -95,7 +96,7 @@ class Replies:
         if row is None or (known is not None and _digest(row) != known):
             raise LedgerError(f"reply {name!r} of the ledger is not as it was given; {RESTORE}")
         if known is None:
-            if state.replies:
+            if state.has_replies:
                 raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")
             _check(connection, [row])
         return _reply(row)
@@ -129,7 +130,7 @@ def _make(connection: Connection, state: LedgerState) -> None:
     One that repeats no answer of the ledger stays outside: it is given to nobody.
     """
     REPLIES.create(connection, checkfirst=True)
-    if not state.replies:
+    if not state.has_replies:
         for row, fault in _faults(connection, connection.execute(select(REPLIES)).all()):
             if fault is None:
                 state.append(reply_columns(row.name, _digest(row), state.made))

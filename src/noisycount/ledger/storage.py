@@ -32,7 +32,7 @@ _TABLES = sa.MetaData()
 _AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
 _WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
 
-_WITHOUT_INDEXES = tuple(f"SET LOCAL enable_{scan} = off" for scan in ("indexscan", "indexonlyscan", "bitmapscan"))
+_SCANS = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")  # of PostgreSQL, that read an index
 
 LEDGER = sa.Table(
     "ledger",
@@ -140,6 +140,13 @@ def check_structure(connection: sa.Connection, place: str) -> None:
         return
     if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() != "ok":
         raise LedgerError(f"{place} is damaged; {RESTORE}")
+    check_columns(connection, place)
+
+
+def check_columns(connection: sa.Connection, place: str) -> None:
+    """Refuse a SQLite file whose columns are not a ledger's; reads no row."""
+    if connection.dialect.name != "sqlite":
+        return
     for table in (LEDGER, REPLIES):
         kinds = {column.name: column.type.compile(connection.dialect) for column in table.columns}
         for _, name, kind, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table.name})"):
@@ -148,17 +155,34 @@ def check_structure(connection: sa.Connection, place: str) -> None:
 
 
 @contextmanager
-def all_rows(connection: sa.Connection) -> Iterator[Iterator[Row]]:
-    """Every row as it is stored, oldest first, read from the table itself and by no index.
+def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row]]:
+    """Give every row as it is stored, or all from a number on, oldest first, from the table itself and by no index.
 
     SQLite keeps a table in the order of its numbers; PostgreSQL is told to sort it.
     """
-    if connection.dialect.name == "postgresql":
-        for setting in _WITHOUT_INDEXES:
-            connection.exec_driver_sql(setting)
+    is_on_server = connection.dialect.name == "postgresql"
+    for scan in _SCANS if is_on_server else ():
+        connection.exec_driver_sql(f"SET LOCAL {scan} = off")
     query = sa.select(*columns_of(connection)).order_by(LEDGER.c.number)
+    if first > 1:
+        query = query.where(LEDGER.c.number >= first)
     with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
         yield _named(rows)
+    for scan in _SCANS if is_on_server else ():
+        connection.exec_driver_sql(f"SET LOCAL {scan} = DEFAULT")
+
+
+def newest_number(connection: sa.Connection) -> int:
+    """Return the number of the newest row; 0 if there is none."""
+    return executed(connection, "SELECT max(number) FROM ledger", []).scalar_one() or 0
+
+
+def has_follower(connection: sa.Connection, row_hash: str) -> bool:
+    """Return True if a row names a hash as that of the row before, by the index of these hashes.
+
+    A damaged page of the table can hide its newest rows, but not at the same time their places in the index.
+    """
+    return executed(connection, "SELECT number FROM ledger WHERE previous = {mark}", [row_hash]).first() is not None
 
 
 def row_at(connection: sa.Connection, number: int) -> Row | None:
@@ -207,7 +231,7 @@ def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
     return _named(executed(connection, query, [number]))
 
 
-def executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.Result[Any]:
+def executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.CursorResult[Any]:
     """Execute a statement with a `{mark}` for each value; compiling it by SQLAlchemy would take most of its time."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))

@@ -9,8 +9,10 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 
 from noisycount.errors import NoisyCountError, without_traceback
-from noisycount.ledger.chain import LedgerState
-from noisycount.ledger.storage import all_rows, check_structure, refusals, write
+from noisycount.ledger.entries import Head
+from noisycount.ledger.resuming import resumed_state
+from noisycount.ledger.state import LedgerState
+from noisycount.ledger.storage import all_rows, check_columns, check_structure, refusals, write
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -160,6 +162,7 @@ class Transactions:
     writing: Engine  # the same engine, whose transactions lock out every other writer
     # what was read of the ledger so far; of an empty one while nothing was read
     known: LedgerState = field(default_factory=LedgerState)
+    known_head: Head | None = None  # a row that the owner wrote down, which the ledger must hold; None: none
     lock: Lock = field(default_factory=Lock)  # held while rows are added to that
     is_newest: bool = False  # whether no other process can add a row now, so that all of them are known
     writers: BatchQueue = field(default_factory=BatchQueue)  # which threads wait to write to it
@@ -179,17 +182,24 @@ class Transactions:
     def state(self, connection: Connection) -> LedgerState:
         """What was charged and answered before, by all who write to the ledger.
 
-        The first call reads and checks the whole ledger, a later one only what was written since.
+        The first call reads and checks the ledger from its newest checkpoint on, or the whole ledger if it has none; a
+        later call only what was written since.
         """
         with self.lock:
+            if self.known.sealed is not None:
+                self.known.sealed.current.connection = connection
             if self.known.head.number:
                 self.known.follow(connection)
-            else:
+                return self.known
+            state = resumed_state(connection, self.known_head)
+            if state is None:
                 state = LedgerState()
                 with all_rows(connection) as rows:
                     state.read(rows)
                 check_structure(connection, self.place)
-                self.known = state
+            else:
+                check_columns(connection, self.place)
+            self.known = state
             return self.known
 
     def written(self, work: Work[Result]) -> Result:
@@ -215,7 +225,7 @@ class Transactions:
         While this process holds the lock of a file, its state is all that was committed: so long
         nobody waits who only looks. What such a look finds decides no charge.
         """
-        if self.is_newest and not self.is_on_server:
+        if self.is_newest and not self.is_on_server and self.known.sealed is None:
             return look(self.known)
         return self.found(lambda _, state: look(state))
 

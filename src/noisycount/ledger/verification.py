@@ -12,12 +12,13 @@ from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.entries import Entry, Head
 from noisycount.ledger.series import standing_of
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import Row, row_at
 
 
 def entries_of(rows: Iterable[Row]) -> list[Entry]:
     """Every debit with its answer, oldest first."""
-    state, entries = chain.LedgerState(), dict[str, Entry]()
+    state, entries = LedgerState(), dict[str, Entry]()
     for row in rows:
         state.read([row])
         if row["kind"] == chain.DEBIT:
@@ -71,7 +72,7 @@ def verification(
     rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
 ) -> Verification:
     """The reading of a chain, which names its first broken row if there is one."""
-    state = chain.LedgerState()
+    state = LedgerState()
     for row in rows:
         head = state.head
         why = state.fault(row)

@@ -1,0 +1,147 @@
+"""The state of a ledger by its newest checkpoint: the rows before it are read where they are needed."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+from sqlalchemy import Connection
+
+from noisycount.errors import LedgerError
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import ANSWER, DEBIT, REPEAT, REPLY, debit_of, repeat_of, row_hash
+from noisycount.ledger.checkpoints import KEY, SUBJECT, SealedRows, index_record, newest_checkpoint
+from noisycount.ledger.entries import Head
+from noisycount.ledger.series import standing_of
+from noisycount.ledger.state import LedgerState, utc_time
+from noisycount.ledger.storage import Row, all_rows, has_follower
+
+
+def resumed_state(connection: Connection, known_head: Head | None) -> LedgerState | None:
+    """Return the state of a ledger by its newest checkpoint and the rows after it.
+
+    Return None if it has no checkpoint, or if anything is not as it was written: the reading of all rows, which is
+    necessary then, names what is wrong. If a head was written down, the chain from the checkpoint must lead through it.
+    """
+    row = newest_checkpoint(connection, known_head)
+    if row is None or row["hash"] != row_hash(row):
+        return None
+    is_proven = known_head is None or _is_row(row, known_head)
+    try:
+        state = _state_at(connection, row)
+        with all_rows(connection, row["number"] + 1) as later:
+            for each in later:
+                state.read([each])
+                is_proven |= known_head is not None and _is_row(each, known_head)
+    except (ValueError, TypeError, KeyError, AttributeError, LedgerError):
+        return None
+    return state if is_proven and not has_follower(connection, state.head.hash) else None
+
+
+def _is_row(row: Row, head: Head) -> bool:
+    """Return True if a row is the one that was written down as a head."""
+    return bool(row["number"] == head.number and head.names(row["hash"]))
+
+
+def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
+    """Return the state at a checkpoint."""
+    sealed, parts = SealedRows.read(connection, checkpoint), json.loads(checkpoint["question"])
+    sealed.current.connection = connection
+    state = LedgerState(Head(checkpoint["number"], checkpoint["hash"]), utc_time(checkpoint["made"]), sealed=sealed)
+    state.checkpoint, state.records = state.head, [index_record(checkpoint)]
+    state.has_replies = parts["has_replies"]
+    for name in ("datasets", "analysts"):
+        getattr(state, name).update({each: Loss.read(*texts) for each, texts in parts[name].items()})
+    for dataset, (number, editions) in parts["descriptions"].items():
+        state.description_rows[dataset], state.editions[dataset] = number, tuple(editions)
+        state.descriptions[dataset] = str(state.row(connection, number)["question"])
+    recall = _Recall(state, sealed)
+    for name in ("debits", "answers", "repeats", "prices", "coarser", "finer", "reserves", "payers"):
+        setattr(state, name, _Recalled(recall.read_debit))
+    state.series, state.replies = _Recalled(recall.read_series), _Recalled(recall.read_reply)
+    return state
+
+
+class _Recalled(dict[str, Any]):
+    """A mapping of what was read of sealed rows, which reads more of them if a name is missing."""
+
+    def __init__(self, read: Callable[[str], bool]) -> None:
+        super().__init__()
+        self.read = read  # adds what the sealed rows have under a name; returns False if they have nothing
+
+    def __contains__(self, name: object) -> bool:
+        is_there = super().__contains__
+        return is_there(name) or (isinstance(name, str) and self.read(name) and is_there(name))
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - as the mapping has it
+        if name in self:
+            return self[name]
+        raise KeyError(name)
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as before
+        """Return the value of a name, which may be read now."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+@dataclass(slots=True, eq=False)
+class _Recall:
+    """What adds sealed rows to a state; whatever newer rows changed there stays."""
+
+    state: LedgerState
+    sealed: SealedRows
+    _read: set[str] = field(default_factory=set)  # the keys and subjects whose rows were read
+    _turn: RLock = field(default_factory=RLock)  # held while rows are read
+
+    def read_debit(self, key: str) -> bool:
+        """Add the debit under a key, and all debits of its subject; return False if there is no such debit."""
+        with self._turn:
+            if KEY + key in self._read:
+                return True
+            for row in self._rows(KEY + key):
+                if row["kind"] == DEBIT and row["key"] == key:
+                    return self.read_series(standing_of(debit_of(row).request).subject)
+            return False
+
+    def read_series(self, subject: str) -> bool:
+        """Add all debits of a subject with their answers and repeats; return False if there are none."""
+        with self._turn:
+            if SUBJECT + subject in self._read:
+                return True
+            part = self._series(subject)
+            for known, read in zip(self.state.mappings, part.mappings, strict=True):
+                for name, value in read.items():
+                    known.setdefault(name, value)
+            if part.debits:
+                self._read.update((SUBJECT + subject, *(KEY + key for key in part.debits)))
+            return bool(part.debits)
+
+    def _series(self, subject: str) -> LedgerState:
+        """Return a state of nothing but the debits of a subject, their answers and repeats, without totals."""
+        part = LedgerState()
+        for row in self._rows(SUBJECT + subject):
+            entry = debit_of(row)
+            if standing_of(entry.request).subject == subject:
+                part.add_debit(entry, row["number"])
+        for key in part.debits:
+            for row in self._rows(KEY + key):
+                if row["kind"] == ANSWER and row["key"] == key:
+                    part.add_answer(row)
+                elif row["kind"] == REPEAT and row["question"] == key:
+                    part.repeats[key] = (*part.repeats.get(key, ()), repeat_of(row))
+        return part
+
+    def read_reply(self, name: str) -> bool:
+        """Add the digest of a reply; return False if there is none."""
+        for row in self._rows(KEY + name):
+            if row["kind"] == REPLY and row["key"] == name:
+                self.state.replies.setdefault(name, row["digest"])
+                return True
+        return False
+
+    def _rows(self, name: str) -> list[Row]:
+        """Return the sealed rows of a name, each of which is as it was sealed."""
+        return self.sealed.rows(name, self.state.row)

@@ -1,0 +1,436 @@
+"""What the rows of a ledger add up to: each row is checked against all rows before it."""
+
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from sys import intern
+from typing import Any
+
+from sqlalchemy import Connection
+
+from noisycount.errors import ConfigError, LedgerError
+from noisycount.ledger import checkpoints
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.chain import (
+    CHECKPOINT,
+    KINDS,
+    answer_of,
+    answered_entry,
+    chained,
+    damaged,
+    debit_of,
+    repeat_of,
+    rest_of,
+    row_hash,
+    stop_columns,
+)
+from noisycount.ledger.checkpoints import KEY, SUBJECT, SealedRows, checkpoint_text, index_record, loss_texts
+from noisycount.ledger.entries import (
+    Analyst,
+    Entry,
+    Head,
+    Repeat,
+    Request,
+    TableAnswer,
+    check_text,
+    edition_of,
+    unit_of,
+)
+from noisycount.ledger.series import EDITION, Standing, can_top_up, difference, standing_of, stopped_at
+from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
+
+_NO_LOSS = Loss()
+
+
+@dataclass(slots=True)
+class LedgerState:
+    """What was read of a chain so far, each row checked against all before it.
+
+    Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
+    damaged index of the database can hide no debit and no answer.
+    """
+
+    # the newest row; it is set last, so that whoever reads it first finds what it covers
+    head: Head = field(default_factory=Head)
+    made: datetime = datetime(1, 1, 1, tzinfo=UTC)  # when the newest row was made, in UTC
+    debits: MutableMapping[str, int] = field(default_factory=dict)  # the number of each debit's row, by its key
+    # the key of each request's debit, by the digest of the request
+    keys: MutableMapping[str, str] = field(default_factory=dict)
+    # the number of each answer's row, by the key of its debit
+    answers: MutableMapping[str, int] = field(default_factory=dict)
+    datasets: MutableMapping[str, Loss] = field(default_factory=dict)  # what each data set has paid
+    analysts: MutableMapping[str, Loss] = field(default_factory=dict)  # what each analyst has paid
+    # what was written down last of each data set, a JSON object
+    descriptions: MutableMapping[str, str] = field(default_factory=dict)
+    # the editions of each data set in the order of its descriptions; None: the owner named none
+    editions: MutableMapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    # the digest of each reply, by the name of its request
+    replies: MutableMapping[str, str] = field(default_factory=dict)
+    # who else asked for what was debited, by the key of the debit
+    repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
+    # the keys of the debits of each subject, oldest first, and the price of the answer of each, with all it replaces
+    series: MutableMapping[str, tuple[str, ...]] = field(default_factory=dict)
+    prices: MutableMapping[str, Fraction] = field(default_factory=dict)
+    # the key of the debit that each tops up, and of the debit by which it was topped up
+    coarser: MutableMapping[str, str] = field(default_factory=dict)
+    finer: MutableMapping[str, str] = field(default_factory=dict)
+    # what was reserved until it is known where its answers stop, by the key of its debit
+    reserves: MutableMapping[str, Request] = field(default_factory=dict)
+    payers: MutableMapping[str, str] = field(default_factory=dict)  # the analyst who paid each debit, by its key
+    # the number of the row of each of these descriptions
+    description_rows: MutableMapping[str, int] = field(default_factory=dict)
+    has_replies: bool = field(default=False, kw_only=True)  # True if a row holds the digest of a reply
+    checkpoint: Head = field(default_factory=Head, kw_only=True)  # the newest checkpoint; its number is 0 if none is
+    records: list[bytes] = field(default_factory=list, kw_only=True)  # of the rows from there on, for the next one
+    # of a draft: the records that the state had from which it goes on
+    former_records: Sequence[bytes] = field(default=(), kw_only=True)
+    sealed: SealedRows | None = field(default=None, kw_only=True)  # rows that are read at their first use; None: none
+    # the newest rows of a draft, which the table does not have yet
+    unwritten: list[Row] = field(default_factory=list, kw_only=True)
+
+    def draft(self) -> "LedgerState":
+        """A state that goes on from this one, which stays as it is."""
+        head = self.head  # before what it covers
+        maps = (ChainMap({}, each) for each in self.mappings)
+        kept = {"has_replies": self.has_replies, "checkpoint": self.checkpoint, "sealed": self.sealed}
+        return LedgerState(head, self.made, *maps, former_records=self.records, **kept)  # type: ignore[arg-type]
+
+    def adopt(self, draft: "LedgerState") -> None:
+        """Add what a draft of this state added to it; it was committed."""
+        for each, drafted in zip(self.mappings, draft.mappings, strict=True):
+            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # those of a draft
+        is_same = draft.checkpoint == self.checkpoint
+        self.records = self.records if is_same else []
+        self.records.extend(draft.records)
+        self.has_replies, self.checkpoint = draft.has_replies, draft.checkpoint
+        self.made = draft.made
+        self.head = draft.head
+
+    @property
+    def mappings(self) -> tuple[MutableMapping[str, Any], ...]:
+        """All that it knows by a name."""
+        return (
+            *(self.debits, self.keys, self.answers),
+            *(self.datasets, self.analysts, self.descriptions, self.editions, self.replies, self.repeats),
+            *(self.series, self.prices, self.coarser, self.finer, self.reserves, self.payers, self.description_rows),
+        )
+
+    def paid_for(self, dataset: str) -> Loss:
+        """What a data set has paid in all."""
+        return self.datasets.get(dataset, _NO_LOSS)
+
+    def paid_by(self, analyst: str) -> Loss:
+        """What an analyst has paid in all."""
+        return self.analysts.get(analyst, _NO_LOSS)
+
+    def entry(self, connection: Connection, key: str | None) -> Entry | None:
+        """The debit under a key with its answer and with what it tops up, if there is one."""
+        if key is None or key not in self.debits:
+            return None
+        entry, replaced = self._entry(connection, key), tuple(self.replaced_by(key))
+        if not replaced:
+            return entry
+        base, answered = None, [place for place, each in enumerate(replaced) if each in self.answers]
+        for place in reversed(answered if standing_of(entry.request).is_gaussian else answered[:1]):
+            base = replace(self._entry(connection, replaced[place]), replaces=replaced[place + 1 :], base=base)
+        return replace(entry, replaces=replaced, base=base)
+
+    def _entry(self, connection: Connection, key: str) -> Entry:
+        debit = self.row(connection, self.debits[key])
+        answered = self.answers.get(key)
+        try:
+            entry = debit_of(debit)
+            if answered is not None:
+                entry = answered_entry(entry, self.row(connection, answered))
+        except ValueError:
+            raise damaged(debit["number"]) from None
+        return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
+
+    def replaced_by(self, key: str) -> Iterator[str]:
+        """The keys of what a debit tops up, the next one first."""
+        return self._along(self.coarser, key)
+
+    @staticmethod
+    def _along(links: Mapping[str, str], key: str) -> Iterator[str]:
+        """The keys that links lead to, one after the other."""
+        while (following := links.get(key)) is not None:
+            yield (key := following)
+
+    def askers(self, key: str) -> Iterator[str]:
+        """Yield the analysts who asked for a debit; the first of them paid. Reads no row."""
+        yield self.payers[key]
+        yield from (repeat.analyst for repeat in self.repeats.get(key, ()))
+
+    def keys_asking(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
+        """Return the keys of the debits for the question of some requests, at any price.
+
+        If an analyst is given, only the debits that this analyst may know.
+        """
+        subjects = dict.fromkeys(standing_of(each).subject for each in requests)
+        keys = [key for subject in subjects for key in self.series.get(subject, ())]
+        return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
+
+    def finest(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of the debit at the highest price among `keys_asking`; of equal ones the first."""
+        return max(self.keys_asking(requests, analyst), key=self.prices.__getitem__, default=None)
+
+    def base(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the `finest` key that the first of some requests may top up, as it is about exactly its records."""
+        return self.finest([each for each in requests if can_top_up(requests[0], each)], analyst)
+
+    def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of a debit that the first request needs no other for, else None.
+
+        That is the `finest` key if its price is at least that of the request, or of a request whose records may change
+        one whose answer reached its goal.
+        """
+        key, standing = self.finest(requests, analyst), standing_of(requests[0])
+        if key is not None and self.prices[key] >= standing.price:
+            return key
+        return None if standing.is_exact else self.settled(requests, analyst)
+
+    def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
+        """The keys of debits that reserved for the same goal as a request, wherever their answers stopped."""
+        goal = request.asked.get("within")
+        reserved = [(key, self.reserves[key]) for key in keys if goal is not None and key in self.reserves]
+        return [key for key, each in reserved if each.asked.get("within") == goal]
+
+    def settled(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of the finest answer that reached the goal of the first of some requests, if there is one."""
+        reserved = self.reserved_for(requests[0], self.keys_asking(requests, analyst))
+        answered = [key for key in reserved if key in self.answers]
+        return max(answered, key=self.prices.__getitem__, default=None)
+
+    def require_newest(self, dataset: str, edition: str | None) -> None:
+        """Refuse an edition that another one followed: it is never set back, nor asked by a desk opened before."""
+        if edition is not None and edition in self.editions.get(dataset, ())[:-1]:
+            raise ConfigError(
+                f"edition {edition!r} was followed by another, and its records may have changed since: give the "
+                "records of now an edition of their own, and open them again"
+            )
+
+    def answered_finer(self, key: str) -> str | None:
+        """The key of the finest answer that rests on a debit; None: there is none."""
+        answered = [each for each in self._along(self.finer, key) if each in self.answers]
+        return answered[-1] if answered else None
+
+    def row(self, connection: Connection, number: int) -> Row:
+        """A row that was read before, if it is still as it was written."""
+        place = len(self.unwritten) - 1 - (self.head.number - number)
+        row = self.unwritten[place] if place >= 0 else row_at(connection, number)
+        if row is None or row["hash"] != row_hash(row) or not (self.sealed is None or self.sealed.holds(row)):
+            raise damaged(number)
+        return row
+
+    def follow(self, connection: Connection) -> None:
+        """Add what was written since the newest row, which must still be there."""
+        newest = self.head
+        later = rows_from(connection, newest.number)
+        row = next(later, None)
+        if row is None or row["number"] != newest.number:
+            raise LedgerError(
+                f"row {newest.number} of the ledger, which was read before, is missing: this is an"
+                f" older copy, or another ledger; {RESTORE}"
+            )
+        if row["hash"] != newest.hash or row_hash(row) != newest.hash:
+            raise damaged(newest.number)
+        self.read(later)
+
+    def read(self, rows: Iterable[Row]) -> None:
+        """Add the rows that follow."""
+        for row in rows:
+            if self.fault(row) is not None:
+                raise damaged(self.head.number + 1)
+
+    def append(self, columns: Row) -> None:
+        """Add the row that follows a draft, after a checkpoint where one is due; the table does not have them yet."""
+        number = self.head.number + 1
+        if number % checkpoints.INTERVAL == 0 and columns["kind"] != CHECKPOINT:
+            made = self.made.isoformat()
+            self.append({"kind": CHECKPOINT, "key": str(number), "question": self._checkpoint_text(), "made": made})
+        row = chained(self.head, columns)
+        self.read([row])
+        self.unwritten.append(row)
+
+    def fault(self, row: Row) -> str | None:
+        """What is wrong with the next row; None where nothing is, and the row was added."""
+        if row["number"] != self.head.number + 1:
+            return "is missing"
+        if row["hash"] != row_hash(row):
+            return "was changed: its hash is that of other columns"
+        if row["previous"] != self.head.hash:
+            return "does not follow the row before: a row was put in another's place"
+        try:
+            made = utc_time(row["made"])
+            why = self._fault_of(row)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return "holds what no ledger writes"
+        if why is None:
+            self.made = made
+            self.head = Head(row["number"], row["hash"])
+            self.records.append(index_record(row, _names(row)))
+        return why
+
+    def _fault_of(self, row: Row) -> str | None:
+        if row["kind"] not in KINDS:
+            return "is no debit, no answer, no description, no reply, no repeat and no checkpoint"
+        fault_of: Callable[[Row], str | None] = getattr(self, f"_fault_of_{row['kind']}")
+        return fault_of(row)
+
+    def _fault_of_debit(self, row: Row) -> str | None:
+        entry = debit_of(row)
+        digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
+        standing = standing_of(entry.request)
+        self.series.get(standing.subject)  # reads sealed rows of the same question, and so their digests
+        if entry.key in self.debits or digest in self.keys:
+            return "charges a request or a key a second time"
+        price, paid, own = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
+        spent = paid + price
+        if entry.spent != spent or entry.analyst_spent != (spent if own == paid else own + price):
+            return "holds a total that its debits do not add up to"
+        if (replaced := standing.replaces) is not None:
+            if (why := self._fault_of_top_up(entry.request, standing, replaced)) is not None:
+                return why
+        elif entry.request.epsilon is not None and entry.request.rho is not None:
+            return "is charged a difference, and tops up nothing"
+        elif standing.price != (price.rho if price.epsilon is None else price.epsilon):
+            return "is charged something else than the price that it states"
+        self.add_debit(entry, row["number"])
+        self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
+        return None
+
+    def add_debit(self, entry: Entry, number: int) -> None:
+        """Add a debit, whose totals are added elsewhere."""
+        key, standing = entry.key, standing_of(entry.request)
+        if standing.replaces is not None:
+            self.coarser[key], self.finer[standing.replaces] = standing.replaces, key
+        self.series[standing.subject] = (*self.series.get(standing.subject, ()), key)
+        self.prices[key] = standing.price
+        if standing.is_reserve:
+            self.reserves[key] = entry.request
+        self.payers[key] = intern(entry.analyst)
+        self.debits[key], self.keys[entry.request.digest] = number, key
+
+    def _fault_of_top_up(self, request: Request, standing: Standing, replaced: str) -> str | None:
+        price, asked = request.price, request.asked
+        if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
+            return "tops up what asks something else, or what was topped up before"
+        if not standing.is_exact and EDITION in asked:
+            return "tops up an answer about records that may have changed"
+        if price != difference(self.prices[replaced], standing.price, is_gaussian=standing.is_gaussian):
+            return "charges something else than the difference to what it tops up"
+        if replaced not in self.answers and standing.is_gaussian:
+            return "rests on an answer that is not known, and would be combined with it"
+        if replaced not in self.answers and (standing.is_reserve or replaced in self.reserves):
+            return "rests on an answer that is not known, where one of both is a reserve"
+        return None
+
+    def _fault_of_answer(self, row: Row) -> str | None:
+        if row["key"] not in self.debits or row["key"] in self.answers:
+            return "is a second answer, or one without a debit"
+        if self.answered_finer(row["key"]) is not None:
+            return "is an answer to what was answered at a higher price before"
+        answer = answer_of(row["answer"])
+        if isinstance(answer, TableAnswer):
+            answer.check()
+        if (row["key"] in self.reserves or row["question"] is not None) and not self._is_settled(row):
+            return "charges something else than where its answers stopped"
+        self.add_answer(row)
+        return None
+
+    def add_answer(self, row: Row) -> None:
+        """Add an answer, and the price at which it stopped; the refund is subtracted elsewhere."""
+        key = row["key"]
+        self.answers[key] = row["number"]
+        if row["question"] is not None:
+            self.prices[key] = _stopped_price(self.reserves[key], row)
+
+    def _is_settled(self, row: Row) -> bool:
+        """Whether an answer says where it stopped, which is charged in place of its reserve from now on."""
+        key = row["key"]
+        if key not in self.reserves or row["question"] is None:
+            return False
+        request, analyst = self.reserves[key], self.payers[key]
+        price = _stopped_price(request, row)
+        base = self.prices[self.coarser[key]] if key in self.coarser else Fraction(0)
+        if not base < price <= self.prices[key]:
+            return False
+        stopped = stopped_at(request, price)
+        columns = stop_columns(stopped)
+        if any(row[name] != columns[name] for name in columns):
+            return False
+        rest = rest_of(request, stopped)
+        self.datasets[request.dataset] = self.paid_for(request.dataset).less(rest)
+        self.analysts[analyst] = self.paid_by(analyst).less(rest)
+        return True
+
+    def _fault_of_description(self, row: Row) -> str | None:
+        dataset, text = str(row["dataset"]), str(row["question"])
+        former = self.descriptions.get(dataset, text)
+        if unit_of(former) != unit_of(text):
+            return "changes whose records a data set holds"
+        self.descriptions[dataset], self.description_rows[dataset] = text, row["number"]
+        edition, editions = edition_of(text), self.editions.get(dataset, ())
+        if edition not in editions[-1:]:
+            self.editions[dataset] = (*editions, edition)
+        return None
+
+    def _fault_of_reply(self, row: Row) -> str | None:
+        if row["key"] in self.replies:
+            return "is a second reply to one request"
+        check_text("digest", row["digest"])
+        self.replies[row["key"]], self.has_replies = row["digest"], True
+        return None
+
+    def _fault_of_repeat(self, row: Row) -> str | None:
+        key, repeat = str(row["question"]), repeat_of(row)
+        known = self.repeats.get(key, ())
+        if key not in self.debits or repeat.analyst in {each.analyst for each in known}:
+            return "repeats what was not debited, or what the same analyst repeated before"
+        self.repeats[key] = (*known, repeat)
+        return None
+
+    def _fault_of_checkpoint(self, row: Row) -> str | None:
+        if row["question"] != self._checkpoint_text():
+            return "is a checkpoint that does not hold what the rows before it add up to"
+        self.checkpoint, self.records, self.former_records = Head(row["number"], row["hash"]), [], ()
+        return None
+
+    def _checkpoint_text(self) -> str:
+        """Return the text of a checkpoint that covers all rows so far."""
+        descriptions = {name: [number, self.editions[name]] for name, number in self.description_rows.items()}
+        parts = {
+            "datasets": {name: loss_texts(loss) for name, loss in self.datasets.items()},
+            "analysts": {name: loss_texts(loss) for name, loss in self.analysts.items()},
+            "descriptions": descriptions,
+            "has_replies": self.has_replies,
+        }
+        return checkpoint_text(parts, self.checkpoint, [*self.former_records, *self.records])
+
+
+def _names(row: Row) -> tuple[str, ...]:
+    """Return the names by which an accepted row is found: the key of its debit or reply, and the subject of a debit."""
+    match row["kind"]:
+        case "debit":
+            return KEY + row["key"], SUBJECT + standing_of(debit_of(row).request).subject
+        case "answer" | "reply":
+            return (KEY + row["key"],)
+        case "repeat":
+            return (KEY + row["question"],)
+        case _:
+            return ()
+
+
+def _stopped_price(reserve: Request, row: Row) -> Fraction:
+    """Return the price at which an answer stopped, from its row and the request of its reserve."""
+    return standing_of(Request(reserve.dataset, row["question"], reserve.epsilon, reserve.price.rho)).price
+
+
+def utc_time(text: str) -> datetime:
+    """The time in UTC that a text denotes."""
+    time = datetime.fromisoformat(text)
+    if time.utcoffset() != timedelta(0):
+        raise ValueError(f"made must be in UTC, got {text}")
+    return time
