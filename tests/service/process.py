@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -46,16 +47,17 @@ class Service:
     folder: Path  # where its configuration, its keys and its ledger are
     port: int  # where it listens
     slots: bool  # whether replies leave at ticks alone
+    workers: int = 1  # how many processes serve
     process: subprocess.Popen[bytes] | None = field(default=None)  # the one that runs now
 
     @classmethod
     @contextmanager
-    def running(cls, budget: str, slot: float | None = None) -> Iterator[Self]:
+    def running(cls, budget: str, slot: float | None = None, workers: int = 1) -> Iterator[Self]:
         """A service of the survey, on a disk that must be waited for, until the block ends."""
         with tempfile.TemporaryDirectory(dir=_disk()) as folder:
             text = _FILE.format(folder=folder, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1)
             Path(folder, "noisycount.toml").write_text(text, encoding="utf-8")
-            service = cls(Path(folder), _free_port(), slot is not None)
+            service = cls(Path(folder), _free_port(), slot is not None, workers)
             try:
                 service.start()
                 yield service
@@ -75,7 +77,7 @@ class Service:
     def start(self) -> float:
         """Start it; how many seconds pass until it takes connections and answers the first."""
         started = time.monotonic()
-        words = [sys.executable, "-c", _COMMAND, "serve", "--port", str(self.port)]
+        words = [sys.executable, "-c", _COMMAND, "serve", "--port", str(self.port), "--workers", str(self.workers)]
         words += [] if self.slots else ["--no-slots"]
         with Path(self.folder, "log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
@@ -101,10 +103,26 @@ class Service:
         return code
 
     def processor_time(self) -> float:
-        """How many seconds of processor time it has used."""
+        """Return the seconds of processor time that its processes have used."""
         assert self.process is not None
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+        stats = [Path(f"/proc/{each}/stat").read_text() for each in (self.process.pid, *self.children())]
+        fields = [stat.rpartition(")")[2].split()[11:13] for stat in stats]
+        return sum(map(int, chain.from_iterable(fields))) / os.sysconf("SC_CLK_TCK")
+
+    def children(self) -> list[int]:
+        """Return the identifiers of the workers, oldest first; none if the one process serves."""
+        assert self.process is not None
+        pid = self.process.pid
+        found = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        return [each for each in found if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
+
+    def workers_when(self, number: int, killed: Sequence[int] = ()) -> list[int]:
+        """Wait until so many workers run beside those that were killed, and return their identifiers."""
+        until = time.monotonic() + PATIENCE
+        while len(found := [each for each in self.children() if each not in killed]) < number:
+            assert time.monotonic() < until, "the workers do not start"
+            time.sleep(0.05)
+        return found
 
     def _answers(self) -> bool:
         try:

@@ -28,6 +28,14 @@ _NEEDED = f"the service needs more packages: {install_hint('server')}"
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="And the port; 0: any that is free."
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Serve by N processes that share the ledger, sessions and rate limits. A process that ends is started again.",
+)
 @options.flag("--demo is_demo", "Serve the survey of the demonstration, with a budget that is thrown away.")
 @click.option(
     "--no-slots",
@@ -37,7 +45,9 @@ _NEEDED = f"the service needs more packages: {install_hint('server')}"
     help="Reply as soon as an answer is there: whoever measures that may learn of the records.",
 )
 @options.config_option
-def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: bool) -> None:
+def serve(  # noqa: PLR0913 - its options
+    host: str, port: int, workers: int, configuration: Config, *, is_demo: bool, slots: bool
+) -> None:
     """Serve a team by HTTP, for programs and browsers.
 
     Data sets and budgets are those of noisycount.toml; `noisycount analysts add` gives out keys.
@@ -61,7 +71,12 @@ def serve(host: str, port: int, configuration: Config, *, is_demo: bool, slots: 
         for dataset in () if is_demo else configuration.datasets.values():
             if words := readers_words(dataset.source):
                 print_text(words)
-        run(configuration, place, ready, slots=slots)
+        if workers == 1:
+            run(configuration, place, ready, slots=slots)
+            return
+        from noisycount.service.workers import run_workers  # noqa: PLC0415 - as before
+
+        run_workers(configuration, place, ready, workers, slots=slots)
 
 
 def _is_closed(configuration: Config) -> bool:

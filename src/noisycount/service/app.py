@@ -13,7 +13,7 @@ from fastapi import APIRouter, FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from noisycount.service import middleware
-from noisycount.service.auth import Auth
+from noisycount.service.auth import Auth, SharedMemory
 from noisycount.service.document import HEALTH, responses, with_examples
 from noisycount.service.errors import add_handlers
 from noisycount.service.pages.layout import router as layout
@@ -30,8 +30,13 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-def application(state: ServiceState, write: middleware.Write = middleware.write_line) -> FastAPI:
-    """The application of an open state, which its caller closes; `.state.late` are the routes that are loaded later."""
+def application(
+    state: ServiceState, write: middleware.Write = middleware.write_line, shared: SharedMemory | None = None
+) -> FastAPI:
+    """Return the application of an open state, which its caller closes; it may be one of several that share memory.
+
+    `.state.late` are the routes that are loaded later.
+    """
     made = FastAPI(
         title="noisycount",
         summary="Private counts: exact noise, a budget, and what the answer means.",
@@ -42,7 +47,7 @@ def application(state: ServiceState, write: middleware.Write = middleware.write_
         redirect_slashes=False,  # to wherever the head of a request says that it is
         lifespan=_threads,
     )
-    made.state.service, made.state.auth = state, Auth.of(state.configuration)
+    made.state.service, made.state.auth = state, Auth.of(state.configuration, shared)
     for family in (health, layout):
         made.include_router(family)
     made.state.late = middleware.LazyRoutes(made.router, partial(_add_late, made))

@@ -5,7 +5,7 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -21,9 +21,9 @@ from noisycount.config.config import Config
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.service.drafts import Drafts, FormDraft
-from noisycount.service.errors import ForbiddenError, ForgedError, UnauthenticatedError, UncheckedError
+from noisycount.service.errors import ForbiddenError, ForgedError, RateError, UnauthenticatedError, UncheckedError
 from noisycount.service.keys import IssuedKey, Keyring, User
-from noisycount.service.state import State
+from noisycount.service.state import RateLimiter, ServiceState, State
 
 MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # wrong keys from one network within so many seconds are answered at once
 _PLACES = 10_000  # that are kept in mind, the latest
@@ -203,6 +203,12 @@ class Sessions:
             found = self._open.get(_hash(said))
         return found if found is not None and found.is_over(now) else None
 
+    def keep_draft(self, said: str, fields: Iterable[tuple[str, str]], refusal: str = "") -> str | None:
+        """Keep a form in the session of a cookie, which time may have ended; return None if there is no session."""
+        with self._turn:
+            found = self._open.get(_hash(said))
+            return None if found is None else found.drafts.keep(fields, refusal)
+
     def _forget(self, now: float) -> None:
         """Drop the sessions that nobody can resume."""
         self._open = {cookie: one for cookie, one in self._open.items() if not one.is_forgotten(now)}
@@ -225,7 +231,18 @@ if TYPE_CHECKING:
     from noisycount.service.oidc import Tokens
 
 
+@frozen
+class SharedMemory:
+    """What all workers of a service share in memory: objects of one process, and proxies of them in the others."""
+
+    rates: RateLimiter  # how often each user may ask
+    attempts: Attempts
+    sessions: Sessions
+    login_form: LoginForm  # a copy in each process, with the same secret
+
+
 _KEY = "nc_"  # how a key begins, and no token
+_SHARED = ("sessions", "attempts", "login_form")  # what several workers share
 
 
 @frozen
@@ -239,14 +256,15 @@ class Auth:
     login_form: LoginForm = field(default_factory=LoginForm)  # the form of the login
 
     @classmethod
-    def of(cls, configuration: Config) -> Self:
-        """What an owner configured."""
+    def of(cls, configuration: Config, shared: SharedMemory | None = None) -> Self:
+        """Return what an owner configured, with what several workers share if there are several."""
         keyring, config = Keyring.of(configuration), configuration.service.oidc
+        memory = {} if shared is None else {name: getattr(shared, name) for name in _SHARED}
         if config is None:
-            return cls(keyring)
+            return cls(keyring, **memory)
         from noisycount.service.oidc import Tokens  # noqa: PLC0415 - loads joserfc
 
-        return cls(keyring, Tokens.of(config, configuration))
+        return cls(keyring, Tokens.of(config, configuration), **memory)
 
     async def bearer(self, shown: str) -> User | None:
         """Who comes with the key or the token behind `Bearer`; None: nobody."""
@@ -384,8 +402,8 @@ def keep_draft(request: Request, refusal: str = "") -> str | None:
     if session is None or form is None:
         return None
     fields = [(name, text) for name, text in form.multi_items() if isinstance(text, str) and name != CSRF_FIELD]
-    kept: str = session.drafts.keep(fields, refusal)
-    return kept
+    cookie = cookie_value(request, SESSION_COOKIE) or ""
+    return auth_of(request).sessions.keep_draft(cookie, fields, refusal)
 
 
 def draft_of(request: Request, name: str) -> FormDraft | None:
@@ -399,14 +417,20 @@ _CHART = 0.1  # of a token: a slider that is moved asks for four charts
 
 async def limited_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
     """Who asks, not too often."""
-    state.rates.take(user.name)
+    _require_rate(state, user, 1.0)
     return user
 
 
 async def chart_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
     """Who looks at a chart about no data set, not all too often."""
-    state.rates.take(user.name, _CHART)
+    _require_rate(state, user, _CHART)
     return user
+
+
+def _require_rate(state: ServiceState, user: User, tokens: float) -> None:
+    """Raise RateError if a user asks too often; the limits may be those of another process."""
+    if seconds := state.rates.wait(user.name, tokens):
+        raise RateError(seconds)
 
 
 LimitedUser = Annotated[User, Depends(limited_user)]

@@ -66,9 +66,7 @@ class LimitedLog:
     def __call__(self, told: dict[str, Any]) -> None:
         """Write a line, or count it."""
         kind = repr([told.get(name) for name in ("event", "from", "at", "visitor")])
-        try:
-            self._rates.take(kind)
-        except errors.RateError:
+        if self._rates.wait(kind):
             self._unwritten[kind] += 1
             return
         unwritten = self._unwritten.pop(kind, 0)

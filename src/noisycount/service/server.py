@@ -27,6 +27,7 @@ from noisycount.config.service import ServiceConfig
 from noisycount.data import survey_path
 from noisycount.errors import NoisyCountError
 from noisycount.service.app import application
+from noisycount.service.auth import SharedMemory
 from noisycount.service.errors import StoppingError
 from noisycount.service.keys import Keyring, Role
 from noisycount.service.middleware import LazyRoutes, LimitedLog, Write, error_place, write_line
@@ -251,20 +252,27 @@ def listening(host: str, port: int) -> socket.socket:
         raise NoisyCountError(f"--host {host!r} --port {port} cannot be used ({why}): name another") from None
 
 
-def run(configuration: Config, place: socket.socket, ready: Callable[[], None], *, slots: bool) -> None:
-    """Serve until a signal ends it; what was begun by then is done."""
-    state = ServiceState.open(configuration, slots=slots)
+def run(
+    configuration: Config,
+    place: socket.socket,
+    ready: Callable[[], None],
+    *,
+    slots: bool,
+    shared: SharedMemory | None = None,
+) -> None:
+    """Serve until a signal ends it, alone or as one of several that share memory; what was begun by then is done."""
+    state = ServiceState.open(configuration, slots=slots, rates=None if shared is None else shared.rates)
     try:
         service = configuration.service
         lines = LimitedLog(_LINES + service.rate)
-        made = application(state, lines)
+        made = application(state, lines, shared)
         config = uvicorn.Config(
             made,
             log_config=None,
             loop="asyncio",
             http=Connection,
             ws="none",
-            backlog=accepted_at_once(),
+            backlog=accepted_at_once() if shared is None else 1,  # of several, each takes its part
             access_log=False,
             server_header=False,
             proxy_headers=False,  # the application reads those of configured proxies

@@ -77,14 +77,20 @@ class RateLimiter:
     _lock: Lock = field(default_factory=Lock)
 
     def take(self, name: str, tokens: float = 1.0) -> None:
-        """Take some tokens of a bucket, or a part of one, or tell when it has so many."""
+        """Take some tokens of a bucket, or a part of one; raise RateError if it has fewer."""
+        if seconds := self.wait(name, tokens):
+            raise RateError(seconds)
+
+    def wait(self, name: str, tokens: float = 1.0) -> int:
+        """Take some tokens of a bucket and return 0, or return the seconds until it has so many."""
         with self._lock:
             now = self.clock()
             level, then = self._levels.get(name, (float(self.rate), now))
             level = min(float(self.rate), level + (now - then) * self.rate / _MINUTE)
             if level < tokens:
-                raise RateError(math.ceil((tokens - level) * _MINUTE / self.rate))
+                return math.ceil((tokens - level) * _MINUTE / self.rate)
             self._levels[name] = level - tokens, now
+            return 0
 
 
 @dataclass(slots=True, eq=False)
@@ -205,8 +211,8 @@ class ServiceState:
     threads: Executor  # for work whose askers wait without a thread
 
     @classmethod
-    def open(cls, configuration: Config, *, slots: bool = True) -> Self:
-        """The state of a configuration; a ledger is made if there is none."""
+    def open(cls, configuration: Config, *, slots: bool = True, rates: RateLimiter | None = None) -> Self:
+        """Return the state of a configuration, with rate limits that may be shared; make a ledger if there is none."""
         known_head, service = configuration.known_head, configuration.service
         if service.purpose:
             datasets = {name: replace(each, needs_purpose=True) for name, each in configuration.datasets.items()}
@@ -221,7 +227,7 @@ class ServiceState:
             sources=OpenSources(configuration, ledger, tick),
             queue=WorkQueue(service.concurrency),
             in_flight=InFlight(),
-            rates=RateLimiter(service.rate),
+            rates=rates or RateLimiter(service.rate),
             threads=ThreadPoolExecutor(service.concurrency, "work"),
         )
 

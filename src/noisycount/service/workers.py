@@ -1,0 +1,152 @@
+"""Several processes that serve one listening socket, watched by the process that started them.
+
+The ledger keeps what must outlast a process: debits, answers, replies. What all workers need beside it is kept in
+memory by the process that watches them: rate limits, sessions with their drafts, wrong keys. Ticks need no sharing, as
+the clock is the machine's.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import connection, get_context, parent_process
+from multiprocessing.context import SpawnProcess
+from multiprocessing.managers import BaseManager
+from multiprocessing.reduction import ForkingPickler
+from socket import socket
+from types import MappingProxyType
+
+from noisycount.config.config import Config
+from noisycount.errors import NoisyCountError
+from noisycount.service.auth import Attempts, LoginForm, Sessions, SharedMemory
+from noisycount.service.middleware import write_line
+from noisycount.service.server import run
+from noisycount.service.state import RateLimiter, ServiceState
+
+_CONTEXT = get_context("spawn")
+_PAUSE = 1.0  # seconds from one start of a worker to the next in its place
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
+    """Serve new objects to the workers that this process starts, and give proxies of them for these workers."""
+    kept = {"rates": RateLimiter(configuration.service.rate), "attempts": Attempts(), "sessions": Sessions()}
+
+    class Manager(BaseManager):
+        """A server of these objects at a socket of this account, which asks for a secret of this process."""
+
+    for name, value in kept.items():
+        Manager.register(name, partial(_itself, value))
+    server = Manager().get_server()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = Manager(address=server.address)
+    client.connect()
+    yield SharedMemory(**{name: getattr(client, name)() for name in kept}, login_form=LoginForm())
+
+
+def _itself(value: object) -> object:
+    return value
+
+
+def _read_only(mapping: dict[object, object]) -> MappingProxyType[object, object]:
+    return MappingProxyType(mapping)
+
+
+ForkingPickler.register(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))  # those of a configuration
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A place for one process, which is started again if it ends."""
+
+    start: Callable[[], SpawnProcess]
+    process: SpawnProcess | None = None
+    started: float = field(default=-_PAUSE)  # seconds of the clock
+
+    def keep_alive(self) -> float | None:
+        """Start the process if there is none; return the seconds until that may be tried again, None if it runs."""
+        if self.process is not None:
+            if self.process.exitcode is None:
+                return None
+            write_line({"event": "worker ended", "status": self.process.exitcode})
+            self.process = None
+        now = time.monotonic()
+        if now < self.started + _PAUSE:
+            return self.started + _PAUSE - now
+        self.started, self.process = now, self.start()
+        return None
+
+
+def run_workers(configuration: Config, place: socket, ready: Callable[[], None], number: int, *, slots: bool) -> None:
+    """Serve by several processes until a signal ends them; what was begun by then is done."""
+    if os.name != "posix":
+        raise NoisyCountError("--workers: processes of this system cannot share a socket; leave it out")
+    ServiceState.open(configuration, slots=slots).close()  # what cannot be opened is refused here, in one line
+    patience = configuration.service.deadline
+    signals, awake, waker = list[int](), *os.pipe()
+
+    def note(sig: int, _: object) -> None:
+        signals.append(sig)
+        os.write(waker, b"!")
+
+    before = {sig: signal.signal(sig, note) for sig in _SIGNALS}
+    try:
+        with shared_memory(configuration) as shared:
+            arguments = configuration, place, shared, slots
+            workers = [_Worker(partial(_started, arguments)) for _ in range(number)]
+            ready()
+            while not signals:
+                pauses = [pause for worker in workers if (pause := worker.keep_alive()) is not None]
+                sentinels = [worker.process.sentinel for worker in workers if worker.process is not None]
+                connection.wait([*sentinels, awake], min(pauses, default=None))
+            _end([worker.process for worker in workers if worker.process is not None], patience)
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+        os.close(awake)
+        os.close(waker)
+    if signals[0] == signal.SIGINT:
+        raise KeyboardInterrupt
+
+
+def _started(arguments: tuple[Config, socket, SharedMemory, bool]) -> SpawnProcess:
+    process = _CONTEXT.Process(target=_serve, args=arguments)
+    process.start()
+    return process
+
+
+def _end(processes: list[SpawnProcess], patience: float) -> None:
+    """Let processes do what they have begun, and end those that do not in time."""
+    for process in processes:
+        process.terminate()
+    until = time.monotonic() + 2 * patience
+    for process in processes:
+        process.join(max(0.0, until - time.monotonic()))
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+
+
+def _serve(configuration: Config, place: socket, shared: SharedMemory, slots: bool) -> None:  # noqa: FBT001
+    """Serve as one of several workers, until the process that watches them ends this one or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the other process decides
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        try:
+            run(configuration, place, lambda: None, slots=slots, shared=shared)
+        except NoisyCountError as error:
+            write_line({"event": "worker cannot serve", "why": str(error)})
+            raise SystemExit(1) from None
+
+
+def _follow_parent() -> None:
+    """End this process once that which watches it is gone."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

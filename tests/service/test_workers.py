@@ -1,0 +1,105 @@
+"""Several processes that serve one ledger: what they share, and what becomes of it when one of them is killed."""
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from fractions import Fraction
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from noisycount.config.config import Config
+from noisycount.config.service import ServiceConfig
+from noisycount.service.workers import shared_memory
+from tests.service.process import DATASET, PATIENCE, Service
+from tests.service.spenders import raced
+
+CLIENTS = 64
+AMPLE = Fraction(10_000)
+RATE = 20  # requests a minute
+
+
+def test_workers_share_limits_attempts_and_sessions_with_their_drafts() -> None:
+    """What one process takes, begins or keeps, every other one meets; a form of one is valid at all."""
+    with shared_memory(Config(None, "sqlite:///ledger.db", {}, service=ServiceConfig(rate=2))) as shared:
+        assert [shared.rates.wait("ana") for _ in range(3)] == [0, 0, 30]
+        cookie = shared.sessions.begin("id", "ana")
+        name = shared.sessions.keep_draft(cookie, [("where", "age > 40")], "a refusal")
+        session = shared.sessions.session(cookie)
+        assert name is not None
+        assert session is not None
+        draft = session.drafts.draft(name)
+        assert draft is not None
+        assert (draft.fields, draft.refusal) == ((("where", "age > 40"),), "a refusal")
+        assert shared.sessions.session("another") is None
+        assert shared.sessions.keep_draft("another", []) is None
+        shared.sessions.end(cookie)
+        assert shared.sessions.session(cookie) is None
+        for _ in range(10):
+            assert shared.attempts.seconds_left("192.0.2.1") == 0
+            shared.attempts.fail("192.0.2.1")
+        assert shared.attempts.seconds_left("192.0.2.1") > 50
+
+
+def status(service: Service, key: str) -> int:
+    """Return the status of a request by a connection of its own."""
+    line = HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
+    line.request("GET", "/v1/datasets", headers={"Authorization": f"Bearer {key}"})
+    reply = line.getresponse().status
+    line.close()
+    return reply
+
+
+@pytest.mark.thorough
+@pytest.mark.always
+def test_a_limit_outlasts_the_workers_and_a_signal_ends_all() -> None:
+    """Killed workers are started again, know the limits, and end with the process that started them."""
+    with Service.running("2", workers=2) as service:
+        service.end(signal.SIGTERM)
+        file = service.folder / "noisycount.toml"
+        file.write_text(file.read_text(encoding="utf-8").replace("rate = 1000000", f"rate = {RATE}"), encoding="utf-8")
+        service.start()
+        key, begun = service.keys(["ana"])["ana"], time.monotonic()
+        found = Counter(status(service, key) for _ in range(30))
+        assert found.keys() == {200, 429}
+        killed = service.workers_when(2)
+        for each in killed:
+            os.kill(each, signal.SIGKILL)
+        service.workers_when(2, killed)
+        found.update(status(service, key) for _ in range(30))
+        assert found[200] <= RATE + RATE * (time.monotonic() - begun) / 60 + 1
+        last = service.workers_when(2)
+        assert service.end(signal.SIGTERM) == 0
+        assert not any(Path(f"/proc/{each}").exists() for each in last)
+        service.start()
+        last = service.workers_when(2)
+        service.end(signal.SIGKILL)
+        until = time.monotonic() + PATIENCE
+        while any(Path(f"/proc/{each}").exists() for each in last):
+            assert time.monotonic() < until, "workers outlast the process that started them"
+            time.sleep(0.1)
+
+
+@pytest.mark.long
+@pytest.mark.thorough
+def test_no_kill_of_a_worker_loses_an_answer_or_gives_a_second() -> None:
+    """Sixty-four clients spend, while one worker after another is killed; the other goes on."""
+    moments = random.Random(39)  # noqa: S311 - when a worker is killed
+    with Service.running(str(AMPLE), workers=2) as service:
+        keys = service.keys(["owner"])
+        assert status(service, keys["owner"]) == 200
+
+        def kill(seconds: float) -> None:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                time.sleep(moments.uniform(1, 3))
+                os.kill(moments.choice(service.workers_when(1)), signal.SIGKILL)
+
+        found = raced(service, CLIENTS, 15, AMPLE, kill)
+    assert (found.overspent, found.lost, found.changed, found.second) == (0, 0, 0, 0)
+    assert found.intact
+    assert found.spends
+    assert any(spend.tries > 1 for spend in found.spends), f"{DATASET}: no client met a killed worker"
