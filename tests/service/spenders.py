@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from http.client import HTTPConnection, HTTPException
 from itertools import chain
@@ -51,6 +51,7 @@ class Toll:
     changed: int  # how many replies are not the same bytes when they are asked for again
     second: int  # how many debits are of a question that another debit is of
     intact: bool  # whether the chain is
+    clients: float  # seconds of processor time that the analysts used while they asked
 
     @property
     def rate(self) -> float:
@@ -69,36 +70,46 @@ class Toll:
         )
 
 
-def raced(
-    service: Service, analysts: int, seconds: float, budget: Fraction, meanwhile: Callable[[float], None] = time.sleep
+def raced(  # noqa: PLR0913 - each is about something else
+    service: Service,
+    analysts: int,
+    seconds: float,
+    budget: Fraction,
+    meanwhile: Callable[[float], None] = time.sleep,
+    *,
+    first: int = 0,
 ) -> Toll:
-    """What becomes of analysts who spend one budget for some seconds."""
+    """Return what becomes of analysts who spend one budget for some seconds.
+
+    `first`: the number of each analyst's first question, so that a second race asks other questions.
+    """
     names = [f"analyst{number}" for number in range(analysts)]
     keys = list(service.keys(names).items())
     shares = [dict(keys[number::PROCESSES]) for number in range(PROCESSES)]
     with ProcessPoolExecutor(PROCESSES, mp_context=processes()) as pool:
-        found = [pool.submit(crowd, service.port, share, seconds) for share in shares]
+        found = [pool.submit(crowd, service.port, share, seconds, first) for share in shares]
         started = time.monotonic()
         meanwhile(seconds)
-        spends, refused = zip(*(each.result() for each in found), strict=True)
+        spends, refused, used = zip(*(each.result() for each in found), strict=True)
         lasted = time.monotonic() - started
         acknowledged = list(chain.from_iterable(spends))
         changed = sum(pool.map(changed_of, [service.port] * PROCESSES, shares, map(list, spends)))
-    return _toll(service, acknowledged, sum(refused, Counter()), lasted, budget, changed)
+    toll = _toll(service, acknowledged, sum(refused, Counter()), lasted, budget, changed)
+    return replace(toll, clients=sum(used))
 
 
-def crowd(port: int, keys: Mapping[str, str], seconds: float) -> tuple[list[Spend], Counter[int]]:
-    """What the analysts of one process are replied to within some seconds."""
-    until = time.monotonic() + seconds
+def crowd(port: int, keys: Mapping[str, str], seconds: float, first: int) -> tuple[list[Spend], Counter[int], float]:
+    """Return what the analysts of one process are replied to within some seconds, and their processor time."""
+    until, begun = time.monotonic() + seconds, time.process_time()
     with ThreadPoolExecutor(len(keys)) as pool:
-        found = list(pool.map(lambda each: spent(port, *each, until), keys.items()))
-    return list(chain.from_iterable(each for each, _ in found)), sum((each for _, each in found), Counter())
+        found = list(pool.map(lambda each: spent(port, *each, until, first), keys.items()))
+    spends, refused = [each for each, _ in found], [each for _, each in found]
+    return list(chain.from_iterable(spends)), sum(refused, Counter()), time.process_time() - begun
 
 
-def spent(port: int, name: str, key: str, until: float) -> tuple[list[Spend], Counter[int]]:
+def spent(port: int, name: str, key: str, until: float, number: int) -> tuple[list[Spend], Counter[int]]:
     """What one analyst is replied to: ever new questions, each asked until it is answered."""
     spends, refused, line = list[Spend](), Counter[int](), Line(port, key)
-    number = 0
     while time.monotonic() < until:
         started, tries, status, content = time.monotonic(), 0, 0, b""
         while status not in {201, 403}:
@@ -190,4 +201,5 @@ def _toll(  # noqa: PLR0913, PLR0917 - each was found elsewhere
         changed=changed,
         second=sum(number - 1 for number in questions.values()),
         intact=intact,
+        clients=0.0,
     )

@@ -1,0 +1,88 @@
+"""How long a ledger of a million rows takes to open, beside SQLite that reads all of its rows."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+from benchmarks.comparison import Comparison, Show
+from noisycount.ledger.chain import answer_columns, debit_columns
+from noisycount.ledger.entries import Entry, Request
+from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.state import LedgerState
+from noisycount.ledger.storage import COLUMNS
+
+ROWS = int(float(os.environ.get("NOISYCOUNT_BENCH_ROWS", "1e6")))
+OPENING = 2.0  # s
+PRICE = Fraction(1, 1000)
+
+
+def test_a_ledger_opens_from_its_newest_checkpoint(tmp_path: Path, show: Show) -> None:
+    """Until it states what was spent, and until it answers a question of its first rows; in processor time."""
+    path = tmp_path / "ledger.db"
+    write(path)
+    opened, asked = processor_time(partial(opening, path)), processor_time(partial(repeat, path))
+    rival = processor_time(partial(scan, path))
+    compared = Comparison(f"opening {ROWS:,} rows", opened, "reading all", rival, OPENING)
+    show(compared)
+    show(Comparison("  and an old answer", asked, "reading all", rival, OPENING))
+    assert compared.kept
+
+
+def write(path: Path) -> None:
+    """Write debits with their answers, in the form of a ledger, and without a wait for the disk."""
+    Ledger.open(f"sqlite:///{path}").close()
+    names = [*COLUMNS, "hash"]
+    insert = f"INSERT INTO ledger ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608 - ours
+    with closing(sqlite3.connect(path)) as shell:
+        shell.execute("PRAGMA synchronous = OFF")
+        shell.executemany(insert, ([row[name] for name in names] for row in rows()))
+        shell.commit()
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """Yield the rows of a ledger."""
+    state, made = LedgerState(), datetime.now(UTC)
+    for number in range(ROWS // 2):
+        request = Request("survey", f"question {number}", PRICE)
+        analyst = f"ana{number % 50}"
+        key, totals = f"{analyst}:{number}", [state.paid_for("survey"), state.paid_by(analyst)]
+        spent, own = (total + request.price for total in totals)
+        state.append(debit_columns(Entry(key, request, spent, made, None, analyst, own)))
+        state.append(answer_columns(key, number, made))
+        yield from map(dict, state.unwritten)
+        state.unwritten.clear()
+
+
+def opening(path: Path) -> None:
+    """State what was spent."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        assert ledger.spent("survey") == ROWS // 2 * PRICE
+
+
+def repeat(path: Path) -> None:
+    """Ask the first question again."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        entry, charged = ledger.reserve("again", Request("survey", "question 0", PRICE), Fraction(10**6))
+        assert (entry.answer, bool(charged)) == (0, False)
+
+
+def scan(path: Path) -> None:
+    """Read all rows by SQLite alone."""
+    with closing(sqlite3.connect(path)) as shell:
+        assert sum(1 for _ in shell.execute("SELECT * FROM ledger")) >= ROWS
+
+
+def processor_time(action: partial[None]) -> float:
+    """Return the least processor time of three runs of an action."""
+    times = []
+    for _ in range(3):
+        begun = time.process_time()
+        action()
+        times.append(time.process_time() - begun)
+    return min(times)
