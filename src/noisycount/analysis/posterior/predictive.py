@@ -15,6 +15,7 @@ from noisycount.model.laws.count_law import CountDistribution, TableLaw, Windowe
 from noisycount.model.laws.factors import Product
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.populations.binomial import BetaBinomial
 from noisycount.model.populations.population import Exchangeable, Population
 from noisycount.model.subsampling import Subsample
 
@@ -120,11 +121,13 @@ def _log_left_out(population: Population, table: TableLaw, likelihoods: Product,
 
 _SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which an answer may be likely
 SURPRISING = 1e-3  # the surprise below which answers contradict what was assumed
-_ROUNDING = 1e-6  # relative: more than that of the distance at which noise has a probability
+_ROUNDING = 1e-5  # relative: more than that of a bound
 _ROUNDING_OF_FORMULAS, _ROUNDING_OF_TABLES = 4e-14, 4e-12  # relative, of products of means
 _BERRY_ESSEEN = 0.56  # times the sum of E|X − E[X]|³ over σ³, at most 1/σ as each term is at most a variance
 _READABLE = 1e-6  # probabilities from there on are not in scientific notation
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
+_LARGEST_SIZE = 10**9  # records, up to which `BetaBinomial.chance` has five digits
+_LIKELY = 0.49  # a smaller tail leaves more to the other one, as both add up to at least 1
 _WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
 
 
@@ -138,8 +141,11 @@ def two_sided(population: Population, prior: CountDistribution, answer: Answer, 
         return two_sided(counted, counted.law(), answer, noise)
     if isinstance(answer, Below):
         return _beyond(population, prior, answer.last(mechanism), mechanism, upper=False)
-    sides = (_beyond(population, prior, answer, mechanism, upper=upper) for upper in (False, True))
-    return min(1.0, 2 * min(sides))
+    is_upper = answer > _spread(population)[0]
+    chance = _beyond(population, prior, answer, mechanism, upper=is_upper)
+    if chance >= _LIKELY:
+        chance = min(chance, _beyond(population, prior, answer, mechanism, upper=not is_upper))
+    return min(1.0, 2 * chance)
 
 
 def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, Mechanism]:
@@ -203,26 +209,39 @@ def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[
 def is_expected(population: Population, answer: float, mechanism: Mechanism) -> bool:
     """Return True if a bound shows that the surprise of an answer is at least `SURPRISING`.
 
-    P[Y >= y] >= P[K >= m]·P[Z >= y − m] for every number m, and P[Y <= y] likewise. Three bounds are tried:
-
-    - P[K >= m] >= 1/2 for m = E[K] − σ, by Cantelli's inequality;
-    - P[K >= y] >= 1 − Φ((y − E[K])/σ) − 0.56/σ for independent records, by the inequality of Berry and Esseen with the
-      constant of Shevtsova (2010); P[Z >= 0] >= 1/2;
-    - a quantile of K.
+    P[Y >= y] >= P[K >= m]·P[Z >= y − m] for every number m, and P[Y <= y] likewise. Three bounds are tried: m is the
+    possible count nearest to y; m = E[K] − σ, with P[K >= m] >= 1/2 by Cantelli's inequality; m is a quantile of K.
     """
     population, mechanism = _counted(population, mechanism)
     if not isinstance(mechanism, SymmetricNoise):
         return all(_is_likely(population, mechanism, answer, upper=upper) for upper in (False, True))
-    mean, least, deviation = _spread(population)
-    distance = abs(answer - mean)
-    if population.are_independent and least > 0:
-        passed = math.erfc(distance / least / math.sqrt(2)) / 2 - _BERRY_ESSEEN / least
-        if passed >= SURPRISING * (1 + _ROUNDING):
-            return True
-    if mechanism.log_tail(distance + deviation) >= math.log(2 * SURPRISING) + _ROUNDING:
+    mean, _, deviation = _spread(population)
+    low, high = population.support
+    nearest, goal = min(max(answer, low), high), SURPRISING * (1 + _ROUNDING)
+    passed = min(_least_tail(population, nearest, side) for side in (-1, 1))
+    if passed >= goal and passed * math.exp(mechanism.log_tail(abs(answer - nearest))) >= goal:
+        return True
+    if mechanism.log_tail(abs(answer - mean) + deviation) >= math.log(2 * goal):
         return True
     low, high = _usual_counts(population)
     return low <= answer <= high
+
+
+def _least_tail(population: Population, count: float, side: int) -> float:
+    """Return a lower bound of P[K >= count] (side 1) or P[K <= count] (side −1); 0 if none is quick to compute.
+
+    Of independent records it is 1 − Φ((m − E[K])/σ) − 0.56/σ, by the inequality of Berry and Esseen with the constant
+    of Shevtsova (2010). A distribution with one mode has at least (w + 1)·min(P[m], P[m + w]) on m..m + w.
+    """
+    mean, deviation, _ = _spread(population)
+    if population.are_independent and deviation > 0:
+        return math.erfc(side * (count - mean) / deviation / math.sqrt(2)) / 2 - _BERRY_ESSEEN / deviation
+    if isinstance(population, BetaBinomial) and population.is_log_concave and population.size <= _LARGEST_SIZE:
+        farther = max(side * count, side * mean)
+        nearest = side * math.ceil(farther)
+        last = max(0, min(population.size, nearest + side * int(deviation)))
+        return (abs(last - nearest) + 1) * min(map(population.chance, (nearest, last)))
+    return 0.0
 
 
 def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:
@@ -274,15 +293,20 @@ def _near(
     if not isinstance(mechanism, SymmetricNoise) or not is_cheap(population, [(answer, mechanism)]):
         return None
     reach = mechanism.errors.reach(_DEPTH)
-    first, last = common(prior.support, (answer - reach, answer + reach))
+    low, high = prior.support
+    first, last = common((low, high), (answer - reach, answer + reach))
     if not 0 <= last - first <= _WIDEST_PREDICTIVE:
         return None
+    if upper and high - first <= _WIDEST_PREDICTIVE:
+        last = high
+    if not upper and last - low <= _WIDEST_PREDICTIVE:
+        first = low
     counts = np.arange(first, last + 1, dtype=np.float64)
     tail = mechanism.tail(answer, population.size, upper=upper).log_values(counts)
     start, beyond = (0, (last + 1, math.inf)) if upper else (-1, (-math.inf, first - 1))
     log_sum = np.logaddexp.reduce(prior.log_pmf(counts) + tail)
     total = float(np.logaddexp(log_sum, prior.log_probability(*beyond)))
-    is_all = counts[start] == prior.support[start]
+    is_all = counts[start] == (low, high)[start]
     return math.exp(total) if is_all or tail[start] <= total - _DOUBLE else None
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.posterior.predictive import contradiction, two_sided
+from noisycount.analysis.posterior.predictive import contradiction, is_expected, two_sided
 from noisycount.analysis.tables.answers import is_whole
 from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.likeliest import LeastSquares, least_squares
@@ -307,10 +307,13 @@ class _Odd(NamedTuple):
     remedy: str  # what to check beside the noise
 
 
-def farthest_out(prior: TablePrior, solution: Solution, tree: Tree) -> tuple[float, str | None]:
-    """The surprise of all answers, and in words what is odd about them; None if nothing is."""
+def farthest_out(prior: TablePrior, solution: Solution, tree: Tree, *, is_exact: bool) -> tuple[float, str | None]:
+    """Return the surprise of all answers, and in words what is odd about them; None if nothing is.
+
+    Without `is_exact` the surprise is at most 1, and equal if it is small: answers that are surely expected are passed.
+    """
     told = [one for level in range(tree.depth) for one in solution.answers(level)]
-    odd = min(_all_odd(told, prior, solution, tree), default=None)
+    odd = min(_all_odd(told, prior, solution, tree, is_exact=is_exact), default=None)
     if odd is None:
         return 1.0, None
     number = sum(one.nodes.size for one in told)
@@ -319,7 +322,9 @@ def farthest_out(prior: TablePrior, solution: Solution, tree: Tree) -> tuple[flo
     return surprise, words and f"{words}: check {odd.remedy} and the noise"
 
 
-def _all_odd(told: Sequence[LevelAnswers], prior: TablePrior, solution: Solution, tree: Tree) -> Iterator[_Odd]:
+def _all_odd(
+    told: Sequence[LevelAnswers], prior: TablePrior, solution: Solution, tree: Tree, *, is_exact: bool
+) -> Iterator[_Odd]:
     """The answers that are farthest out, of each level and mechanism."""
     model = None if isinstance(solution, IndependentCells) else solution.up.model
     for one in told:
@@ -327,7 +332,7 @@ def _all_odd(told: Sequence[LevelAnswers], prior: TablePrior, solution: Solution
         yield from _beyond(one, bounds, tree)
         split = prior.levels[one.level - 1] if one.level else None
         if isinstance(split, StatedLevel):
-            yield from _of_shares(one, split, solution.summary(one.level - 1), tree)
+            yield from _of_shares(one, split, solution.summary(one.level - 1), tree, is_exact=is_exact)
         is_whole = one.nodes.size == tree.sizes[one.level] and not one.suppressed.any()
         if model is not None and is_whole:
             yield from _of_total(one, model.total, model.levels[0].bounds)
@@ -351,7 +356,7 @@ def _beyond(one: LevelAnswers, bounds: Bounds, tree: Tree) -> Iterator[_Odd]:
         yield _Odd(chance, nearest, "whatever the counts are", remedy)
 
 
-def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree) -> Iterator[_Odd]:
+def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree, *, is_exact: bool) -> Iterator[_Odd]:
     """The answers that are farthest below and above their stated shares of the counts above.
 
     Each of these counts is that of its interval which fits the answer best.
@@ -375,6 +380,8 @@ def _of_shares(one: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree
             Binomial(records, float(rate[place])) if is_multinomial else BetaBinomial(records, float(part[place]), rest)
         )
         given = below(answer) if one.suppressed[place] else answer
+        if not is_exact and not one.suppressed[place] and is_expected(law, answer, one.mechanism):
+            continue
         chance = two_sided(law, law.law(), given, one.mechanism)
         remedy = f"{_named(one, place, tree)}, the prior"
         yield _Odd(chance, float(size[place] * rate[place]), "under the stated prior", remedy)

@@ -21,7 +21,7 @@ from noisycount.model.noises.gaussian import GaussianShape
 from noisycount.model.noises.laplace import LaplaceErrors
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import first_true_beyond
+from noisycount.model.searches import bracketed, first_whole
 from noisycount.model.tables.tree import Tree
 
 Counts = NDArray[np.int64]
@@ -59,7 +59,7 @@ class LevelAnswers:
         depth = 0
         if isinstance(self.mechanism, SymmetricNoise):
             law = self.mechanism.errors
-            tail = _first(lambda far: law.log_exceedance(np.array([far]))[0] <= -DEPTH - _EXTRA)
+            tail = _first_distance(lambda far: -float(law.log_exceedance(np.array([far]))[0]), DEPTH + _EXTRA, law)
             depth = max(self.distance(DEPTH), tail)
             farthest = float(np.abs(self.answers).max(initial=0.0))
             errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
@@ -161,7 +161,7 @@ class LevelAnswers:
             return 0
         law = self.mechanism.errors
         peak = float(law.log_density(np.zeros(1))[0])
-        return _first(lambda far: peak - float(law.log_density(np.array([far]))[0]) >= depth)
+        return _first_distance(lambda far: peak - float(law.log_density(np.array([far]))[0]), depth, law)
 
     def reach(self) -> tuple[Counts, Counts]:
         """The first and the last count within 42 nats of the most likely one, for each answer.
@@ -214,9 +214,14 @@ def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
     return table[(places - low).astype(np.int64)]
 
 
-def _first(holds: Callable[[float], bool]) -> int:
-    """The first whole distance at which something holds that then holds on."""
-    return first_true_beyond(lambda far: far >= _LARGEST or holds(float(far)), 0, 1)
+def _first_distance(loss: Callable[[float], float], depth: float, law: ErrorLaw) -> int:
+    """Return the first whole distance at which a loss in nats, which rises with the distance, is at least a depth."""
+
+    def excess(far: float) -> float:
+        return loss(float(far)) - depth
+
+    start, step = min(math.ceil(law.reach(depth)), _LARGEST), max(1, math.ceil(law.spread / 8))
+    return int(min(first_whole(excess, bracketed(excess, start, step, (0, _LARGEST))).high, _LARGEST))
 
 
 # Of some answers, the logarithms of something at counts, shape (answers, counts).

@@ -214,7 +214,7 @@ class TablePosterior(Columns, Charted):
         """The natural logarithm of the probability, or the density, of the answers."""
         return self.solution.evidence
 
-    @property
+    @cached_property
     def surprise(self) -> float:
         """How probable it was that an answer is as far out as the one that is farthest.
 
@@ -223,17 +223,12 @@ class TablePosterior(Columns, Charted):
         wherever in its interval that count is; of a stated law of the total, as the sum of all answers of a level may
         be; and of all counts that are possible, which alone can contradict a prior that was learned from these answers.
         """
-        return self._farthest[0]
-
-    @property
-    def warning(self) -> str | None:
-        """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
-        return self._farthest[1]
+        return learning.farthest_out(self.prior, self.solution, self.tree, is_exact=True)[0]
 
     @cached_property
-    def _farthest(self) -> tuple[float, str | None]:
-        """The surprise, and what is odd about it."""
-        return learning.farthest_out(self.prior, self.solution, self.tree)
+    def warning(self) -> str | None:
+        """What is odd about the answers, in words; None if the surprise is 1e-3 or more."""
+        return learning.farthest_out(self.prior, self.solution, self.tree, is_exact=False)[1]
 
     @property
     def sensitivity(self) -> learning.Sensitivity:

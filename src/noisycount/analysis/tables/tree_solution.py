@@ -87,12 +87,16 @@ class TreeSolution:
         return found
 
     def _bounded(self) -> Self:
-        """The same with bounds of what transforms moved and left out at each node.
+        """Return the solution with bounds of what transforms moved and left out at each node.
 
         Where upper bounds stand for what was left out all weights of tables are at least the true
-        ones, so that the share of tables with such a count is at least what the laws lack.
+        ones, so that the share of tables with such a count is at least what the distributions lack. If no
+        message left out a count, the bounds of this solution hold already.
         """
         up = self.up
+        is_whole = all(np.isfinite(message.logs).all() for level in up.messages for message in level)
+        if is_whole and all((own.rounding <= EXACT).all() for own in self.down):
+            return self
         bounds = downward(UpwardPass(up.model, up.levels, replace(up.settings, is_bounded=True)))
         pairs = zip(self.down, bounds, strict=True)
         return replace(self, down=tuple(replace(own, rounding=one.rounding) for own, one in pairs))
