@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeGuard, TypeVar, cast
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +138,8 @@ def observed(
         raise ValueError(
             f"answer and mechanism must be equally many and at least one, got {len(answers)} and {len(mechanisms)}"
         )
-    return tuple(zip(map(_value, answers), mechanisms, strict=True))
+    values = [one.answer if is_published(one) else one for one in answers]
+    return tuple(zip(values, mechanisms, strict=True))
 
 
 def _informative(answers: list[Any]) -> list[Any]:
@@ -173,7 +174,7 @@ def values_and_mechanism(
         return answers.answer, mechanism or answers.mechanism
     listed = answers if isinstance(answers, (list, tuple)) else []
     published = [one for one in listed if is_published(one)]
-    values = [_value(one) for one in answers] if published else answers
+    values = [one.answer if is_published(one) else one for one in answers] if published else answers
     if mechanism is not None:
         return values, mechanism
     kinds = {repr(one.mechanism): one.mechanism for one in published}
@@ -201,11 +202,6 @@ def likelihood(answer: Answer, mechanism: Mechanism, size: int) -> Factor:
 def is_published(answer: object) -> TypeGuard[Published]:
     """Whether an answer carries its mechanism."""
     return isinstance(getattr(answer, "mechanism", None), Mechanism) and hasattr(answer, "answer")
-
-
-def _value(answer: Answer | Published) -> Answer:
-    """What was answered."""
-    return answer.answer if is_published(answer) else cast("Answer", answer)
 
 
 def _own(answer: Answer | Published) -> Mechanism:

@@ -63,18 +63,14 @@ def is_cheap(population: Population, observed: Observed) -> bool:
 
 
 def _hull(observed: Observed, depth: float) -> tuple[float, float]:
-    """The counts around all answers of noise that is added, as far as it may bring them."""
-    ends = [_around(y, law, depth) for y, law in observed if isinstance(law, SymmetricNoise)]
-    lowest = min((low for low, _ in ends), default=-math.inf)
-    return lowest, max((high for _, high in ends), default=math.inf)
-
-
-def _around(answer: Answer, noise: SymmetricNoise, depth: float) -> tuple[float, float]:
-    """The counts that may have an answer, but for e^−depth."""
-    reach = noise.errors.reach(depth)
-    if isinstance(answer, Below):
-        return -math.inf, answer.threshold + reach
-    return answer - reach, answer + reach
+    """Return the smallest and the largest count that may have an answer with added noise, except for e^−depth."""
+    lowest, highest = math.inf, -math.inf
+    for answer, law in observed:
+        if isinstance(law, SymmetricNoise):
+            reach = law.errors.reach(depth)
+            lowest = -math.inf if isinstance(answer, Below) else min(lowest, answer - reach)
+            highest = max(highest, (answer.threshold if isinstance(answer, Below) else answer) + reach)
+    return (lowest, highest) if lowest <= highest else (-math.inf, math.inf)
 
 
 def common(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int, int]:

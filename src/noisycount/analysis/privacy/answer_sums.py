@@ -207,7 +207,7 @@ _UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bri
 _LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class Terms:
     """Sums Σ Q·w·f over counts, for answers about them with noise."""
 
@@ -222,34 +222,32 @@ class Terms:
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
-    _logs: Reals = field(init=False, repr=False)
-    _highest: float = field(init=False, repr=False)
     _negative: int = field(init=False, repr=False)
     _flat_scale: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         near = self._reached()
-        offsets = self.points.offsets[near]
+        offsets, weights = self.points.offsets[near], self.points.weights[near]
         values = self.excess.at(offsets)
-        with np.errstate(divide="ignore"):
-            logs = self.points.log_weights[near] + np.log(np.abs(values))
-        highest = float(logs.max(initial=-math.inf))
-        if highest > -math.inf:
-            logs -= highest
-        weights = self.points.weights[near]
         products = weights * values
-        lost = weights < _UNDERFLOWS
-        if lost.any() and highest > -math.inf:
-            products[lost] = np.sign(values[lost]) * np.exp(logs[lost] + highest)
+        is_nothing = not (values.size and (values[0] or values[-1]))  # they rise
         object.__setattr__(self, "_near", near)
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", products)
-        object.__setattr__(self, "_logs", logs)
-        object.__setattr__(self, "_highest", highest)
-        negative = int(values.searchsorted(0.0)) if highest > -math.inf else logs.size
-        object.__setattr__(self, "_negative", negative)
+        object.__setattr__(self, "_negative", values.size if is_nothing else int(values.searchsorted(0.0)))
+        if not is_nothing and weights.min() < _UNDERFLOWS:
+            lost, (logs, highest) = weights < _UNDERFLOWS, self._logs
+            products[lost] = np.sign(values[lost]) * np.exp(logs[lost] + highest)
         flat_scale = self._scale_of_flat() if self._leader is None else 0
         object.__setattr__(self, "_flat_scale", flat_scale)
+
+    @cached_property
+    def _logs(self) -> tuple[Reals, float]:
+        """The logarithms of the sizes of all terms Q·w, less the largest of them, and that one."""
+        with np.errstate(divide="ignore"):
+            logs = self.points.log_weights[self._near] + np.log(np.abs(self.excess.at(self._offsets)))
+        highest = float(logs.max(initial=-math.inf))
+        return (logs - highest if highest > -math.inf else logs), highest
 
     @property
     def _leader(self) -> BelowLargestLoss | None:
@@ -265,7 +263,7 @@ class Terms:
         least = self.errors.reach(_LEFT_OUT) + self.margin
         if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
             return slice(0, offsets.size)
-        steepest = float(np.abs(self.excess.at(offsets[[0, -1]])).max(initial=1.0))
+        steepest = max(1.0, self.excess.largest_size(offsets))
         depth = _LEFT_OUT + math.log(steepest)
         nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
@@ -317,14 +315,15 @@ class Terms:
             return self._leader.log_odds(answer)
         if self._flat_scale:
             return self._relative_density(answer) / self._flat_scale
-        logs = self._logs + self.errors.log_density(answer - self._offsets)
-        if self._negative in (0, logs.size):
+        if self._negative in (0, self._offsets.size):
             return -math.inf if self._negative else math.inf
-        weights = np.exp(logs)
-        above = float(np.add.reduce(weights[self._negative :]))
-        below = float(np.add.reduce(weights[: self._negative]))
+        densities = self.errors.log_density(answer - self._offsets)
+        terms = self._values * np.exp(densities)
+        above = float(np.add.reduce(terms[self._negative :]))
+        below = -float(np.add.reduce(terms[: self._negative]))
         if min(above, below) > _SMALL:
             return math.log(above / below)
+        logs = self._logs[0] + densities
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
     def place_between_counts(self, answer: float) -> tuple[float, float]:
@@ -422,7 +421,7 @@ class Terms:
         products = self._values * chances
         lost = chances < _UNDERFLOWS
         if lost.any():
-            logs = self._logs[lost] + self.errors.log_exceedance(errors[lost]) + self._highest
+            logs = self._logs[0][lost] + self.errors.log_exceedance(errors[lost]) + self._logs[1]
             products[lost] = np.sign(self._values[lost]) * np.exp(logs)
         gains = np.add.reduce(products[self._negative :])
         losses = np.add.reduce(products[: self._negative])

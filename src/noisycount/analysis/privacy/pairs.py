@@ -188,6 +188,12 @@ class LinearExcess:
         values[start:] += self.at_threshold
         return values
 
+    def largest_size(self, offsets: Reals) -> float:
+        """Return the larger of its sizes at the first and the last offset."""
+        below, above = self.threshold - 1 - float(offsets[0]), float(offsets[-1]) - self.threshold
+        low, high = self.before_threshold - self.slope * below, self.at_threshold + self.slope * above
+        return max(abs(low), abs(high))
+
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
         """0: the root is known to all digits."""
         return 0.0
@@ -379,6 +385,10 @@ class TableExcess:
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
         return _values_at(offsets, self.values, self.first)
+
+    def largest_size(self, offsets: Reals) -> float:
+        """Return the larger of its sizes at the first and the last offset."""
+        return float(np.abs(self.at(offsets[[0, -1]])).max())
 
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:
         """How far a weighted sum of them may be off, beyond the relative error of a term."""

@@ -39,11 +39,6 @@ class Kink(NamedTuple):
         """The line of the negative offset."""
         return Kink(DIGITS.minus(self.place), -self.side, self.weight)
 
-    def change(self, offsets: Reals) -> Reals:
-        """The change at many offsets, rounded."""
-        beyond: Reals = np.maximum(self.side * (offsets - float(self.place)), 0.0)
-        return float(self.weight) * beyond
-
     def exact(self, offset: Decimal) -> Decimal:
         """The change at one offset, in 60 digits."""
         beyond = DIGITS.multiply(Decimal(self.side), DIGITS.subtract(offset, self.place))
@@ -97,7 +92,8 @@ class Expansion:
     def _bent(self, offsets: Reals, straight: Reals) -> Reals:
         """The change but for the rest; in 60 digits where doubles cancel."""
         terms = [straight, float(self.curvature) * offsets * offsets]
-        terms.extend(kink.change(offsets) for kink in self.kinks)
+        for place, side, weight in self.kinks:
+            terms.append(float(weight) * np.maximum(side * (offsets - float(place)), 0.0))
         change = np.asarray(reduce(np.add, terms))
         sizes = reduce(np.add, map(np.abs, terms))
         lost = (sizes > _LARGE) & (np.abs(change) * _KEPT < sizes)

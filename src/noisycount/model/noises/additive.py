@@ -109,7 +109,8 @@ class ErrorLaw(ABC):
     def exceedance(self, errors: Reals) -> Reals:
         """P[Z >= error], to full relative precision; smooth between integers if Z is discrete."""
         is_above = np.asarray(errors) > 0
-        tails = self.tail(np.where(is_above, errors, self.first - errors)) / 2
+        distances = np.where(is_above, errors, 1.0 - errors) if self.is_discrete else np.abs(errors)
+        tails = self.tail(distances) / 2
         return np.where(is_above, tails, 1 - tails)
 
     def log_exceedance(self, errors: Reals) -> Reals:

@@ -113,15 +113,12 @@ class LaplaceErrors(ClosedForm):
 
     scale: float | Fraction  # in records
     is_discrete: bool = field()  # without, the property of the base would be its default
+    steepest: Fraction = field(init=False, repr=False)  # 1/scale
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_rate", min(float(1 / self.scale), _STEEPEST))
-
-    @property
-    def steepest(self) -> Fraction:
-        """1/scale."""
-        return 1 / Fraction(self.scale)
+        object.__setattr__(self, "steepest", 1 / Fraction(self.scale))
+        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
 
     @property
     def spread(self) -> float:
