@@ -132,21 +132,21 @@ def refine(
     checked_mechanism(law)
     column = column_in(values)
     asked = _as_reals(values if column is None else column.values)
-    shaped = refined(asked.reshape(-1), population, law, by).reshape(asked.shape)
-    _warn(asked.reshape(-1), population, law)
+    extremes = _extremes(asked)
+    shaped = refined(asked.reshape(-1), population, law, by, extremes).reshape(asked.shape)
+    _warn(asked.reshape(-1), extremes, population, law)
     if column is not None:
         return cast("Contained", column.container(shaped))
     return float(shaped) if asked.ndim == 0 else shaped
 
 
-def _warn(answers: Reals, population: Population, mechanism: Mechanism) -> None:
+def _warn(answers: Reals, extremes: tuple[float, float], population: Population, mechanism: Mechanism) -> None:
     """Warn once of all answers that contradict the population.
 
     In rising order those that are too low come first, those that are too high last.
     """
     low, high = not_surprising_range(population, mechanism)
-    lowest, highest = _extremes(answers)
-    if low <= lowest and highest <= high:
+    if low <= extremes[0] and extremes[1] <= high:
         return
     given = np.sort(answers[(answers < low) | (answers > high)])
     if not given.size:
@@ -208,18 +208,18 @@ def _as_reals(answers: ArrayLike) -> Reals:
         asked = None
     if asked is None:
         raise ValueError("answers must be numbers in one array, with nan for missing")
-    if np.isinf(_extremes(asked)).any():
-        raise ValueError("answers must be finite, or nan where missing, got inf")
     return asked
 
 
 def _extremes(answers: Reals) -> tuple[float, float]:
-    """Return the smallest and the largest answer; nan if there is none."""
+    """Return the smallest and the largest answer, which must be finite; nan if there is none."""
     if not answers.size:
         return math.nan, math.nan
     lowest, highest = answers.min(), answers.max()
     if np.isnan(lowest):
         lowest, highest = np.fmin.reduce(answers, axis=None), np.fmax.reduce(answers, axis=None)
+    if np.isinf([lowest, highest]).any():
+        raise ValueError("answers must be finite, or nan where missing, got inf")
     return float(lowest), float(highest)
 
 
@@ -231,9 +231,18 @@ def _holds_numbers(given: NDArray[Any]) -> bool:
     return all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
 
 
-def refined(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate = "mean") -> Reals:
-    """Return the result of `refine` for an array, shape (answers,), without a warning."""
-    lowest, highest = _extremes(answers)
+def refined(
+    answers: Reals,
+    population: Population,
+    mechanism: Mechanism,
+    by: Estimate = "mean",
+    extremes: tuple[float, float] | None = None,
+) -> Reals:
+    """Return the result of `refine` for an array, shape (answers,), without a warning.
+
+    The smallest and the largest answer may be known already.
+    """
+    lowest, highest = extremes or _extremes(answers)
     if math.isnan(lowest):
         return answers.copy()
     _check_all(answers, [lowest, highest], population, mechanism)
