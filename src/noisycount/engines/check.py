@@ -68,7 +68,7 @@ class ColumnCheck(Shown):
 class OddRows(Shown):
     """Rows of a file that look like no records."""
 
-    kind: str  # "groups", "names", "names again", "tables", "empty" or "notes"
+    kind: str  # "groups", "names", "names again", "tables", "empty", "notes", "totals" or "ragged"
     rows: int  # how many there are
     lines: tuple[int, ...]  # the lines of the first ones, at most `EXAMPLES`
     texts: tuple[str, ...]  # the different first cells of them that are not empty
@@ -77,7 +77,9 @@ class OddRows(Shown):
     @property
     def can_be_left_out(self) -> bool:
         """True if a statement about the file leaves these rows out."""
-        return self.kind != "tables" and (self.kind != "notes" or len(self.texts) <= _MOST_NOTES)
+        if self.kind == "notes":
+            return len(self.texts) <= _MOST_NOTES
+        return self.kind not in {"tables", "totals", "ragged"}
 
 
 @frozen(repr=False)

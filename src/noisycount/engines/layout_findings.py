@@ -14,6 +14,9 @@ _KINDS = {
     "tables": ("another table below", "begin as the names do: split the file if another table begins there"),
     "empty": ("empty rows", "are empty"),
     "notes": ("rows of totals or notes", "look like totals or notes"),
+    "totals": ("rows that add up others", "look like sums of other rows, to be left out by a condition or removed"),
+    "pad": ("rows of too few cells", 'have fewer cells than names, which ragged = "pad" fills up'),
+    "drop": ("rows that are left out", 'have other numbers of cells than names, and ragged = "drop" leaves them out'),
 }
 _MARKS = ("#", "//")  # comments of programs
 
@@ -45,14 +48,19 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
 
 def odd_rows(check: Check) -> Iterator[Finding]:
     """Yield the rows that look like no records: they are counted, or keep questions from being answered."""
+    form = check.form or FileFormat()
     for odd in check.odd_rows:
-        title, words = _KINDS[odd.kind]
-        such = quoted_examples(odd.texts, EXAMPLES)
+        is_ragged = odd.kind == "ragged"
+        title, words = _KINDS[(form.ragged or "drop") if is_ragged else odd.kind]
         verb = words if odd.rows > 1 or odd.kind == "groups" else _singular(words)
-        is_blocking = _is_blocking(check, odd)
-        effect = f"keep{'s' * (odd.rows == 1)} questions from being answered" if is_blocking else "every row is counted"
-        text = f"{number_of('row', odd.rows)} {verb}, and {effect}{such if odd.texts else ''}"
-        severity = Severity.BLOCKS if is_blocking else Severity.LOOK
+        severity = Severity.NOTE if is_ragged else Severity.BLOCKS if _is_blocking(check, odd) else Severity.LOOK
+        effect = {
+            Severity.NOTE: "",
+            Severity.LOOK: ", and every row is counted",
+            Severity.BLOCKS: f", and keep{'s' * (odd.rows == 1)} questions from being answered",
+        }[severity]
+        such = quoted_examples(odd.texts, EXAMPLES) if odd.texts else ""
+        text = f"{number_of('row', odd.rows)} {verb}{effect}{such}"
         yield Finding(severity, title, text, None, odd.rows, odd.lines, tuple(_proposals(check, odd)))
 
 
@@ -79,10 +87,13 @@ def names_like_values(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "names that look like values", text, proposals=proposals)
 
 
+_SINGULAR = {"are": "is", "have": "has"}
+
+
 def _singular(words: str) -> str:
     """Return words about rows as words about one row."""
     verb, _, others = words.partition(" ")
-    return f"{'is' if verb == 'are' else verb + 's'} {others.replace('totals or notes', 'a total or a note')}"
+    return f"{_SINGULAR.get(verb, verb + 's')} {others.replace('totals or notes', 'a total or a note')}"
 
 
 def _value(check: Check, part: str) -> object:

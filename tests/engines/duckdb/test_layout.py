@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -268,6 +269,70 @@ def test_findings_that_a_statement_about_rows_mends_stand_alone(tmp_path: Path) 
     rest = {each.title: each for each in checked_records(path, unit="id").findings}
     assert (rest["cells that do not fit"].text.split(":")[1], rest["cells that do not fit"].lines) == (" 'much'", (12,))
     assert (rest["rows without a person"].rows, rest["rows without a person"].lines) == (1, (13,))
+
+
+REGIONS = [(region, sex, n) for n, region in enumerate(("North", "South", "East"), start=1) for sex in "mf"]
+WHOLES = ("Zusammen", "Ensemble", "World", "Both sexes", "All ages", "All", "Toutes", "TOTAL")
+
+
+@pytest.mark.parametrize("word", WHOLES)
+@pytest.mark.parametrize("cells", ["{},,12", "{},x,12", ",{},12", "Country,{},12"])
+def test_a_sum_is_found_by_its_word_in_any_cell(tmp_path: Path, word: str, cells: str) -> None:
+    """If its number is the sum of the others, or if it has gaps where they have none."""
+    lines = ["region,sex,n", *(",".join(map(str, row)) for row in REGIONS), cells.format(word)]
+    path = write_csv(tmp_path, "\n".join(lines) + "\n")
+    (odd,) = checked_records(path).odd_rows
+    assert (odd.rows, odd.lines, odd.texts) == (1, (8,), (word,))
+    assert odd.kind == ("totals" if cells.startswith("Country") else "notes")
+    if odd.kind == "notes":
+        check, taken = accepted(path)
+        assert (check.rows, taken) == (6, {"footer": (word,)})
+
+
+@pytest.mark.parametrize("ages", ["All ages", "Alle Altersgruppen"])
+def test_sums_of_several_columns_are_found(tmp_path: Path, ages: str) -> None:
+    """Of counts, and of rates, in a table in which each text is combined with each other one."""
+    rows = [
+        (place, sex, age, (1 + number) * (1 + (sex == "Both sexes")) * (1 + 2 * (age == ages)), number % 7 + 0.5)
+        for number, place in enumerate(("North", "South", "East"))
+        for sex in ("Male", "Female", "Both sexes")
+        for age in ("0-17", "18-64", "65+", ages)
+    ]
+    for kept in ((0, 1, 2, 3), (0, 1, 2, 4)):
+        lines = [",".join(str(row[place]) for place in kept) for row in rows]
+        path = write_csv(tmp_path, "\n".join([",".join("abcde"[place] for place in kept), *lines]) + "\n")
+        (odd,) = checked_records(path).odd_rows
+        assert (odd.kind, odd.rows, {*odd.texts}) == ("totals", 18, {"Both sexes", ages})
+
+
+def test_categories_called_as_wholes_are_no_sums(tmp_path: Path) -> None:
+    """A place named Total, a category All, and an answer for both."""
+    random = Random(7)  # noqa: S311 - a sample
+    words = ("All", "Some", "None"), ("Total", "Bern", "World"), ("Both sexes", "Men", "Women"), ("All ages", "Adults")
+    rows = [
+        (*(random.choice(each) for each in words), random.randrange(90), random.randrange(2), 2000 + n % 9)
+        for n in range(200)
+    ]
+    for columns in ("access,town,partner,course,age,yes,year", "town,access,partner,course,age,yes,year"):
+        order = (1, 0) if columns.startswith("town") else (0, 1)
+        lines = [",".join(map(str, (row[order[0]], row[order[1]], *row[2:]))) for row in rows]
+        path = write_csv(tmp_path, "\n".join([columns, *lines]) + "\n")
+        assert checked_records(path).odd_rows == ()
+
+
+def test_the_owner_sees_how_many_lines_a_form_leaves_out_or_fills_up(tmp_path: Path) -> None:
+    """In the check alone, before and after it is stated."""
+    path = write_csv(tmp_path, "a,b,c\n1,2,3\n4,5\n6\n7,8,9\n1,1,1\n2,2,2\n")
+    for form, title, text in (
+        (FileFormat(), "rows of too few cells", '2 rows have fewer cells than names, which ragged = "pad" fills up'),
+        (FileFormat(ragged="pad"), "rows of too few cells", "2 rows have fewer cells than names, which"),
+        (FileFormat(ragged="drop"), "rows that are left out", "2 rows have other numbers of cells than names, and"),
+    ):
+        found = {each.title: each for each in checked_records(path, form=form).findings}
+        assert (found[title].severity, found[title].lines) == (Severity.NOTE, (3, 4))
+        assert found[title].text.startswith(text)
+    write_csv(tmp_path, "a,b,c\n1,2,3\n")
+    assert checked_records(path, form=FileFormat(ragged="drop")).findings == ()
 
 
 def test_proposals_hold_no_text_of_rows_of_questions(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import date
 from functools import partial
 from glob import escape
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from noisycount.engines.check import Check
+from noisycount.engines.check import Check, OddRows
 from noisycount.engines.duckdb import contents, foreign
 from noisycount.engines.duckdb.connection import (
     Connection,
@@ -117,7 +117,11 @@ class Relation:
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     file = load_texts(place, told.form, connection, mends=told.is_for_check)
     table = TextTable(connection, file.names)
-    return _typed(table, told, file.form, partial(file.lines, connection), file.layout)
+    relation = _typed(table, told, file.form, partial(file.lines, connection), file.layout)
+    if file.ragged is None or relation.check is None:
+        return relation
+    odd = OddRows("ragged", file.ragged.number, tuple(line for line, _ in file.ragged.lines), ())
+    return replace(relation, check=replace(relation.check, odd_rows=(*relation.check.odd_rows, odd)))
 
 
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:

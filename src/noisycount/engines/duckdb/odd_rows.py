@@ -27,6 +27,11 @@ _TOTAL_OF = re.compile(
     f"|({_TOTALS}) ?[:.-].*)",
     re.DOTALL,
 )
+_WHOLE = re.compile(  # what a row of a sum may be called among the categories that it adds up
+    f"(?i:{_TOTALS}|zusammen|ensemble|in total|en total|au total|all|alle|alles|tous|toutes|todos|todas|tutti|overall"
+    "|both|beide|world|worldwide|national|welt|weltweit|monde|mundo|everyone|everybody|total (population|persons|people)"
+    "|(all|both|alle|beide|tous les|toutes les|les deux|todos los|todas las|ambos|ambas|tutti i|tutte le) .*)"
+)
 _NOTE_WORDS = (
     "(?i:notes?|sources?|quellen?|anmerkung(en)?|hinweise?|stand|legende?|bemerkung(en)?|remarques?|fontes?|nota|fuente"
     "|footnotes?|provisional|exported|generated|created|printed|last updated|disclaimer|copyright)"
@@ -46,6 +51,11 @@ _COMPARED = 20  # values of a column whose shapes are compared
 _WIDE = 200  # columns that one statement looks at
 _CANDIDATES = 20_000  # rows that are looked at more closely
 _USUAL = 0.6  # of the cells of a column
+_MOST_SUMMED = 1_000_000  # cells of texts among which sums of other rows are looked for
+_OFTEN = 3  # rows that begin with the word for a total and have a value in each cell
+_SUMS = (1, 2, 3, 1 / 2, 1 / 3)  # of all other rows, as these may be sums in part
+_NEAR = 0.005  # of a sum of rounded numbers
+_ABOVE = 1.5  # times the mean of the other rows
 _EVIDENCE = 2  # cells of a row that look like more names
 _SHARE = 4  # of so many names one looks like a value of its column
 _YEARS = range(1900, 2101)
@@ -78,7 +88,8 @@ def _summary(kind: str, rows: Mapping[int, Sequence[str]], names: Sequence[str],
     """Return what the owner should know of odd rows, which are given with their cells."""
     columns = zip(*rows.values(), strict=True)
     cells = {name: Counter(filter(None, column)) for name, column in zip(names, columns, strict=True)}
-    texts = dict.fromkeys(filter(None, map(first_cell, rows.values())))
+    firsts = [next(filter(_WHOLE.fullmatch, row), "") if kind == "totals" else first_cell(row) for row in rows.values()]
+    texts = dict.fromkeys(filter(None, firsts))
     return OddRows(kind, len(rows), tuple(at[row] for row in [*rows][:EXAMPLES] if row in at), tuple(texts), cells)
 
 
@@ -107,14 +118,67 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         end -= 1
     if form.footer != ():
         rows = {row: cells for row, cells in rows.items() if row not in again and first_cell(cells)}
-        yield (
-            "notes",
-            {
-                place: row
-                for place, row in rows.items()
-                if trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end)
-            },
-        )
+        sums = _sums(connection, check)
+        notes = {
+            place: row
+            for place, row in rows.items()
+            if trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end)
+        }
+        often = Counter(first_cell(row) for row in notes.values() if all(row))
+        notes = {  # a place may be called Total
+            place: row
+            for place, row in notes.items()
+            if often[first_cell(row)] < _OFTEN or place in sums or not _TOTAL.fullmatch(first_cell(row))
+        }
+        notes |= {place: row for place, row in sums.items() if _WHOLE.fullmatch(first_cell(row))}
+        yield "notes", dict(sorted(notes.items()))
+        yield "totals", {place: row for place, row in sums.items() if place not in notes}
+
+
+def _sums(connection: Connection, check: Check) -> dict[int, list[str]]:
+    """Return the rows that are sums of other rows by the name of a whole in a text, by their place.
+
+    A category may be called so too: the numbers must be sums, or the row have gaps where no other row has, or the texts
+    of the column be combined with all others, as in a table of a statistical office.
+    """
+    kinds = {column.name: column.kind for column in check.columns[:_WIDE]}
+    numbers = [quoted_name(name) for name, kind in kinds.items() if kind in {Kind.INTEGER, Kind.REAL}]
+    texts = [quoted_name(name) for name, kind in kinds.items() if kind is Kind.TEXT]
+    if not numbers or check.rows * len(texts) > _MOST_SUMMED:
+        return {}
+    places: set[tuple[int]] = set()
+    for name in texts:
+        rows = dict(connection.execute(f"SELECT {name}, count(*) FROM typed GROUP BY 1").fetchall())
+        is_combined = len(rows) >= _OFTEN and len({*rows.values()}) == 1 < max(rows.values())
+        for text in rows:
+            if text is None or len(rows) == 1 or not _WHOLE.fullmatch(text.strip()):
+                continue
+            test = f"coalesce({name} = {quoted_text(text)}, false)"
+            others = [other for other in texts if other != name]
+            is_phrase = is_combined and " " in text.strip()
+            if is_phrase or _adds_up(connection, test, numbers) or _has_gaps(connection, test, others):
+                places |= {*connection.execute(f"SELECT rowid FROM typed WHERE {test} LIMIT {_CANDIDATES}").fetchall()}
+    return _rows_at(connection, sorted(places))
+
+
+def _adds_up(connection: Connection, test: str, numbers: Sequence[str]) -> bool:
+    """Return True if a sum over some rows is that over the others, or a small multiple of it, and their mean larger."""
+    parts = [f"{part}({{0}}::DOUBLE) FILTER (WHERE {way} {test})" for part in ("sum", "avg") for way in ("", "NOT")]
+    selected = ", ".join(part.format(number) for number in numbers for part in parts)
+    found = [value or 0 for value in connection.execute(f"SELECT {selected} FROM typed").fetchall()[0]]
+    for total, others, mean, other_mean in zip(*(found[first::4] for first in range(4)), strict=True):
+        is_above = total > 0 < others and mean >= _ABOVE * other_mean
+        if is_above and any(abs(total - part * others) <= _NEAR * total for part in _SUMS):
+            return True
+    return False
+
+
+def _has_gaps(connection: Connection, test: str, texts: Sequence[str]) -> bool:
+    """Return True if a column of texts is empty in some rows, and in no other row."""
+    if not texts:
+        return False
+    gaps = ", ".join(f"bool_and(({text} IS NULL) = {test})" for text in texts)
+    return any(connection.execute(f"SELECT {gaps} FROM typed").fetchall()[0])
 
 
 def _top(connection: Connection, width: int) -> list[list[str]]:

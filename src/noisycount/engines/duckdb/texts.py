@@ -93,6 +93,7 @@ class TextFile:
     layout: Layout  # its names, and which of its rows are records
     # True if DuckDB misreads the first lines: a quotation mark stands above the names, or a line break in a name
     has_odd_beginning: bool = False
+    ragged: RaggedLines | None = None  # those that the form fills up or leaves out, if a check looked for them
 
     @classmethod
     def read(cls, place: Path, stated: FileFormat, *, mends: bool = False) -> Self:
@@ -172,6 +173,11 @@ class TextFile:
                 if len(lines) < _SHOWN:
                     lines.append((line, len(record)))
         return RaggedLines(tuple(lines), number, widths, has_more) if lines else None
+
+    def with_ragged_lines(self) -> Self:
+        """Return the file with the lines that its form fills up or leaves out."""
+        unfilled = replace(self, layout=replace(self.layout, form=replace(self.form, ragged=None)))
+        return self if self.form.ragged is None else replace(self, ragged=unfilled.ragged_lines())
 
     def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
         """Return the lines on which some rows of the table `loaded` begin.
@@ -306,12 +312,12 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
     if not file.needs_python and _is_loaded(file, connection, rewrites=False):
         return file
     if _is_loaded(file, connection, rewrites=True):
-        return file
+        return file.with_ragged_lines() if mends else file
     ragged = file.ragged_lines()
     if ragged is not None and mends and file.form.ragged is None:
         mended = file.mended(ragged)
         if _is_loaded(mended, connection, rewrites=True):
-            return mended
+            return mended.with_ragged_lines()
     raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
 
 
