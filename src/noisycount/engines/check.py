@@ -43,6 +43,9 @@ class ColumnCheck(Shown):
     reason: str = "the file says so"  # why it has this kind
     lines: tuple[int, ...] = ()  # the line of the file that has the first of each example; none where it has no lines
     distinct: int | None = None  # about how many different texts it has; None: nobody looked, or they are no texts
+    is_measured: bool = (
+        False  # True if most of its texts are short numbers, such as codes of places or values with units
+    )
     fitting: tuple[ColumnFormat, ...] = ()  # where cells do not fit, other forms that all of them fit
     values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
     choices: tuple[ColumnFormat, ...] = ()  # forms that its cells may have, between which only the owner can choose

@@ -92,14 +92,17 @@ class Inspection:
 
     @property
     def nearly_unique(self) -> tuple[ColumnCheck, ...]:
-        """The columns that questions may use whose texts tell most persons apart, as names do."""
+        """The columns that questions may use with a text of its own for most persons, as names are."""
         units = self.check.rows if self.persons is None else self.persons
         if not self.is_said or units < _MANY:
             return ()
         return tuple(
             column
             for column in self.check.columns
-            if column.distinct is not None and column.distinct * _HALF > units and self.why_unused(column) is None
+            if column.distinct is not None
+            and column.distinct * _HALF > units
+            and not column.is_measured
+            and self.why_unused(column) is None
         )
 
     @property

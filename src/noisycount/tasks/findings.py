@@ -78,11 +78,13 @@ def _same_unit(inspection: Inspection) -> Iterator[Finding]:
 
 def _nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
     """Yield the columns whose texts identify nearly all persons."""
-    units = "rows" if inspection.unit is None else "persons"
+    noun = "row" if inspection.unit is None else "person"
+    units = inspection.check.rows if inspection.persons is None else inspection.persons
     for column in inspection.nearly_unique:
+        about = "" if column.values or column.distinct == units else "About "
         text = (
-            f"Nearly all {units} have different texts, as in names and free texts: leave the column out of `columns` "
-            "unless questions need it"
+            f"{about}{number_of('different text', column.distinct or 0)} for {number_of(noun, units)}, as names, "
+            "addresses and telephone numbers are: leave the column out of `columns` unless questions need it"
         )
         yield Finding(Severity.LOOK, "texts that identify persons", text, column.name)
 

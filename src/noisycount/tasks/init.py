@@ -69,7 +69,7 @@ _KINDS = """\
 # question is answered until they are accepted as missing, and every answer then says so.
 """
 
-_NEARLY_UNIQUE = "Nearly every unit has a text of its own there, so better without: {}"
+_NEARLY_UNIQUE = "Most units have a text of their own there, so better without: {}"
 
 
 def accept_proposals(

@@ -4,13 +4,16 @@
 from dataclasses import replace
 
 from noisycount.engines.check import FEW, Check, ColumnCheck
-from noisycount.engines.duckdb.connection import Connection, quoted_name
+from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.spellings import spellings_of
 from noisycount.query.schema import Kind
 
 _MOST_COLUMNS = 200  # to look at more takes longer than to read them
 _SEVERAL = 1000  # texts: of more, as names and free texts are, no spellings are looked for
+_SAMPLE = 1000  # rows whose texts are looked at
+_MOST = 0.8  # of them
+_MEASURED = r"[<>=~\x{2264}\x{2265}+-]* ?[0-9]{1,6}([.,:/][0-9]{1,6}){0,2} ?[%\x{b0}\x{b5}a-zA-Z/]{0,8}"
 _SLACK = 2  # times as many texts: their number is an estimate at first
 
 
@@ -32,6 +35,10 @@ def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
     if column.kind is not Kind.TEXT:
         return column
     name = quoted_name(column.name)
+    test = f"avg(regexp_full_match(trim({name}), {quoted_text(_MEASURED)})::INT)"
+    some = f"SELECT {name} FROM records WHERE {name} IS NOT NULL LIMIT {_SAMPLE}"
+    ((share,),) = connection.execute(f"SELECT {test} FROM ({some})").fetchall()
+    column = replace(column, is_measured=(share or 0) >= _MOST)
     ((distinct,),) = connection.execute(f"SELECT approx_count_distinct({name}) FROM records").fetchall()
     if distinct > _SLACK * _SEVERAL:
         return replace(column, distinct=distinct)

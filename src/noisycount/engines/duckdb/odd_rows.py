@@ -28,8 +28,9 @@ _TOTAL_OF = re.compile(
     re.DOTALL,
 )
 _WHOLE = re.compile(  # what a row of a sum may be called among the categories that it adds up
-    f"(?i:{_TOTALS}|zusammen|ensemble|in total|en total|au total|all|alle|alles|tous|toutes|todos|todas|tutti|overall"
-    "|both|beide|world|worldwide|national|welt|weltweit|monde|mundo|everyone|everybody|total (population|persons|people)"
+    f"(?i:{_TOTALS}|zusammen|ensemble|in total|en total|au total|all|alle|alles|tous|toutes|todos|todas|tutti"
+    "|overall|both|beide|world|worldwide|national|welt|weltweit|monde|mundo|everyone|everybody"
+    "|total (population|persons|people)"
     "|(all|both|alle|beide|tous les|toutes les|les deux|todos los|todas las|ambos|ambas|tutti i|tutte le) .*)"
 )
 _NOTE_WORDS = (
