@@ -160,7 +160,7 @@ def _list(column: str, kind: Kind, chance: random.Random) -> str:
 
 def _literal(kind: Kind, chance: random.Random) -> str:
     if kind.is_number:
-        return _number(chance.choice([kind, kind, Kind.INTEGER, Kind.REAL]), chance)
+        return _number(chance.choice([kind, kind, Kind.INTEGER, Kind.REAL]), chance, is_real=kind is Kind.REAL)
     value = _value(kind, chance)
     if kind is Kind.BOOLEAN:
         return _word(str(value).lower(), chance)
@@ -170,8 +170,10 @@ def _literal(kind: Kind, chance: random.Random) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def _number(kind: Kind, chance: random.Random) -> str:
+def _number(kind: Kind, chance: random.Random, *, is_real: bool) -> str:
     value = _value(kind, chance)
+    if is_real and isinstance(value, int):
+        value = int(float(value))  # others are refused beside reals
     text = repr(value)
     if isinstance(value, int) and chance.random() < 0.2:
         text = chance.choice([f"{value}.", f"{value}e0", f"{value}.0E+00", f"{value // 10}e1"])

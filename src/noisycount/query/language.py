@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias
 
 from noisycount.display.texts import printable
@@ -43,6 +44,7 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
 
 
 Node: TypeAlias = tuple[Any, ...]  # a word of the language, or what a value is, and its parts
+_SHOWN_DIGITS = 40
 _LAST_MOMENT = datetime.max  # noqa: DTZ901 - columns have no zone
 _EQUALITIES, _ORDERS = ("=", "<>"), ("<", "<=", ">", ">=")
 _MISPLACED = {
@@ -257,6 +259,21 @@ def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.P
     return _joined(tree.And, [begins, _compared_with_day(column, tree.Operator.AT_MOST, high.value)])
 
 
+def _require_real(column: tree.Column, numerals: Iterable[str]) -> None:
+    """Refuse a number that a column of reals cannot hold: several numbers would be the same there."""
+    for numeral in numerals:
+        nearest = float(numeral)
+        if nearest and Decimal(numeral) not in {Decimal(nearest), Decimal(repr(nearest))}:
+            written = repr(nearest).removesuffix(".0")
+            remedy = f"write {written} for what is read as it"
+            if column.kind is Kind.INTEGER:
+                remedy = "write all numbers beside it without a point"
+            shown = numeral[:_SHOWN_DIGITS]
+            raise PredicateError(
+                f"where compares {column} with {shown}, of which a real keeps about 15 digits: {remedy}"
+            )
+
+
 def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Predicate:
     """Return the predicate of a column equal to one of some literals, of which days count whole."""
     days = [choice for choice in choices if _is_day_of(column, choice)]
@@ -372,4 +389,6 @@ class _TypedSyntax:
         fitted = [literal.beside(column.kind) for literal in literals]
         if any(literal.kind is Kind.REAL for literal in fitted):
             fitted = [literal.beside(Kind.REAL) for literal in fitted]
+            if column.kind.is_number:
+                _require_real(column, numerals)
         return tuple(fitted)

@@ -12,6 +12,7 @@ from unicodedata import category
 from noisycount.display.texts import printable
 from noisycount.engines.dates import date_spellings
 from noisycount.query import predicate as tree
+from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.readings import BLANKS, read_day, read_number
 from noisycount.query.schema import Kind
 
@@ -58,21 +59,47 @@ other texts let its owner state a kind for the column in noisycount.toml
     return [*islice(dict.fromkeys(sentence for each in predicates for sentence in _sentences(each)), _SHOWN)]
 
 
-def parsed_text_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
-    """Return which texts the functions in questions read, for the first few columns; reads no data.
+def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
+    """Return which texts the functions in questions read, and which large numbers are equal; reads no data.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
-        >>> parsed_text_hints([parse_predicate("number(code) >= 100", {"code": Kind.TEXT}).normal])
+        >>> reading_hints([parse_predicate("number(code) >= 100", {"code": Kind.TEXT}).normal])
         ['number(code) reads texts written as 12.5; all others count as missing values']
+        >>> reading_hints([parse_predicate("dose = 10000000000000000", {"dose": Kind.REAL}).normal])
+        ["column 'dose' (real) keeps about 15 digits: other whole numbers near 10000000000000000 are equal to it"]
     """
-    read = dict.fromkeys(column for each in predicates for column in tree.columns(each) if column.is_parsed)
-    return [
+    asked = [*predicates]
+    read = dict.fromkeys(column for each in asked for column in tree.columns(each) if column.is_parsed)
+    hints = [
         f"{function}({printable(tree.quoted_name(column.name))}) reads texts written as {written}; all others count as "
         "missing values"
-        for column in islice(read, _SHOWN)
+        for column in read
         for function, written, _ in [_REMEDIES[column.kind]]
     ]
+    equal = dict.fromkeys(hint for each in asked for hint in _hints_of_large_numbers(each))
+    return [*islice(hints, _SHOWN), *islice(equal, _SHOWN)]
+
+
+def _hints_of_large_numbers(predicate: tree.Predicate) -> Iterator[str]:
+    """Yield the numbers that a real cannot distinguish from the next whole number, where equality is asked."""
+    match predicate:
+        case tree.Not(operand):
+            yield from _hints_of_large_numbers(operand)
+        case tree.And(operands) | tree.Or(operands):
+            for operand in operands:
+                yield from _hints_of_large_numbers(operand)
+        case tree.Comparison(column, operator, tree.Literal() as literal) if operator in _EQUALITIES:
+            yield from _hints_about(column, (literal,))
+        case tree.Membership(column, choices):
+            yield from _hints_about(column, choices)
+
+
+def _hints_about(column: tree.Column, literals: Iterable[tree.Literal]) -> Iterator[str]:
+    for literal in literals:
+        if literal.kind is Kind.REAL and abs(literal.value) >= EXACT_INTEGERS:  # type: ignore[arg-type]  # a float
+            number = shortened(int(literal.value))  # type: ignore[arg-type]  # as above
+            yield f"{column} keeps about 15 digits: other whole numbers near {number} are equal to it"
 
 
 def _sentences(predicate: tree.Predicate) -> Iterator[str]:

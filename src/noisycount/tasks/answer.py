@@ -34,7 +34,7 @@ from noisycount.release.query_plan import CountPlan, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
-from noisycount.release.text_orders import parsed_text_hints
+from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
 from noisycount.tasks.plan import AvailableBudget, planned
 from noisycount.validation import exact_text
@@ -277,7 +277,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
 ) -> Answer:
     """Answer a question about open records, and charge it to their open ledger."""
     plan = plan or session.plan(query, analyst)
-    of_itself = [*session.require_possible(plan, analyst), *parsed_text_hints(plan.predicates)]
+    of_itself = [*session.require_possible(plan, analyst), *reading_hints(plan.predicates)]
     requests = session.records.requests(plan)
     is_exact = standing_of(requests[0]).is_exact
     has_earlier = not is_exact and any(entry.answer is not None for entry in session.asked(analyst, requests))
@@ -333,7 +333,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         known=base,
         is_anew=free is None and base is None and known is not None,
         unreadable_as_missing=records.unreadable_in(plan),
-        impossible=[*refusals, *plan.in_vain(records.schema.public)[1], *parsed_text_hints(plan.predicates)],
+        impossible=[*refusals, *plan.in_vain(records.schema.public)[1], *reading_hints(plan.predicates)],
     )
     if free is not None:
         return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)
