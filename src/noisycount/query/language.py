@@ -11,7 +11,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import INTEGERS, Kind, Schema
 from noisycount.query.tokens import COMMA, OPENING, VALUES, Token, TokenKind, require_bytes, tokens
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -264,9 +264,9 @@ def _require_real(column: tree.Column, numerals: Iterable[str]) -> None:
     for numeral in numerals:
         nearest = float(numeral)
         if nearest and Decimal(numeral) not in {Decimal(nearest), Decimal(repr(nearest))}:
-            written = repr(nearest).removesuffix(".0")
+            written = repr(nearest) if column.kind is Kind.INTEGER else repr(nearest).removesuffix(".0")
             remedy = f"write {written} for what is read as it"
-            if column.kind is Kind.INTEGER:
+            if column.kind is Kind.INTEGER and int(nearest) in INTEGERS:
                 remedy = "write all numbers beside it without a point"
             shown = numeral[:_SHOWN_DIGITS]
             raise PredicateError(

@@ -98,7 +98,10 @@ class Column:
             return cls(same[0], schema[same[0]])
         other = None
         if same:
-            fault, name = f"whose type {schema.others[same[0]]} no question can use", same[0]
+            name = same[0]
+            fault = f"whose type {schema.others[name]} no question can use"
+            if schema.others[name] == "time_ns":
+                fault += " until its owner stores it in microseconds or as texts such as '08:30:00'"
         elif schema.unit is not None and name.casefold() == schema.unit.casefold():
             fault = "which is the unit that is counted, and no question may use it"
         else:

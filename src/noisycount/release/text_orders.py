@@ -4,13 +4,15 @@ Texts are ordered by their characters, in which '9' is after '10'.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import time
 from itertools import chain, islice
 from reprlib import repr as shortened
 from unicodedata import category
 
 from noisycount.display.texts import printable
-from noisycount.engines.dates import date_spellings
+from noisycount.engines.date_words import HALF_DAY
+from noisycount.engines.dates import date_spellings, looks_like_date
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.readings import BLANKS, read_day, read_number
@@ -20,6 +22,9 @@ _SHOWN = 3  # sentences
 _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
 # The function that reads texts of a kind, how it reads them, and what owners state for others.
 _REMEDIES = {Kind.REAL: ("number", "12.5", "a kind"), Kind.DATE: ("date", "2024-02-01", "the form of its dates")}
+_SECONDS = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
+_MINUTES = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9](\.[0-9]{0,5}[1-9])?)?")
+_CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?")
 _UNKNOWN = "…"  # in place of a literal that has not one reading as the functions of the language read texts
 _MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs"}  # categories of signs, `<`, marks of currencies, dashes, brackets and blanks
 _OTHER_MARKS = f"{BLANKS}.,%‰"
@@ -33,7 +38,8 @@ def _kind_of(literal: tree.Literal) -> Kind | None:
     """Return the kind of number or date that a text reads as or begins like, in any form; None if it is neither."""
     text = str(literal.value).strip(BLANKS)
     exported = (spelling.pattern for _, spelling in date_spellings([text]))
-    if any(re.fullmatch(form, text) for form in chain(_DATES, exported)) and read_number(text) is None:
+    is_date = any(re.fullmatch(form, text) for form in chain(_DATES, exported)) or looks_like_date(text)
+    if is_date and read_number(text) is None:
         return Kind.DATE
     return Kind.REAL if _begins_like_a_number(text) else None
 
@@ -77,29 +83,37 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
         for column in read
         for function, written, _ in [_REMEDIES[column.kind]]
     ]
-    equal = dict.fromkeys(hint for each in asked for hint in _hints_of_large_numbers(each))
+    equal = dict.fromkeys(hint for each in asked for hint in _hints_of_literals(each))
     return [*islice(hints, _SHOWN), *islice(equal, _SHOWN)]
 
 
-def _hints_of_large_numbers(predicate: tree.Predicate) -> Iterator[str]:
-    """Yield the numbers that a real cannot distinguish from the next whole number, where equality is asked."""
+def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
+    """Yield what an analyst should know of literals: large reals that are equal, and times of day beside texts."""
     match predicate:
         case tree.Not(operand):
-            yield from _hints_of_large_numbers(operand)
+            yield from _hints_of_literals(operand)
         case tree.And(operands) | tree.Or(operands):
             for operand in operands:
-                yield from _hints_of_large_numbers(operand)
-        case tree.Comparison(column, operator, tree.Literal() as literal) if operator in _EQUALITIES:
-            yield from _hints_about(column, (literal,))
+                yield from _hints_of_literals(operand)
+        case tree.Comparison(column, operator, tree.Literal() as literal):
+            yield from _hints_about(column, (literal,), is_equality=operator in _EQUALITIES)
         case tree.Membership(column, choices):
-            yield from _hints_about(column, choices)
+            yield from _hints_about(column, choices, is_equality=True)
+        case tree.Range(column, low, high):
+            yield from _hints_about(column, (low, high), is_equality=False)
 
 
-def _hints_about(column: tree.Column, literals: Iterable[tree.Literal]) -> Iterator[str]:
+def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_equality: bool) -> Iterator[str]:
     for literal in literals:
-        if literal.kind is Kind.REAL and abs(literal.value) >= EXACT_INTEGERS:  # type: ignore[arg-type]  # a float
-            number = shortened(int(literal.value))  # type: ignore[arg-type]  # as above
+        value = literal.value
+        if isinstance(value, float) and is_equality and abs(value) >= EXACT_INTEGERS:
+            number = shortened(int(value))
             yield f"{column} keeps about 15 digits: other whole numbers near {number} are equal to it"
+        if column.kind is Kind.TEXT and isinstance(value, str) and _CLOCK.fullmatch(value):
+            if is_equality and _SECONDS.fullmatch(value):
+                continue
+            verb = "equal" if is_equality else "ordered as times"
+            yield f"texts of {column} are {verb} only if written so: columns of times of day have 08:30:00"
 
 
 def _sentences(predicate: tree.Predicate) -> Iterator[str]:
@@ -117,13 +131,21 @@ def _sentences(predicate: tree.Predicate) -> Iterator[str]:
 
 def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Literal, ...]) -> Iterator[str]:
     """Yield the refusal of an order comparison if the column holds texts and a literal reads as another kind."""
-    if column.kind is not Kind.TEXT:
+    texts = [str(literal.value).strip(BLANKS) for literal in literals]
+    if column.kind is not Kind.TEXT or _are_ordered_clocks(texts, word):
+        return
+    name = printable(tree.quoted_name(column.name))
+    if all(map(_CLOCK.fullmatch, texts)):
+        values = " and ".join(map(_written_clock, texts))
+        yield (
+            f"where orders {column} by {shortened(texts[0])}, and texts are ordered by their characters: write times "
+            f"of day as they stand in columns of them, {name} {word} {values}"
+        )
         return
     found = [(literal, kind) for literal in literals if (kind := _kind_of(literal)) is not None]
     if not found:
         return
     literal, kind = found[0]
-    name = printable(tree.quoted_name(column.name))
     values = " and ".join(_written(each, kind) for each in literals)
     function, written, form = _REMEDIES[kind]
     yield (
@@ -132,6 +154,34 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
         f"read and all others count as missing values, or for other texts let its owner state {form} for the column in "
         "noisycount.toml"
     )
+
+
+def _are_ordered_clocks(texts: Sequence[str], word: str) -> bool:
+    """Return True if literals are times of day whose characters have the order of the times.
+
+    Columns of times of day have seconds, and a fraction of them without zeros at its end. `08:30` is before 08:30:00,
+    so it stands for it where a time is at least as late, or earlier.
+    """
+    is_half_open = word in {tree.Operator.AT_LEAST.value, tree.Operator.LESS.value}
+    pattern = _MINUTES if is_half_open else _SECONDS
+    return all(map(pattern.fullmatch, texts))
+
+
+def _written_clock(text: str) -> str:
+    """Return a time of day as columns of them have it, in quotes; `…` if there is no such time.
+
+    Example:
+        >>> _written_clock("8:30"), _written_clock("1:30 PM"), _written_clock("08:30:00.500"), _written_clock("25:00")
+        ("'08:30:00'", "'13:30:00'", "'08:30:00.5'", '…')
+    """
+    digits, half = re.fullmatch("([0-9:.]+)[^0-9]*?([AaPp]?)[Mm. ]*", text).groups()  # type: ignore[union-attr]  # a clock
+    hour, _, rest = digits.partition(":")
+    try:
+        number = int(hour) % 12 + 12 * (half in "Pp") if half else int(hour)
+        written = time.fromisoformat(f"{number:02}:{rest}").isoformat()
+    except ValueError:
+        return _UNKNOWN
+    return tree.quoted_text(written.rstrip("0") if "." in written else written)
 
 
 def _written(literal: tree.Literal, kind: Kind) -> str:

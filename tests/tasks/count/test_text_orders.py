@@ -82,7 +82,7 @@ ORDERS = [
 ]
 # Literals that only begin like a number, behind signs and marks; digits of other scripts; and times without a day.
 BEGINNINGS = [
-    *("50-59", "10 mg", "<5", "> 5", "≥5", "10:30", "100-", "100+", "-5 °C", "+ 5", "€5", "£ 1.50", "$<5"),
+    *("50-59", "10 mg", "<5", "> 5", "≥5", "100-", "100+", "-5 °C", "+ 5", "€5", "£ 1.50", "$<5"),
     *(
         "\u0661\u0660",
         "\uff11\uff10",
