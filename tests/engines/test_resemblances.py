@@ -155,6 +155,7 @@ def test_dates_in_no_form_that_is_read_are_reported(tmp_path: Path, cells: list[
         ["+41 79 123 45 67", "079 123 45 67", "031 300 00 00"],
         ["12 Main Street", "7 March Lane No 4b", "9 High Street"],
         ["1:2", "3:1", "0:0"],
+        ["08:30:00", "17:05:09.5", "23:59:59"],
     ],
     ids=lambda cells: cells[0],
 )
@@ -163,3 +164,15 @@ def test_other_texts_are_not_reported(cells: list[str], tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(rows_of(cells))
     assert [each.looks_like for each in DuckDBSource.checked(path).columns] == [None]
+
+
+@pytest.mark.parametrize(
+    "cells", [["8:30", "17:05"], ["08:30", "17:05"], ["8:30 AM", "1:05 p.m."], ["08:30:00", "9:05:00"]]
+)
+def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_path: Path, cells: list[str]) -> None:
+    """Their characters have not the order of the times, or the question must be written in another way."""
+    path = tmp_path / "a.csv"
+    path.write_text(rows_of(cells))
+    (found,) = [each.looks_like for each in DuckDBSource.checked(path).columns]
+    assert found is not None
+    assert (found.noun, found.example) == ("times of day", cells[0])

@@ -218,6 +218,12 @@ _LOOKS = tuple(
 )
 
 
+CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?")
+"""A time of day."""
+ORDERED_CLOCK = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
+"""A time of day in the one form whose characters have the order of the times."""
+
+
 def looks_like_date(cell: str) -> bool:
     """Return True if a text looks like a date or a time, in whatever form.
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from noisycount.engines.check import FEW, Check, Resemblance
 from noisycount.engines.dates import (
+    CLOCK,
+    ORDERED_CLOCK,
     compact_spellings,
     date_spellings,
     looks_like_date,
@@ -125,16 +127,25 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         if likely:
             return _guess_likely(likely, given, texts, name)
     guess = _guess_truths(texts, name) or _guess_with_symbols(given, texts)
-    return guess or Guess(_PLAIN, "they are texts", looks_like=_unread_dates(given))
+    return guess or Guess(_PLAIN, "they are texts", looks_like=_unread_moments(given))
 
 
-def _unread_dates(given: Sequence[str]) -> Resemblance | None:
-    """Return what cells look like if enough of them look like dates, of which no form reads enough."""
-    example = next(filter(looks_like_date, _first(given)), None)
-    if example is None or sum(map(looks_like_date, given)) < _ENOUGH * len(given):
-        return None
-    remedy = "State a date_format that fits all, or write them in one form with the year, as 2024-02-14"
-    return Resemblance("dates, in no form that is read", remedy, example)
+_DATES = Resemblance(
+    "dates, in no form that is read",
+    "State a date_format that fits all, or write them in one form with the year, as 2024-02-14",
+    "",
+)
+_CLOCKS = Resemblance("times of day", "Write all as 08:30:00, so that their characters have their order", "")
+
+
+def _unread_moments(given: Sequence[str]) -> Resemblance | None:
+    """Return what cells look like if enough look like dates that no form reads, or like times of day in other forms."""
+    for found, is_like in ((_DATES, looks_like_date), (_CLOCKS, CLOCK.fullmatch)):
+        example = next(filter(is_like, _first(given)), None)
+        if example is not None and sum(map(bool, map(is_like, given))) >= _ENOUGH * len(given):
+            is_plain = found is _CLOCKS and all(map(ORDERED_CLOCK.fullmatch, given))
+            return None if is_plain else replace(found, example=example)
+    return None
 
 
 _NO_VALUE = frozenset(MISSING_WORDS)
@@ -419,8 +430,8 @@ def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Rese
     texts = [*cells]
     guess = guessed_form(texts, name)
     form = next((form for form in (guess.form, *guess.choices) if form.kind.is_number or form.kind.is_moment), None)
-    if form is None and guess.looks_like is None:
-        return None
+    if form is None and (guess.looks_like is None or guess.looks_like.noun == _CLOCKS.noun):
+        return guess.looks_like
     if form is not None and form.kind is Kind.INTEGER and _words_of(name) & _CODES:
         return None
     noun, kind = ("numbers", Kind.REAL) if form is not None and form.kind.is_number else ("dates", Kind.DATE)

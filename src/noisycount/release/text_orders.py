@@ -11,8 +11,7 @@ from reprlib import repr as shortened
 from unicodedata import category
 
 from noisycount.display.texts import printable
-from noisycount.engines.date_words import HALF_DAY
-from noisycount.engines.dates import date_spellings, looks_like_date
+from noisycount.engines.dates import CLOCK, ORDERED_CLOCK, date_spellings, looks_like_date
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.readings import BLANKS, read_day, read_number
@@ -22,9 +21,7 @@ _SHOWN = 3  # sentences
 _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
 # The function that reads texts of a kind, how it reads them, and what owners state for others.
 _REMEDIES = {Kind.REAL: ("number", "12.5", "a kind"), Kind.DATE: ("date", "2024-02-01", "the form of its dates")}
-_SECONDS = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
 _MINUTES = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9](\.[0-9]{0,5}[1-9])?)?")
-_CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?")
 _UNKNOWN = "…"  # in place of a literal that has not one reading as the functions of the language read texts
 _MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs"}  # categories of signs, `<`, marks of currencies, dashes, brackets and blanks
 _OTHER_MARKS = f"{BLANKS}.,%‰"
@@ -109,8 +106,8 @@ def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_eq
         if isinstance(value, float) and is_equality and abs(value) >= EXACT_INTEGERS:
             number = shortened(int(value))
             yield f"{column} keeps about 15 digits: other whole numbers near {number} are equal to it"
-        if column.kind is Kind.TEXT and isinstance(value, str) and _CLOCK.fullmatch(value):
-            if is_equality and _SECONDS.fullmatch(value):
+        if column.kind is Kind.TEXT and isinstance(value, str) and CLOCK.fullmatch(value):
+            if is_equality and ORDERED_CLOCK.fullmatch(value):
                 continue
             verb = "equal" if is_equality else "ordered as times"
             yield f"texts of {column} are {verb} only if written so: columns of times of day have 08:30:00"
@@ -135,7 +132,7 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
     if column.kind is not Kind.TEXT or _are_ordered_clocks(texts, word):
         return
     name = printable(tree.quoted_name(column.name))
-    if all(map(_CLOCK.fullmatch, texts)):
+    if all(map(CLOCK.fullmatch, texts)):
         values = " and ".join(map(_written_clock, texts))
         yield (
             f"where orders {column} by {shortened(texts[0])}, and texts are ordered by their characters: write times "
@@ -163,7 +160,7 @@ def _are_ordered_clocks(texts: Sequence[str], word: str) -> bool:
     so it stands for it where a time is at least as late, or earlier.
     """
     is_half_open = word in {tree.Operator.AT_LEAST.value, tree.Operator.LESS.value}
-    pattern = _MINUTES if is_half_open else _SECONDS
+    pattern = _MINUTES if is_half_open else ORDERED_CLOCK
     return all(map(pattern.fullmatch, texts))
 
 
