@@ -175,4 +175,26 @@ def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_pat
     path.write_text(rows_of(cells))
     (found,) = [each.looks_like for each in DuckDBSource.checked(path).columns]
     assert found is not None
-    assert (found.noun, found.example) == ("times of day", cells[0])
+    assert found.noun == "times of day"
+    assert found.example in cells
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "noun"),
+    [
+        ("ora", ["08.05", "16.48", "23.59"], "times of day"),
+        ("amount", ["934,58-", "12,50-", "7,25"], "numbers, in no form that is read"),
+        ("result", ["<5", "<0.1", "<10"], "numbers, in no form that is read"),
+        ("created_at", ["1700239736", "1700239999"], "seconds since 1970"),
+        ("timestamp", ["1700239736000", "1700239999000"], "seconds since 1970"),
+    ],
+)
+def test_other_numbers_and_times_in_no_form_that_is_read_are_reported(
+    tmp_path: Path, name: str, cells: list[str], noun: str
+) -> None:
+    """A minus behind, bounds, times with a point, and seconds since 1970."""
+    path = tmp_path / "a.tsv"
+    path.write_text(rows_of(cells).replace("seen", f"{name}\tn").replace("\n", "\t1\n").replace("n\t1", "n", 1))
+    found = DuckDBSource.checked(path).columns[0].looks_like
+    assert found is not None
+    assert found.noun == noun

@@ -44,6 +44,7 @@ _NUMERIC_DATES = {
     **{f"%Y{mark}%m{mark}%d": "the year first" for mark in "-/."},
     **{f"%d{mark}%m{mark}%y": f"the day first {_SHORT_YEARS}" for mark in "./-"},
     **{f"%m{mark}%d{mark}%y": f"the month first {_SHORT_YEARS}" for mark in "/-."},
+    "%d. %m. %Y": "the day first",
     "%y-%m-%d": f"the year first {_SHORT_YEARS}",
 }
 _LONG_DATES = [form for form in _NUMERIC_DATES if "%Y" in form]
@@ -209,7 +210,7 @@ _LOOKS = tuple(
         rf"({_LETTER}+[.,]* )?\d{{1,4}}{ORDINAL}[-. /]*(de )?{MONTH}(?!{_LETTER}).*",
         rf"({_LETTER}+[.,]* )?{MONTH}[-. /]*\d{{1,4}}(?!{_LETTER}{{3}}).*",
         r"(19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}(\D.*)?",
-        rf"{_DAY}[-./]{_DAY}[-./](\d\d|(19|20)\d\d)(\D.*)?",
+        rf"{_DAY}[-./] ?{_DAY}[-./] ?(\d\d|(19|20)\d\d)(\D.*)?",
         r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])((T| )?\d{2,6})?[^\d,].*",
         rf"{_DAY}[-./ ](I{{1,3}}|I?V|VI{{1,3}}|I?X|XI{{1,2}})[-./ ](\d\d|(19|20)\d\d)(\D.*)?",
         r"(19|20)\d\d[- /.]?(Q|W|KW|T|H|S)[- ]?\d{1,2}(-\d)?|(Q|W|KW|T|H|S)[- ]?\d{1,2}[- /.]*(19|20)\d\d",
@@ -218,8 +219,8 @@ _LOOKS = tuple(
 )
 
 
-CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?")
-"""A time of day."""
+CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?|[0-2][0-9][.h][0-5][0-9]")
+"""A time of day; with a point it has a zero in front, as no number has."""
 ORDERED_CLOCK = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
 """A time of day in the one form whose characters have the order of the times."""
 

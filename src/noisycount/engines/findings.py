@@ -178,11 +178,11 @@ def _several_readings(check: Check) -> Iterator[Finding]:
 
 
 def _resemblances(check: Check) -> Iterator[Finding]:
-    """Yield the columns of texts that look like numbers or dates."""
+    """Yield the columns that look like numbers, dates or times, and are not read as such."""
     for column in _judged(check):
         if column.looks_like and column.kind and column.name != check.unit:
-            noun, remedy = column.looks_like.noun, column.looks_like.remedy
-            text = f"Looks like {noun}, and is read as text. {remedy}: {quoted_cell(column.looks_like.example)}"
+            found, kind = column.looks_like, column.kind.value
+            text = f"Looks like {found.noun}, and is read as {kind}. {found.remedy}: {quoted_cell(found.example)}"
             yield Finding(Severity.LOOK, "texts that look like others", text, column.name)
 
 

@@ -118,7 +118,8 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         return Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
         return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
-    if sum(map(bool, map(_DIGIT, given))) / len(given) >= _ENOUGH:  # as numbers and dates have
+    have_digits = sum(map(bool, map(_DIGIT, given))) / len(given) >= _ENOUGH  # as numbers and dates have
+    if have_digits:
         dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(_first(given))]
         whole = "".join(given)
         absent = {mark for mark, pattern in THOUSANDS.items() if not re.search(pattern, whole)}
@@ -127,7 +128,7 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         if likely:
             return _guess_likely(likely, given, texts, name)
     guess = _guess_truths(texts, name) or _guess_with_symbols(given, texts)
-    return guess or Guess(_PLAIN, "they are texts", looks_like=_unread_moments(given))
+    return guess or Guess(_PLAIN, "they are texts", looks_like=_resemblance(given) if have_digits else None)
 
 
 _DATES = Resemblance(
@@ -136,15 +137,24 @@ _DATES = Resemblance(
     "",
 )
 _CLOCKS = Resemblance("times of day", "Write all as 08:30:00, so that their characters have their order", "")
+_NUMBERS = Resemblance(
+    "numbers, in no form that is read", "Write them as -12.5, without signs behind or other words", ""
+)
+_UNIX = Resemblance("seconds since 1970", "Compare it with such numbers, or write times as 2024-02-14 13:30:00", "")
+_EPOCH = range(10**9, 4 * 10**9)  # the seconds from 2001 to 2096
+_SIGNED = re.compile("([<>\u2264\u2265~] ?)?[0-9]+([.,' ][0-9]{3})*([.,][0-9]+)?[-+]?").fullmatch
 
 
-def _unread_moments(given: Sequence[str]) -> Resemblance | None:
-    """Return what cells look like if enough look like dates that no form reads, or like times of day in other forms."""
-    for found, is_like in ((_DATES, looks_like_date), (_CLOCKS, CLOCK.fullmatch)):
-        example = next(filter(is_like, _first(given)), None)
-        if example is not None and sum(map(bool, map(is_like, given))) >= _ENOUGH * len(given):
-            is_plain = found is _CLOCKS and all(map(ORDERED_CLOCK.fullmatch, given))
-            return None if is_plain else replace(found, example=example)
+def _resemblance(given: Sequence[str]) -> Resemblance | None:
+    """Return what enough cells with digits look like although no form reads them; None if nothing."""
+    for found, is_like in ((_DATES, looks_like_date), (_CLOCKS, CLOCK.fullmatch), (_NUMBERS, _SIGNED)):
+        likely = [*filter(is_like, given)] if any(map(is_like, _first(given))) else []
+        if len(likely) < _ENOUGH * len(given):
+            continue
+        odd = [cell for cell in likely if not ORDERED_CLOCK.fullmatch(cell)]
+        if found is _NUMBERS:
+            odd = [cell for cell in likely if not (cell[0] + cell[-1]).isdigit()]
+        return replace(found, example=odd[0]) if odd else None
     return None
 
 
@@ -171,7 +181,10 @@ def _words_of(name: str) -> set[str]:
 
 
 _CODES = _words_of("id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch")
-_MOMENTS = _words_of("date dates datum day tag jour fecha time zeit birth birthday born geburtstag dob")
+_MOMENTS = _words_of(
+    "date dates datum day tag jour fecha time zeit birth birthday born geburtstag dob "
+    "timestamp created updated modified"
+)
 _FLAGS = _words_of(
     "? is has had was did does do can wants flag bool boolean yn yesno truefalse tf ist hat war kann jn janein est oui "
     "ouinon on es si sino ja"
@@ -191,6 +204,8 @@ def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess
         return replace(
             guess, choices=(guess.form, ColumnFormat(Kind.DATE, date_format=EXCEL, missing=guess.form.missing))
         )
+    if _words_of(name) & _MOMENTS and any(all(int(cell) // unit in _EPOCH for cell in given) for unit in (1, 1000)):
+        return replace(guess, looks_like=replace(_UNIX, example=given[0]))
     return guess
 
 
@@ -430,7 +445,7 @@ def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Rese
     texts = [*cells]
     guess = guessed_form(texts, name)
     form = next((form for form in (guess.form, *guess.choices) if form.kind.is_number or form.kind.is_moment), None)
-    if form is None and (guess.looks_like is None or guess.looks_like.noun == _CLOCKS.noun):
+    if form is None and (guess.looks_like is None or guess.looks_like.noun != _DATES.noun):
         return guess.looks_like
     if form is not None and form.kind is Kind.INTEGER and _words_of(name) & _CODES:
         return None
