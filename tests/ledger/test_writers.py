@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from fcntl import LOCK_EX, LOCK_UN, flock
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -243,3 +244,21 @@ def test_who_is_interrupted_while_it_waits_holds_up_nobody(
         with pytest.raises(Interruption):
             ledger.reserve("a", asked(1), BUDGET)
     assert (ledger.transactions.writers.waiting, ledger.transactions.writers.led) == ([], not is_told)
+
+
+def test_a_worker_waits_until_no_other_writes(tmp_path: Path) -> None:
+    """The system lets those who wait for a lock of a file go on once it is free."""
+    turn = tmp_path / "turn"
+    turn.touch()
+    with (
+        Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger,
+        turn.open("rb") as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        ledger.transactions.turn = turn
+        flock(other, LOCK_EX)
+        spend = pool.submit(ledger.reserve, "1", asked(1), BUDGET)
+        with pytest.raises(TimeoutError):
+            spend.result(0.2)
+        flock(other, LOCK_UN)
+        assert spend.result(PATIENCE)[1] == Loss.of(TENTH)

@@ -25,7 +25,7 @@ PATIENCE = 300.0  # seconds: a machine may have much to do
 _COMMAND = "from noisycount.cli.main import main; main()"
 _FILE = """
 [ledger]
-url = "sqlite:///{folder}/ledger.db"
+url = "{url}"
 
 [datasets.{dataset}]
 source = "{source}"
@@ -47,27 +47,24 @@ class Service:
     folder: Path  # where its configuration, its keys and its ledger are
     port: int  # where it listens
     slots: bool  # whether replies leave at ticks alone
+    ledger_url: str  # the address of its ledger
     workers: int = 1  # how many processes serve
     process: subprocess.Popen[bytes] | None = field(default=None)  # the one that runs now
 
     @classmethod
     @contextmanager
-    def running(cls, budget: str, slot: float | None = None, workers: int = 1) -> Iterator[Self]:
-        """A service of the survey, on a disk that must be waited for, until the block ends."""
+    def running(cls, budget: str, slot: float | None = None, workers: int = 1, url: str = "") -> Iterator[Self]:
+        """Serve the survey until the block ends; its ledger is on a disk that must be waited for, or at an address."""
         with tempfile.TemporaryDirectory(dir=_disk()) as folder:
-            text = _FILE.format(folder=folder, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1)
+            url = url or f"sqlite:///{folder}/ledger.db"
+            text = _FILE.format(url=url, dataset=DATASET, source=survey_path(), budget=budget, slot=slot or 1)
             Path(folder, "noisycount.toml").write_text(text, encoding="utf-8")
-            service = cls(Path(folder), _free_port(), slot is not None, workers)
+            service = cls(Path(folder), _free_port(), slot is not None, url, workers)
             try:
                 service.start()
                 yield service
             finally:
                 service.end(signal.SIGKILL)
-
-    @property
-    def ledger_url(self) -> str:
-        """The address of its ledger."""
-        return f"sqlite:///{self.folder}/ledger.db"
 
     def keys(self, names: list[str]) -> dict[str, str]:
         """A key for each of some analysts."""

@@ -85,10 +85,14 @@ def test_a_limit_outlasts_the_workers_and_a_signal_ends_all() -> None:
 
 @pytest.mark.long
 @pytest.mark.thorough
-def test_no_kill_of_a_worker_loses_an_answer_or_gives_a_second() -> None:
-    """Sixty-four clients spend, while one worker after another is killed; the other goes on."""
+@pytest.mark.parametrize("is_on_server", [False, True])
+def test_no_kill_of_a_worker_loses_an_answer_or_gives_a_second(
+    request: pytest.FixtureRequest, *, is_on_server: bool
+) -> None:
+    """Sixty-four clients spend at SQLite and PostgreSQL, while one worker after another is killed."""
     moments = random.Random(39)  # noqa: S311 - when a worker is killed
-    with Service.running(str(AMPLE), workers=2) as service:
+    url = request.getfixturevalue("postgresql").new_url() if is_on_server else ""
+    with Service.running(str(AMPLE), workers=2, url=url) as service:
         keys = service.keys(["owner"])
         assert status(service, keys["owner"]) == 200
 

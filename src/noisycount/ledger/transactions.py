@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
@@ -163,6 +164,7 @@ class Transactions:
     # what was read of the ledger so far; of an empty one while nothing was read
     known: LedgerState = field(default_factory=LedgerState)
     known_head: Head | None = None  # a row that the owner wrote down, which the ledger must hold; None: none
+    turn: Path | None = None  # a file that the process which writes locks, if several take turns at a file
     lock: Lock = field(default_factory=Lock)  # held while rows are added to that
     is_newest: bool = False  # whether no other process can add a row now, so that all of them are known
     writers: BatchQueue = field(default_factory=BatchQueue)  # which threads wait to write to it
@@ -229,6 +231,18 @@ class Transactions:
             return look(self.known)
         return self.found(lambda _, state: look(state))
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the other workers. SQLite lets a process sleep ever longer while others write, however often."""
+        if self.turn is None or self.is_on_server:
+            yield
+            return
+        from fcntl import LOCK_EX, flock  # noqa: PLC0415 - POSIX alone has it, and workers
+
+        with self.turn.open("rb") as file:  # the system ends the lock of a worker that is killed
+            flock(file, LOCK_EX)
+            yield
+
     def _write(self, tasks: Sequence[Task[tuple[Work[Any], bool], Any]]) -> None:
         """Do tasks in one transaction; who only looks does so before anything is written.
 
@@ -240,7 +254,7 @@ class Transactions:
             with self.transaction() as connection:
                 self.state(connection)
         try:
-            with self.transaction(writes=True) as connection:
+            with self._turn(), self.transaction(writes=True) as connection:
                 lock_out_writers(connection)
                 state = self.state(connection)
                 self.is_newest = True

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv6Address, ip_address, ip_network
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Self
 from urllib.parse import urlsplit
@@ -239,6 +240,7 @@ class SharedMemory:
     attempts: Attempts
     sessions: Sessions
     login_form: LoginForm  # a copy in each process, with the same secret
+    turn: Path  # a file that the worker which writes to the ledger locks
 
 
 _KEY = "nc_"  # how a key begins, and no token

@@ -261,7 +261,8 @@ def run(
     shared: SharedMemory | None = None,
 ) -> None:
     """Serve until a signal ends it, alone or as one of several that share memory; what was begun by then is done."""
-    state = ServiceState.open(configuration, slots=slots, rates=None if shared is None else shared.rates)
+    common = {} if shared is None else {"rates": shared.rates, "turn": shared.turn}
+    state = ServiceState.open(configuration, slots=slots, **common)  # type: ignore[arg-type]
     try:
         service = configuration.service
         lines = LimitedLog(_LINES + service.rate)

@@ -8,6 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path as FilePath
 from threading import Condition, Event, Lock, Thread
 from typing import TYPE_CHECKING, Annotated, Generic, Self, TypeVar
 
@@ -211,8 +212,18 @@ class ServiceState:
     threads: Executor  # for work whose askers wait without a thread
 
     @classmethod
-    def open(cls, configuration: Config, *, slots: bool = True, rates: RateLimiter | None = None) -> Self:
-        """Return the state of a configuration, with rate limits that may be shared; make a ledger if there is none."""
+    def open(
+        cls,
+        configuration: Config,
+        *,
+        slots: bool = True,
+        rates: RateLimiter | None = None,
+        turn: FilePath | None = None,
+    ) -> Self:
+        """Return the state of a configuration; make a ledger if there is none.
+
+        Workers share rate limits, and a file that the one which writes to the ledger locks.
+        """
         known_head, service = configuration.known_head, configuration.service
         if service.purpose:
             datasets = {name: replace(each, needs_purpose=True) for name, each in configuration.datasets.items()}
@@ -220,6 +231,7 @@ class ServiceState:
         tick = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
         ledger = Ledger.open(configuration.ledger_url, create=known_head is None, known_head=known_head)
+        ledger.transactions.turn = turn
         return cls(
             configuration,
             ledger,
