@@ -275,6 +275,22 @@ REGIONS = [(region, sex, n) for n, region in enumerate(("North", "South", "East"
 WHOLES = ("Zusammen", "Ensemble", "World", "Both sexes", "All ages", "All", "Toutes", "TOTAL")
 
 
+@pytest.mark.parametrize(
+    ("above", "below", "taken"),
+    [
+        ("Block A,,Block B,\nPerson,,Lab,", "", {"skip": 2}),
+        ("Person,,Lab,", ",years,g/dl,mmol/l\n", {"skip": 1, "skip_rows_after_header": 1}),
+    ],
+)
+def test_lines_beside_the_names_are_no_cells(tmp_path: Path, above: str, below: str, taken: dict[str, int]) -> None:
+    """Of two lines of groups above them, and of units below them, no cell is reported or proposed to be missing."""
+    rows = "".join(f"{n},{20 + n},{n + 0.5},{130 + n}\n" for n in range(9))
+    path = write_csv(tmp_path, f"{above}\nid,age,hb,na\n{below}{rows}")
+    assert {each.title for each in checked_records(path).findings} == {"names below a line of groups"}
+    check, found = accepted(path)
+    assert (check.rows, found) == (9, taken)
+
+
 @pytest.mark.parametrize("word", WHOLES)
 @pytest.mark.parametrize("cells", ["{},,12", "{},x,12", ",{},12", "Country,{},12"])
 def test_a_sum_is_found_by_its_word_in_any_cell(tmp_path: Path, word: str, cells: str) -> None:

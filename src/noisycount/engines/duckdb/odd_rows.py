@@ -41,6 +41,7 @@ _NOTE = re.compile(f"([*#†‡§©]|//|--|\\([0-9a-z]\\)|{_NOTE_WORDS}\\b).*", 
 _CITED = re.compile(f"{_NOTE_WORDS} ?:.*", re.DOTALL)
 _RULE = re.compile("[-=+:_]{2,}")  # a line that is drawn below the names
 _IMPORT = re.compile(r'\{ ?"ImportId".*')  # as Qualtrics writes below the texts of its questions
+_BESIDE = "beside the names"  # other lines of groups above the names that a check found, and of units below them
 _LABELS = {  # as SurveyMonkey and others write below their questions
     *("response", "open-ended response", "other (please specify)"),
     *("text", "string", "numeric", "number", "integer", "float", "double", "character", "factor", "boolean", "logical"),
@@ -73,12 +74,14 @@ def with_odd_rows(
     check = replace(check, faults=layout.faults, unnamed=layout.unnamed)
     found = {kind: rows for kind, rows in _odd_rows(connection, check, layout) if rows}
     repeated = len(found.get("names again", ())) + len(found.get("tables", ()))
-    labels_below = len(found.get("names", found.get("groups", ())))
+    beside = found.pop(_BESIDE, {})
+    labels_below = len(found.get("names", found.get("groups", ()))) + len(beside)
     if like_values := _names_like_values(connection, check, layout, repeated, labels_below):
         return replace(check, names_like_values=like_values), {}
     at = lines({row for rows in found.values() for row in [*rows][:EXAMPLES]})
     odd = {kind: _summary(kind, rows, layout.names, at) for kind, rows in found.items()}
     left_out = {row: cells for kind, rows in found.items() if odd[kind].can_be_left_out for row, cells in rows.items()}
+    left_out |= beside
     if "groups" in found:  # made-up names would stand for groups
         faults = {"skip" if part == "names" else part: fault for part, fault in layout.faults.items()}
         check = replace(check, faults=faults, form=replace(layout.form, names=stated.names))
@@ -102,7 +105,7 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
     below = next((number for number, cells in names.items() if _are_names(cells, layout)), None)
     if below is not None:
         yield "groups", {below: names[below]}
-        names = {number: cells for number, cells in names.items() if number <= below}
+        yield _BESIDE, {number: cells for number, cells in names.items() if number != below}
     else:
         yield "names", names
     headers = {trimmed(cells) for cells in names.values()}
