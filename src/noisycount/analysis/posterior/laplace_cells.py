@@ -314,30 +314,41 @@ class WideCells:
         return float(self.edges[0]), float(self.edges[-1] - 1)
 
     def means(self, answers: Reals) -> Reals:
-        """The posterior mean for each answer, shape (answers,); nan for those not covered."""
-        means = np.full_like(answers, np.nan)
-        fits: dict[int, Reals] = {}
-        for start in range(0, answers.size, _PIECE):
-            part = slice(start, start + _PIECE)
-            self._fill(answers[part], means[part], fits)
+        """Return the posterior mean for each answer, shape (answers,); nan for those not covered.
+
+        If there are more answers than integers between them, the quantities are tabulated at every integer.
+        """
+        (first, last), scale = self.covered, self.mechanism.errors.spread
+        low = max(first, math.floor(np.fmin.reduce(answers)))
+        high = min(last, math.floor(np.fmax.reduce(answers)))
+        means, fits = np.full_like(answers, np.nan), dict[int, Reals]()
+        covered = (answers >= first) & (answers <= last)
+        if 0 <= high - low < answers.size:
+            integers = np.arange(low, high + 1)
+            distance, rise, logit = self._quantities(integers, fits)
+            table = LaplaceCells(int(low), integers - distance, rise, logit - 1 / scale, scale)
+            return table.means(answers) if covered.all() else np.where(covered, table.means(answers), np.nan)
+        places = np.flatnonzero(covered)
+        for start in range(0, places.size, _PIECE):
+            part = places[start : start + _PIECE]
+            floors = np.floor(answers[part])
+            distance, rise, logit = self._quantities(floors, fits)
+            nearness = -2 * (answers[part] - floors) / scale
+            with np.errstate(over="ignore"):
+                means[part] = floors - distance + rise / (1 + np.exp(logit + nearness))
         return means
 
-    def _fill(self, answers: Reals, means: Reals, fits: dict[int, Reals]) -> None:
-        """Write the means of one piece; the fits of cells are kept for the next."""
-        first, last = self.covered
-        floors = np.floor(answers)
-        covered = (answers >= first) & (answers <= last)
-        cells = np.where(covered, np.searchsorted(self.edges, floors, side="right") - 1, -1)
-        for cell in np.unique(cells[covered]).tolist():
+    def _quantities(self, integers: Reals, fits: dict[int, Reals]) -> Reals:
+        """Return the three quantities at integers that are covered, shape (3, integers); fits of cells are kept."""
+        cells = np.searchsorted(self.edges, integers, side="right") - 1
+        found = np.empty((3, integers.size))
+        for cell in np.unique(cells).tolist():
             if cell not in fits:
                 fits[cell] = self._fitted(cell)
             here = cells == cell
-            floor = floors[here]
             middle, half = self._middle_and_half(cell)
-            distance, rise, logit = np.polynomial.chebyshev.chebval((floor - middle) / half, fits[cell])
-            nearness = -2 * (answers[here] - floor) / self.mechanism.errors.spread
-            with np.errstate(over="ignore"):
-                means[here] = floor - distance + rise / (1 + np.exp(logit + nearness))
+            found[:, here] = np.polynomial.chebyshev.chebval((integers[here] - middle) / half, fits[cell])
+        return found
 
     def _middle_and_half(self, cell: int) -> tuple[float, float]:
         """The middle of a cell, and half of its length."""
