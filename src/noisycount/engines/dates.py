@@ -86,8 +86,13 @@ _SAMPLE = datetime(2024, 9, 14, 13, 30, 15, 123456)  # noqa: DTZ001 - for its sh
 _LONGEST = 60  # characters
 _LONGEST_LOOK = 80  # such as those of a browser: Wed Feb 14 2024 13:30:00 GMT+0100 (Central European Standard Time)
 _LETTER = r"[^\W\d_]"
+_HAS_DIGIT = re.compile(r"\d").search
 
 
+_ZEROS = str.maketrans("123456789", "000000000")
+
+
+@lru_cache(10_000)
 def _shape(text: str) -> str:
     """Return a text with `0` for each run of digits and `a` for each run of letters.
 
@@ -160,7 +165,8 @@ def _spelling(form: str) -> tuple[Kind, Spelling]:
 
 def date_spellings(cells: Iterable[str]) -> Iterator[tuple[Kind, Spelling]]:
     """Yield the kind and the spelling of each form that some of the cells have by their shape."""
-    shapes = dict.fromkeys(_shape(cell) for cell in dict.fromkeys(cells) if len(cell) <= _LONGEST)
+    masked = dict.fromkeys(cell.translate(_ZEROS) for cell in cells if len(cell) <= _LONGEST)  # most are alike
+    shapes = dict.fromkeys(map(_shape, masked))
     for form in dict.fromkeys(form for shape in shapes for form in _forms(shape)):
         yield _spelling(form)
 
@@ -232,4 +238,6 @@ def looks_like_date(cell: str) -> bool:
         >>> [looks_like_date(text) for text in ("Jan 5", "2024-W07", "14/02", "2024-02-14 CET", "1.5", "room 12")]
         [True, True, True, True, False, False]
     """
-    return len(cell) <= _LONGEST_LOOK and any(pattern.fullmatch(cell) for pattern in _LOOKS)
+    if len(cell) > _LONGEST_LOOK or not _HAS_DIGIT(cell):
+        return False
+    return any(pattern.fullmatch(cell) for pattern in _LOOKS)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from noisycount.engines.check import FEW, Check, Resemblance
 from noisycount.engines.dates import (
@@ -68,9 +69,10 @@ class _Candidate:
         """Return the share of the cells that fit; 0 if it is surely below `_ENOUGH`."""
         if not any(map(self.fits, _first(cells))):
             return 0
-        return sum(map(bool, map(self.fits, cells))) / len(cells)
+        return len([*filter(self.fits, cells)]) / len(cells)
 
 
+@cache
 def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
     """Return the candidate of a spelling."""
     form = form_of(kind, spelling)
@@ -92,7 +94,7 @@ _CANDIDATES = [
 ]
 
 
-def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
+def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     """Return the form of a column, from some of its cells that are not empty.
 
     Numbers, dates and truth values are those that at least four fifths of the cells look like; cells that then do not
@@ -110,7 +112,8 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         >>> guessed_form(["01067", "99998"]).reason
         'some have leading zeros, as codes have'
     """
-    texts = [text for cell in cells if (text := cell.strip(BLANKS))]
+    has_blanks = _BLANK("".join(cells))  # few columns have
+    texts = [text for cell in cells if (text := cell.strip(BLANKS))] if has_blanks else [*filter(None, cells)]
     given = [text for text in texts if text not in _NO_VALUE]
     if not given:
         return Guess(_PLAIN, "no cell says anything")
@@ -118,7 +121,7 @@ def guessed_form(cells: Iterable[str], name: str = "") -> Guess:
         return Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
         return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
-    have_digits = sum(map(bool, map(_DIGIT, given))) / len(given) >= _ENOUGH  # as numbers and dates have
+    have_digits = len([*filter(_DIGIT, given)]) / len(given) >= _ENOUGH  # as numbers and dates have
     if have_digits:
         dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(_first(given))]
         whole = "".join(given)
@@ -159,6 +162,7 @@ def _resemblance(given: Sequence[str]) -> Resemblance | None:
 
 
 _NO_VALUE = frozenset(MISSING_WORDS)
+_BLANK = re.compile(f"[{BLANKS}]").search
 _DIGIT = re.compile("[0-9]").search
 _CODE = re.compile("[+-]?0[0-9]+").fullmatch
 _DISTINCT_DAYS = 3  # of fewer different numbers it may be chance that they look like days
@@ -309,7 +313,7 @@ def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | N
     brackets = any(has_brackets for *_, has_brackets in cells)
     if not symbols and not brackets:
         return None
-    guess = guessed_form(core for core, *_ in cells)
+    guess = guessed_form([core for core, *_ in cells])
     if not (guess.choices or (guess.form,))[0].kind.is_number:
         return None
     words = _missing_of(texts)

@@ -233,7 +233,8 @@ class TextTable:
     def _sample(self) -> dict[str, list[str]]:
         """Some cells of each column that are not empty."""
         rows = max(1, min(_SAMPLE, _SAMPLED_CELLS // len(self.names)))
-        names, step = ", ".join(map(quoted_name, self.names)), max(1, self.rows // rows)
+        names = ", ".join(map(quoted_name, self.names))
+        step = max(1, self.rows // rows, -(-self.rows * len(self.names) // _SAMPLED_CELLS))
         query = f"SELECT {names} FROM loaded WHERE rowid % {step} = 0"
         found = self.connection.execute(query).fetchall()
         columns = zip(*found, strict=True) if found else [()] * len(self.names)
@@ -298,7 +299,7 @@ class TextTable:
             column.name: Guess(column.form, column.reason) for column in columns if column.unreadable and column.form
         }
         cells = self._unreadable(forms, EXAMPLES)
-        return [replace(column, examples=tuple(cells.get(column.name, ()))) for column in columns]
+        return [replace(each, examples=tuple(cells[each.name])) if each.name in cells else each for each in columns]
 
     def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
         """So many different cells of each column, at most, that do not fit."""
