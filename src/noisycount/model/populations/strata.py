@@ -20,7 +20,7 @@ from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import LARGEST_WHOLE
 
 _STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
-_GRAIN = 2.0**-26  # to which a tilt is found: far less than moves a mean by a deviation
+_FINEST = 2.0**-26  # to which a tilt is found at most
 _DEPTH = 70.0  # nats: what is left out of a law is beyond its doubles, posteriors are tilted
 _ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched from tilted laws
 _DEEPEST = 700.0  # nats: the depth of the smallest floats
@@ -192,22 +192,24 @@ def _kinds(strata: Strata) -> tuple[int, Kinds | None]:
 
 
 def _balance(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
-    """The tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
+    """Return the tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
 
-    There the tilted law and the likelihoods, with the tilt taken back, are both largest.
+    There the tilted distribution and the likelihoods, with the tilt taken back, are both largest. No deviation of the
+    count exceeds √n/2, and a tilt that is off by x moves the mean by x·σ²: 2^−6/√n moves it by less than σ/64.
     """
     product = Product(tuple(likelihoods))
     smallest, largest = product.support
+    grain = max(_FINEST, 2.0 ** -(6 + math.ceil(math.log2(kinds.sizes.sum()) / 2)))
 
     def too_far(place: float) -> float:
-        tilt = place * _GRAIN
+        tilt = place * grain
         count = math.floor(kinds.moments(tilt)[0])
         if smallest <= count < largest:
             return tilt - product.log_step(count)
         return -math.inf if count < smallest else math.inf
 
-    bracket = Bracket(-_STEEPEST / _GRAIN, _STEEPEST / _GRAIN)
-    return first_whole(too_far, bracket).high * _GRAIN
+    bracket = Bracket(-_STEEPEST / grain, _STEEPEST / grain)
+    return first_whole(too_far, bracket).high * grain
 
 
 def _checked(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64], Reals]:
