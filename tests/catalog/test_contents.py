@@ -3,14 +3,17 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from noisycount.catalog import contents as module
+from noisycount.catalog.catalog import Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.contents import Contents
+from noisycount.engines.formats import FileFormat
 from noisycount.engines.places import files_of
-from noisycount.errors import SourceError
+from noisycount.errors import ConfigError, SourceError
 
 OLD = 1_000_000_000  # seconds: long before any test
 
@@ -38,16 +41,23 @@ def test_a_file_is_known_by_what_it_holds(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.TSV", "a.csv.gz"])
-def test_a_line_break_in_the_first_cells_is_another_content(tmp_path: Path, name: str) -> None:
-    """Older releases left rows of such files out: no answer of theirs is repeated or topped up."""
-    for text, is_marked in ((b'"age\nin years",town\n31,Bern\n', True), (b'"age",town\n31,"Be\nrn"\n', False)):
+def test_a_line_break_in_the_first_cells_is_another_reading_of_the_same_content(tmp_path: Path, name: str) -> None:
+    """Older releases left rows of such files out: no answer of theirs is repeated, and the budget stays one."""
+    for text, is_corrected in ((b'"age\nin years",town\n31,Bern\n', True), (b'"age",town\n31,"Be\nrn"\n', False)):
         file = tmp_path / name
         file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-        plain = hashlib.sha256(file.read_bytes()).hexdigest()
-        assert (Contents().of((file,)).digest != plain) == is_marked
+        content = Contents().of((file,))
+        assert content.digest == hashlib.sha256(file.read_bytes()).hexdigest()
+        assert (content.correction is not None) == is_corrected
+        old = DatasetRecord(None, {}, content.digest, form=FileFormat())
+        new = replace(old, correction=content.correction)
+        assert (new.version != old.version, new.reading != old.reading) == (is_corrected, is_corrected)
+        assert DatasetRecord.read(new.text) == new
+        with pytest.raises(ConfigError, match="a second name would be a second budget"):
+            Catalog({"old": old}).name_of(DatasetSettings("new"), content.digest)
     parquet = tmp_path / "a.parquet"
     parquet.write_bytes(b'"\n')
-    assert Contents().of((parquet,)).digest == hashlib.sha256(b'"\n').hexdigest()
+    assert Contents().of((parquet,)).correction is None
 
 
 def test_what_an_older_release_remembered_is_read_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,8 @@ class DatasetRecord:
     edition: str | None = None  # what the owner of records on a server calls them as they are now
     # of a table of a server: what identifies it by whatever address, then the tables whose records it shares
     relations: tuple[str, ...] = ()
+    # the correction of how its files are read since older releases; None: they are read as ever
+    correction: str | None = None
     # the form that its version leaves out, as an older release wrote it down; None: its version covers every form
     legacy_form: FileFormat | None = None
 
@@ -81,6 +83,7 @@ class DatasetRecord:
                 "earlier": list(self.earlier),
                 **({} if self.edition is None else {"edition": self.edition}),
                 **({"relations": list(self.relations)} if self.relations else {}),
+                **({} if self.correction is None else {"correction": self.correction}),
                 **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
             }
         )
@@ -111,13 +114,20 @@ class DatasetRecord:
         edition = [] if self.edition is None else [self.edition]
         form, legacy = _form_parts(self.form), _form_parts(self.legacy_form)
         found = [] if form == legacy else [form]
-        return f"sha256:{_digest([self.content, self.table, read, *edition, *found])}"
+        return f"sha256:{_digest([self._corrected_content, self.table, read, *edition, *found])}"
 
     @property
     def reading(self) -> str:
         """What tells a copy of these records, read so, from every other copy."""
         form = None if self.form is None else self.form.parts
-        return _digest([self.content, self.unit, self.table, form, self._readings])
+        return _digest([self._corrected_content, self.unit, self.table, form, self._readings])
+
+    @property
+    def _corrected_content(self) -> str:
+        """The content, with the correction of its reading if there is one: answers about the older one do not fit."""
+        if self.correction is None:
+            return self.content
+        return hashlib.sha256(f"{self.correction} {self.content}".encode("ascii")).hexdigest()
 
     @property
     def unit_form(self) -> ColumnFormat | None:

@@ -17,7 +17,7 @@ from noisycount.errors import BY_THE_SERVICE, SourceError
 from noisycount.frozen import frozen
 
 _REMEMBERED = "contents.json"
-_DIGESTS = 3  # the third form of what is remembered
+_DIGESTS = 4  # the fourth form of what is remembered
 _LONGEST = 1 << 22  # bytes of a first line
 _KEPT = 1000  # places, the newest: a few hundred bytes a file
 _SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
@@ -45,6 +45,13 @@ class Content:
     def former_versions(self) -> tuple[str, ...]:
         """What one file was known by before its content was hashed: its size and its time."""
         return tuple(f"{each[0]}-{each[1]}" for each in self.state) if len(self.state) == 1 else ()
+
+    @property
+    def correction(self) -> str | None:
+        """The correction of how the file is read since older releases, which left rows out; None: there is none."""
+        with suppress(OSError):  # a file that is gone is refused where it is opened
+            return "line break in the first cells" if any(map(_has_broken_first_line, self.files)) else None
+        return None
 
     @property
     def proofs(self) -> list[set[str]]:
@@ -156,11 +163,9 @@ def _end_digest(file: Path) -> str:
 
 
 def _file_digest(file: Path) -> str:
-    """Return the SHA-256 of a file; another digest for files that older releases read otherwise."""
+    """Return the SHA-256 of a file."""
     with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    marked = hashlib.sha256(f"line break in the first cells {digest}".encode("ascii")).hexdigest()
-    return marked if _has_broken_first_line(file) else digest
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
@@ -173,11 +178,7 @@ def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
 
 
 def _has_broken_first_line(file: Path) -> bool:
-    """Return True if a cell of the first line of a text file has a line break.
-
-    Older releases left rows of some such files out. The digest differs from theirs, so that no answer about their
-    reading is repeated or topped up.
-    """
+    """Return True if a cell of the first line of a text file has a line break."""
     name = file.name.lower()
     if not name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
         return False

@@ -213,7 +213,8 @@ class FileSource(LazySource):
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """The same, described; records that are read now are those of their copy."""
         if known is not None:
-            return self._described_as(replace(known, content=self.content.digest).after(self.former))
+            record = replace(known, content=self.content.digest, correction=self.content.correction)
+            return self._described_as(record.after(self.former))
         if self.checked is not None and self.checked.state == self.content.state:
             return self._described_as(self._kept_record(unit, self.checked.check))
         with self._read(unit) as source:
@@ -223,8 +224,8 @@ class FileSource(LazySource):
 
     def _kept_record(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
         """Return the description of records that were just read, and keep the copy of their texts."""
-        held = {"content": self.content.digest, "table": self.settings.table, "form": source.form}
-        record = self._recorded(unit, source, "rename it", **held).after(self.former)
+        held = {"content": self.content.digest, "correction": self.content.correction, "form": source.form}
+        record = self._recorded(unit, source, "rename it", table=self.settings.table, **held).after(self.former)
         if self.settings.renews:  # answers that an older release may have confused end here
             record = replace(record, legacy_form=None)
         self._keep(record)
