@@ -5,6 +5,7 @@ from abc import abstractmethod
 from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -36,7 +37,7 @@ class LaplaceKernel(AdditiveNoise):
     @property
     def errors(self) -> "LaplaceErrors":
         """The law of the noise at many errors at once."""
-        return LaplaceErrors(self.scale, isinstance(self, DiscreteNoise))
+        return _errors_of(self.scale, isinstance(self, DiscreteNoise))
 
     def factor(self, answer: float) -> "LaplaceLikelihood":
         """The factor e^(−|answer − k|/scale) of a count k."""
@@ -159,6 +160,12 @@ class LaplaceErrors(ClosedForm):
         """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
         lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
         return -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(-self._rate * lengths)
+
+
+@lru_cache(maxsize=64)  # of each answer several questions are asked
+def _errors_of(scale: float | Fraction, is_discrete: bool) -> LaplaceErrors:  # noqa: FBT001  (a part of a key)
+    """Return the distribution of noise of a scale."""
+    return LaplaceErrors(scale, is_discrete)
 
 
 @frozen
