@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.views import definition
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
@@ -136,6 +137,14 @@ ODD = {
         "docs",
     ),
     "a table of a virtual table": ("CREATE VIRTUAL TABLE docs USING fts5(b)", "docs_content"),
+    "a name whose capitals are a keyword": (
+        "ALTER TABLE seen ADD COLUMN a\u017f; CREATE VIEW v AS SELECT a\u017f person, x FROM seen JOIN seen USING (person)",
+        "v",
+    ),
+    "a name that may be taken for DISTINCT": (
+        "ALTER TABLE seen ADD COLUMN d\u0131stinct; CREATE VIEW v AS SELECT d\u0131stinct person FROM seen",
+        "v",
+    ),
 }
 
 
@@ -154,6 +163,31 @@ def test_what_sqlite_reads_otherwise_is_refused(tmp_path: Path, case: str) -> No
     unit = "id" if table == "docs_content" else unit
     with pytest.raises(SourceError, match=r"is not proved|cannot be judged"):
         count(path, table, "true", unit=unit, public_tables=("years",))
+
+
+@pytest.mark.parametrize("word", ["a\u017f", "d\u0131stinct", "di\ufb06inct"])
+def test_sqlite_must_plan_the_query_that_is_judged(tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that the parser reads otherwise than SQLite is refused without a rule of its own."""
+    monkeypatch.setattr(definition, "_is_quoted", lambda _token: True)
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"CREATE TABLE seen (person INTEGER, {word} INTEGER, x INTEGER); INSERT INTO seen VALUES (1, 2, 3);"
+            f"CREATE VIEW v AS SELECT {word} person, x FROM seen"
+        )
+    with pytest.raises(SourceError, match="may take a table or function for another"):
+        count(path, "v", "true")
+
+
+def test_names_may_have_letters_beyond_ascii(tmp_path: Path) -> None:
+    """A name of which no spelling is ASCII is no keyword."""
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE seen (person INTEGER, größe INTEGER); INSERT INTO seen VALUES (1, 180), (2, 170);"
+            "CREATE VIEW v AS SELECT person, größe FROM seen WHERE größe > 0"
+        )
+    assert count(path, "v", "größe > 175") == 1
 
 
 def test_names_differ_in_more_than_ascii_letters_alone(tmp_path: Path) -> None:

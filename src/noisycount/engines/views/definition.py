@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field
 
-from sqlglot import TokenType, exp, parse_one
+from sqlglot import Token, TokenType, exp, parse_one
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
@@ -172,9 +172,20 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
     if any(not (letter.isprintable() or letter in "\t\n\r") for letter in text):  # which an engine may take for letters
         raise UnprovenError("its definition has characters that cannot be seen")
     try:
-        return parse_one(text, read=_DIALECTS[dialect])
+        words = [each.text for each in Dialect.get_or_raise(_DIALECTS[dialect]).tokenize(text) if not _is_quoted(each)]
+        tree = parse_one(text, read=_DIALECTS[dialect])
     except (SqlglotError, RecursionError, ValueError):
         raise UnprovenError("its definition cannot be read") from None
+    for word in words:
+        # The parser compares words by their capitals, and takes a name such as "a\u017f" for the keyword AS.
+        if not word.isascii() and (word.upper().isascii() or word.lower().isascii()):
+            raise UnprovenError(f"it has {word!r}, which may be taken for a keyword: write it in quotation marks")
+    return tree
+
+
+def _is_quoted(token: Token) -> bool:
+    """Return True if a token is a name in quotation marks or a text."""
+    return token.token_type in {TokenType.IDENTIFIER, TokenType.STRING}
 
 
 def require_known(tree: exp.Expr) -> None:
@@ -270,7 +281,20 @@ def _common_names(table: exp.Table, dialect: str) -> set[str]:
 
 
 def qualified_query(view: ViewDefinition, dialect: str, database: str = "") -> str:
-    """Return the query of the statement that creates a view, with the database and schema of each table it names."""
+    """Return the query of the statement that creates a view, with the database and schema of each table it names.
+
+    SQLite keeps the text of the owner, who can write what the parser reads otherwise than SQLite. Its query is
+    therefore written from the tree that is judged.
+    """
+    if dialect == "sqlite":
+        tree = parse_definition(view, dialect)
+        for table in list(_tables(tree, dialect)):
+            table.set("db", exp.to_identifier(table.db or view.schema))
+        if not re.search(r"(?i)\bcross\b", view.definition):
+            for join in tree.find_all(exp.Join):
+                if join.kind == "CROSS":  # a comma, for which SQLite chooses the order of the tables
+                    join.set("kind", None)
+        return tree.sql(dialect, identify=True)
     text = view.definition
     tables = {table.this.meta["start"]: table for table in _tables(parse_definition(view, dialect), dialect)}
     for _, table in sorted(tables.items(), reverse=True):
