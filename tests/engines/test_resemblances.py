@@ -198,3 +198,13 @@ def test_other_numbers_and_times_in_no_form_that_is_read_are_reported(
     found = DuckDBSource.checked(path).columns[0].looks_like
     assert found is not None
     assert found.noun == noun
+
+
+def test_negative_numbers_with_a_minus_behind_are_no_missing_values_unless_the_owner_chooses_so(tmp_path: Path) -> None:
+    """As SAP writes them: `init --accept` leaves such a column to its owner."""
+    path = tmp_path / "a.csv"
+    path.write_text(rows_of(["12.5", "7.25", "3.5", "4.5", "5.75", "934.58-"]))
+    (finding,) = [each for each in with_findings(DuckDBSource.checked(path), None).findings if each.column == "seen"]
+    assert "1 cell does not fit the kind real: '934.58-'" in finding.text
+    assert finding.proposals == ()
+    assert [choice.value for choice in finding.choices] == [{"unreadable": "missing"}, {"kind": "text"}]

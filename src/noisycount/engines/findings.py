@@ -45,6 +45,7 @@ def _no_records(check: Check) -> Iterator[Finding]:
 
 
 _NAMED = 5  # columns in one line
+_MINUS_BEHIND = re.compile("[0-9][0-9.,']*-")
 _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
 
@@ -117,6 +118,8 @@ def _mendings(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal
     if fitting:
         return (fitting, ()) if len(fitting) == 1 else ((), fitting)
     accepting = Proposal(column.name, {"unreadable": "missing"}, "kinds")
+    if any(map(_MINUS_BEHIND.fullmatch, column.examples)):  # negative numbers, of which no count may lose one unseen
+        return (), (accepting, Proposal(column.name, {"kind": "text"}, "kinds"))
     return (accepting,), tuple(_missing_words(column))
 
 
