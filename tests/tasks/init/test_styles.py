@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.dates import format_date
 
 from noisycount.catalog.folder import Certificates
 from noisycount.config.config import DatasetConfig
@@ -41,6 +42,10 @@ DAYS = [
 CLOCKS = [
     *(" %H:%M", " %H:%M:%S", "T%H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p", ", %H:%M:%S"),
     *(" %H:%M:%S UTC", " %I:%M:%S\u00a0%p"),
+]
+LANGUAGES = [
+    *("de|d. MMMM yyyy", "fr|d MMM yyyy", "es|d 'de' MMMM 'de' yyyy", "it|dd-MMM-yyyy", "pt|d 'de' MMMM 'de' yyyy"),
+    *("nl|d MMM yyyy", "sv|d MMMM yyyy", "fr|dd/MM/yyyy", "de|dd.MMM.yyyy"),
 ]
 TRUTHS = [("yes", "no"), ("TRUE", "FALSE"), ("Ja", "Nein"), ("oui", "non"), ("sí", "no"), ("Yes", "No")]
 MISSING = ["", "", "NA", "n.v.", "-", "NULL"]  # of which a check does not know n.v.
@@ -103,6 +108,11 @@ class Style:
         text = text.replace("group", self.thousands)
         return f"-{text}" if value < 0 else text
 
+    def date(self, value: date) -> str:
+        """A day in its form, or as a language writes it by the pattern behind its name."""
+        language, _, pattern = self.day.rpartition("|")
+        return format_date(value, pattern, locale=language) if language else value.strftime(self.day)
+
     def price(self, value: float) -> str:
         """A number with its sign, in brackets if it is negative and the style has brackets."""
         bare = self.symbol.replace("x", self.number(abs(value), 2))
@@ -115,8 +125,8 @@ class Style:
         write: dict[str, Callable[[Any], str]] = {
             "amount": lambda value: self.number(value, 2),
             "visits": lambda value: self.number(value, 0),
-            "day": lambda value: value.strftime(self.day),
-            "seen": lambda value: value.strftime(self.day.replace("%A, ", "") + self.clock),
+            "day": self.date,
+            "seen": lambda value: self.date(value).rpartition("day, ")[2] + value.strftime(self.clock),
             "smoker": lambda value: self.truths[not value],
             "price": self.price,
         }
@@ -194,7 +204,20 @@ KINDS = {
 def test_a_table_in_any_style_is_read_back(tmp_path: Path, number: int) -> None:
     """Each cell has its value; where a column can be read in several ways, one choice of the owner is right."""
     draw = random.Random(number)  # noqa: S311 - repeatable, not secret
-    style = Style.drawn(draw)
+    require_read_back(tmp_path, Style.drawn(draw), draw)
+
+
+@pytest.mark.thorough
+@pytest.mark.few(2)
+@pytest.mark.parametrize("day", LANGUAGES)
+def test_a_table_in_any_language_is_read_back(tmp_path: Path, day: str) -> None:
+    """Its days and times have names of months in the language, in a style drawn at random."""
+    draw = random.Random(day)  # noqa: S311 - repeatable, not secret
+    require_read_back(tmp_path, replace(Style.drawn(draw), day=day), draw)
+
+
+def require_read_back(tmp_path: Path, style: Style, draw: random.Random) -> None:
+    """Fail unless a table in a style is read as it was written."""
     rows = [drawn_row(draw, style) for _ in range(ROWS)]
     path = tmp_path / "table.csv"
     style.write(path, rows)
