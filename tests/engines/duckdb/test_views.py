@@ -138,7 +138,7 @@ ODD = {
     ),
     "a table of a virtual table": ("CREATE VIRTUAL TABLE docs USING fts5(b)", "docs_content"),
     "a name whose capitals are a keyword": (
-        "ALTER TABLE seen ADD COLUMN a\u017f; CREATE VIEW v AS SELECT a\u017f person, x FROM seen JOIN seen USING (person)",
+        "ALTER TABLE seen ADD COLUMN a\u017f; CREATE VIEW v AS SELECT a\u017f person, x FROM seen JOIN seen USING (x)",
         "v",
     ),
     "a name that may be taken for DISTINCT": (
