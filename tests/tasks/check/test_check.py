@@ -211,7 +211,7 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     (here / "a.csv").write_text(f"person,name,town,limit,lab,zip,phone,iban\n{rows}")
     warning = "look name 40 different texts for 40 persons, as names, addresses and telephone numbers are"
     assert warning in run("check", "a.csv", "--unit", "person").prose
-    assert "Look at texts that identify persons (name, phone, iban)." in run("init", "a.csv", "--unit", "person").output
+    assert "texts that identify persons (name, phone, iban)." in run("init", "a.csv", "--unit", "person").prose
     text = (here / "noisycount.toml").read_text()
     assert "# Most units have a text of their own there, so better without: name, phone, iban\n" in text
     (here / "noisycount.toml").write_text(text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]'))
