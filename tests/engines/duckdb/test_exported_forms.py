@@ -229,6 +229,8 @@ IN_WORDS = {  # how programs write a date, by the pattern of Unicode's CLDR
 }
 
 
+@pytest.mark.thorough
+@pytest.mark.few(8)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("pattern", "form"), IN_WORDS.items())
 def test_months_and_days_of_the_week_are_read_in_ten_languages(language: str, pattern: str, form: str) -> None:
