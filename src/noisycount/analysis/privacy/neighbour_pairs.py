@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.pairs import LinearPair, Pair, TablePair
+from noisycount.analysis.privacy.sampled_laws import farthest_sample, sampled_laws
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import CountDistribution, TableLaw
+from noisycount.model.laws.count_law import CountDistribution, MeshPoints, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.mechanism import Mechanism
@@ -29,7 +30,6 @@ from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import require_instance
 
 _DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
-_FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
 _RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample
 _CHUNK = 1 << 20  # probabilities held at once: 8 MB
 _ROUNDING_OF_SAMPLE = 2e-12  # of a probability of a sample: measured, with a margin
@@ -127,11 +127,10 @@ class Sampling:
 
     def _of_independent(self) -> TablePair:
         """The pair if the others do not depend on the record: it is drawn, or only others are."""
-        offsets, weights = self._points()
-        law = (weights * self.pair.ratio_minus(offsets))[None]
+        points = self._points()
+        law = (points.weights * self.pair.ratio_minus(points.offsets))[None]
         drawn, without = (
-            _mixture(self.centre + offsets, law, self.size - 1, taken, self._reach)[0]
-            for taken in (self.sample_size - 1, self.sample_size)
+            self._mixture(points, law, self.size - 1, taken)[0] for taken in (self.sample_size - 1, self.sample_size)
         )
         with np.errstate(divide="ignore"):
             more, same = _moved(np.log(drawn))
@@ -143,21 +142,21 @@ class Sampling:
         return _drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
 
     def _of_dependent(self) -> TablePair:
-        """The pair from sums of P₊, P₋, P₊ − P₋ and |P₊ − P₋| over all counts."""
-        offsets, weights = self._points()
-        differences = self.pair.difference(offsets)
-        ratios = [self.pair.ratio_plus(offsets), self.pair.ratio_minus(offsets)]
-        rows = weights * np.stack([*ratios, differences, np.abs(differences)])
-        laws = _mixture(self.centre + offsets, rows, self.size, self.sample_size, self._reach)
+        """The pair from sums of P₊, P₋, and of what P₊ is more and less than P₋, over all counts."""
+        points = self._points()
+        differences = self.pair.difference(points.offsets)
+        ratios = [self.pair.ratio_plus(points.offsets), self.pair.ratio_minus(points.offsets)]
+        rows = points.weights * np.stack([*ratios, np.maximum(differences, 0.0), np.maximum(-differences, 0.0)])
+        laws = self._mixture(points, rows, self.size, self.sample_size)
         held = np.flatnonzero(laws[:2].max(axis=0) > 0)
         laws = laws[:, held[0] : held[-1] + 1]
         with np.errstate(divide="ignore"):
             plus, minus = np.log(laws[0]), np.log(laws[1])
-        largest = laws[:2].max()
+        gains, losses = laws[2:] / laws[:2].max()
         return TablePair.of_laws(
             self._offset(int(held[0])),
             (plus, minus),
-            (laws[2] / largest, _ROUNDING_OF_DIFFERENCES * laws[3] / largest),
+            (gains - losses, _ROUNDING_OF_DIFFERENCES * (gains + losses)),
             is_shift=False,
             rounding=self._rounding,
         )
@@ -177,25 +176,27 @@ class Sampling:
         spread = self._share * (1 - self._share) * positives * (1 - positives / self.size)
         return math.sqrt(spread)
 
-    @property
-    def _reach(self) -> int:
-        """How far from its mean the number in a sample is needed, in records."""
-        return math.ceil(_FARTHEST * (self._deviation + 1))
-
-    def _points(self) -> tuple[Reals, Reals]:
+    def _points(self) -> MeshPoints:
         """Offsets of the count, and the weights that sum over them."""
         low, high = self.pair.base.reach(_DEEPEST)
         coarsest = _RESOLVED * max(self._deviation, 1.0) / self._share
-        points = self.pair.base.points((low, low), high, coarsest)
-        return points.offsets, points.weights
+        return self.pair.base.points((low, low), high, coarsest)
+
+    def _mixture(self, points: MeshPoints, weights: Reals, size: int, sample_size: int) -> Reals:
+        """Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
+        counts = self.centre + points.offsets
+        if points.is_every_integer:
+            return sampled_laws(int(counts[0]), weights, size, sample_size)
+        return _mixture(counts, weights, size, sample_size)
 
     def _offset(self, number: int) -> float:
         """The offset of a number of positive records in a sample."""
         return float(number - round(self._share * self.centre))
 
 
-def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int, reach: int) -> Reals:
-    """Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
+def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Reals:
+    """Σ_k weight·P[S = s | K = k] for s = 0..m at few counts, which may be no integers, shape (rows, m + 1)."""
+    reach = farthest_sample(counts, size, sample_size)
     laws = np.zeros((weights.shape[0], sample_size + 1))
     step = max(1, _CHUNK // (2 * reach + 1))
     for start in range(0, counts.size, step):

@@ -259,3 +259,38 @@ def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
         return -log_gamma_bends([above, below], np.stack([offsets, -offsets]))
 
     return Expansion(slope, bend)
+
+
+def log_hypergeometric(positives: Reals, counts: Reals, size: int, sample_size: int) -> Reals:
+    """The logarithm of P[S = s | K = k], S the positives in a sample of m among n records; −inf for 0.
+
+    It is b(s; k)·b(m − s; n − k)/b(m; n) for binomial laws b of the rate m/n.
+
+    Source: Loader (2000), Fast and accurate computation of binomial probabilities.
+    """
+    rest = sample_size - positives, size - counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs: Reals = _log_binomial(positives, counts, size, sample_size) + _log_binomial(*rest, size, sample_size)
+        logs -= _log_binomial(np.array(sample_size), np.array(size), size, sample_size)
+    possible = (positives >= 0) & (positives <= counts) & (rest[0] >= 0) & (rest[0] <= rest[1])
+    return np.where(possible, logs, -np.inf)
+
+
+def _log_binomial(chosen: Reals, number: Reals, size: int, sample_size: int) -> Reals:
+    """The logarithm of the binomial law of the rate m/n at 0 <= chosen <= number.
+
+    Both deviances hold at the ends too: what the rates m/n and 1 − m/n are rounded by cancels in the product of three.
+    """
+    first, second = np.broadcast_arrays(np.asarray(chosen, np.float64), np.asarray(number, np.float64))
+    second = np.clip(second, 0, size)
+    first = np.clip(first, 0, second)
+    rest = second - first
+    inner = np.maximum(np.stack([second, first, rest]), 1)
+    errors = stirling_error(inner)
+    roots = np.log(inner[0] / inner[1] / inner[2] / (2 * np.pi)) / 2
+    logs: Reals = np.where((first > 0) & (rest > 0), errors[0] - errors[1] - errors[2] + roots, 0.0)
+    for part, share in ((first, sample_size / size), (rest, (size - sample_size) / size)):
+        expected = second * share
+        ratios = np.divide(part - expected, expected, out=np.zeros_like(expected), where=expected > 0)
+        logs = logs - expected * _deviance(np.maximum(ratios, _LEAST_RATIO))
+    return logs

@@ -41,6 +41,7 @@ _STRIDES = 1.25 ** np.arange(40)  # of a search for where a law has fallen, in o
 _ROUNDING = 5e-13  # of a tail: twice what was ever found against closed forms
 # over half the narrowest scale, where a law of noise is close to a polynomial
 _NODES = chebpts2(16)
+_MOST_EQUALS = 16  # noises: of more, powers of a distance might overflow
 _SHORTEST = 256.0  # records over which nodes on the lattice are about where they should be
 _CANCELLED = 4.0  # a difference of tails is taken where it keeps this share of them
 
@@ -143,11 +144,21 @@ class SumLaw(CertifiedErrorLaw):
     def _on_line(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
         """Those of continuous noise, in units in which its widest scale is 1."""
         unit = max(self.widest_laplace, math.sqrt(self._gaussian_variance))
+        is_tail = len(ends) == 1 and isinstance(ends[0], Above)
+        if self._is_of_equals and (is_tail or not ends):
+            scaled = distances / unit
+            logs = np.log(polyval(scaled, _of_equals(len(self.laplace), is_tail=is_tail)))
+            return (logs if is_lifted else logs - scaled) + (len(ends) - 1) * math.log(unit)
         parts = [*self._poles(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
             parts.append(Normal(self._gaussian_variance / unit**2))
         logarithms = _log_inverse(parts, self._pole(unit), distances / unit, _along_line, is_lifted=is_lifted)
         return logarithms + (len(ends) - 1) * math.log(unit)
+
+    @property
+    def _is_of_equals(self) -> bool:
+        """Whether the noises are a few Laplace noises of one scale."""
+        return not self.gaussian and len(set(self.laplace)) == 1 and len(self.laplace) <= _MOST_EQUALS
 
     def _is_open(self, distances: Reals) -> Flags:
         """Where the path is to go around all poles, which is smooth between the integers.
@@ -327,6 +338,23 @@ def _around_period(variable: Complexes) -> tuple[Path, Complexes]:
     square = 1 - half * half
     cosine = np.reciprocal(np.sqrt(square))
     return Path(2 * np.arctanh(half), half * cosine, cosine), np.reciprocal(square)
+
+
+@lru_cache(maxsize=64)
+def _of_equals(number: int, *, is_tail: bool) -> Reals:
+    """The positive coefficients of the powers of x in e^x times the density at x >= 0 of so many unit Laplace noises.
+
+    Or of those in e^x·P[Z >= x], as ∫_x^∞ t^j·e^−t dt = e^−x·Σ_{i <= j} j!/i!·x^i. Z is the difference of two
+    gamma variables: its density is e^−x·Σ_k (m − 1 + k)!/(k!·(m − 1 − k)!·(m − 1)!)·x^(m − 1 − k)/2^(m + k).
+    """
+    last, fact = number - 1, math.factorial
+    density = [
+        Fraction(fact(2 * last - j), fact(last - j) * fact(j) * fact(last) * 2 ** (number + last - j))
+        for j in range(number)
+    ]
+    if is_tail:
+        density = [sum(density[j] * fact(j) for j in range(i, number)) / fact(i) for i in range(number)]
+    return np.array([float(one) for one in density])
 
 
 def _log_inverse(
