@@ -21,8 +21,6 @@ _LEAST = -745.0  # nepers, whose exponential is 0
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
 _NEGLIGIBLE = 50.0  # nepers below the sum: what so little of a double adds is lost
 
-Ends = NDArray[np.int64]
-
 
 def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Reals:
     """Return Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1).
@@ -35,7 +33,7 @@ def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Rea
     """
     weights = weights[:, : size - first + 1]
     last, share = first + weights.shape[1] - 1, sample_size / size
-    reach = farthest_sample(first + np.arange(weights.shape[1]), size, sample_size)
+    reach = farthest_sample(first + np.arange(weights.shape[1], dtype=np.float64), size, sample_size)
     low, high = max(0, math.floor(share * first) - reach), min(sample_size, math.ceil(share * last) + reach)
     spread = math.sqrt(1 - share)
     counts, samples = _blocks(first, last, size, spread), _blocks(low, high, sample_size, spread)
@@ -43,7 +41,7 @@ def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Rea
         logs = np.log(weights)
     laws = np.zeros((weights.shape[0], sample_size + 1))
     for sample, count in np.argwhere(_is_reached(first, logs, counts, samples, size, sample_size)):
-        (start, stop), (begin, end) = counts[count].tolist(), samples[sample].tolist()
+        (start, stop), (begin, end) = counts[count].astype(int).tolist(), samples[sample].astype(int).tolist()
         part = logs[:, start - first : stop - first + 1]
         laws[:, begin : end + 1] += _block_law(part, (start, stop), (begin, end), size, sample_size)
     return laws
@@ -56,18 +54,18 @@ def farthest_sample(counts: Reals, size: int, sample_size: int) -> int:
     return math.ceil(_FARTHEST * (widest + 1))
 
 
-def _blocks(first: int, last: int, total: int, spread: float) -> Ends:
+def _blocks(first: int, last: int, total: int, spread: float) -> Reals:
     """Return the first and the last integer of each block, shape (blocks, 2)."""
     edges = [first]
     while edges[-1] <= last:
         root = math.sqrt(min(edges[-1], total - edges[-1]))
         length = _SHORTEST + min(total / _MOST_BLOCKS, _STEEPEST * root) + _DEVIATIONS * spread * root
         edges.append(min(edges[-1] + math.ceil(length), last + 1))
-    return np.array([(start, stop - 1) for start, stop in pairwise(edges)], dtype=np.int64)
+    return np.array([(start, stop - 1) for start, stop in pairwise(edges)], dtype=np.float64)
 
 
 def _is_reached(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a sample is drawn)
-    first: int, logs: Reals, counts: Ends, samples: Ends, size: int, sample_size: int
+    first: int, logs: Reals, counts: Reals, samples: Reals, size: int, sample_size: int
 ) -> NDArray[np.bool_]:
     """Return which blocks of samples each block of counts adds to, shape (blocks of samples, blocks of counts).
 
@@ -81,7 +79,9 @@ def _is_reached(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a samp
     most = np.where(is_above | is_below, log_hypergeometric(*nearest, size, sample_size), 0.0)
     is_reached = np.zeros(most.shape, dtype=bool)
     for row in logs:
-        places = np.array([start + row[start : stop + 1].argmax() for start, stop in (counts - first).tolist()])
+        places = np.array(
+            [start + row[start : stop + 1].argmax() for start, stop in (counts - first).astype(int).tolist()]
+        )
         largest = row[places]
         ends = [log_hypergeometric(samples[:, [end]], first + places, size, sample_size) for end in (0, 1)]
         least = (np.minimum(*ends) + largest).max(axis=1, keepdims=True)

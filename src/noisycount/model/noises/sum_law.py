@@ -353,7 +353,7 @@ def _of_equals(number: int, *, is_tail: bool) -> Reals:
         for j in range(number)
     ]
     if is_tail:
-        density = [sum(density[j] * fact(j) for j in range(i, number)) / fact(i) for i in range(number)]
+        density = [sum((density[j] * fact(j) for j in range(i, number)), Fraction(0)) / fact(i) for i in range(number)]
     return np.array([float(one) for one in density])
 
 
