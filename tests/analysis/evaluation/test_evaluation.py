@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
+from noisycount.analysis.evaluation import mean
 from noisycount.analysis.evaluation.evaluation import ESTIMATES
 from tests.layers import examples
 from tests.oracles.evaluation import Density, Oracle, convolved, discrete, gaussian_density, laplace_density
@@ -367,3 +368,18 @@ def test_refusals_of_break_even_rates_name_what_is_wrong(
     """One line with the value and the remedy."""
     with pytest.raises(ValueError, match=message):
         nc.break_even_rates(population, NOISE, **arguments)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("population", "assumed"),
+    [(nc.BetaBinomial(10**4, 3, 7), None), (nc.BetaBinomial(10**4, 0.5, 0.5), nc.BetaBinomial(10**4, 3, 1))],
+    ids=["true", "assumed"],
+)
+def test_runs_of_integers_tell_the_same_as_all_of_them(
+    population: nc.Population, assumed: nc.Population | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wide law takes the integral at some of the integers that the mean passes: it is that over all."""
+    some = nc.mean_absolute_error(population, nc.Gaussian(2), "mean", assumed)
+    monkeypatch.setattr(mean, "_MANY", math.inf)
+    assert some == pytest.approx(nc.mean_absolute_error(population, nc.Gaussian(2), "mean", assumed), rel=1e-11)

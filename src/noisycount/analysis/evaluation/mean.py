@@ -11,7 +11,7 @@ from noisycount.analysis.evaluation.estimates import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.smooth_law import POINTS, gram_points
+from noisycount.model.laws.smooth_law import POINTS, gram_points, sum_of_smooth
 from noisycount.model.searches import first_wholes, roots
 
 _NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
@@ -49,9 +49,19 @@ def _density_of_error(case: Case, answers: Reals) -> Reals:
 
 def _cuts_at_integers(case: Case) -> Reals:
     """The answers at which the posterior mean passes an integer, in rising order."""
+    first, last = _passed_integers(case)
+    return _cuts(case, np.arange(first, last + 1, dtype=np.float64))
+
+
+def _passed_integers(case: Case) -> tuple[int, int]:
+    """Return the first and the last integer that the posterior mean passes."""
+    ends = mean_estimates(case, np.array(case.span))
+    return math.ceil(ends[0]), math.floor(ends[1])
+
+
+def _cuts(case: Case, goals: Reals) -> Reals:
+    """Return the answers at which the posterior mean passes rising integers."""
     low, high = case.span
-    ends = mean_estimates(case, np.array([low, high]))
-    goals = np.arange(math.ceil(ends[0]), math.floor(ends[1]) + 1, dtype=np.float64)
     grid = np.unique(np.round(np.linspace(low, high, 2 * goals.size + 2)))
     places = np.searchsorted(mean_estimates(case, grid), goals)
     lows = grid[np.maximum(places - 1, 0)]
@@ -87,23 +97,48 @@ def _excess_above(case: Case, answers: Reals, floors: Reals) -> Reals:
     return np.nan_to_num(above.logs - below.logs)
 
 
-def _integral(case: Case, edges: Reals) -> float:
-    """The integral over the pieces, which are halved until eight points tell them."""
-    starts, lengths = edges[:-1], np.diff(edges)
-    total = 0.0
+def _integrals(case: Case, edges: Reals) -> Reals:
+    """Return the integral over each of the pieces, rows of edges, which are halved until eight points tell them."""
+    starts, lengths = edges[..., :-1].ravel(), np.diff(edges).ravel()
+    owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
         points = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
         values = _density_of_error(case, points.ravel()).reshape(points.shape)
-        masses = values @ _WEIGHTS * (lengths / 2)
+        some = values @ _WEIGHTS * (lengths / 2)
         rest = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths
-        rough = rest > _SMOOTH * (total + masses.sum()) / math.sqrt(lengths.size)
-        total += float(masses[~rough].sum())
+        rough = rest > _SMOOTH * (masses.sum() + some.sum()) / math.sqrt(lengths.size)
+        np.add.at(masses, owners[~rough], some[~rough])
         if not rough.any():
             break
         halves = lengths[rough] / 2
         starts = np.concatenate([starts[rough], starts[rough] + halves])
-        lengths = np.concatenate([halves, halves])
-    return total
+        lengths, owners = np.concatenate([halves, halves]), np.concatenate([owners[rough], owners[rough]])
+    return masses
+
+
+_MANY = 2000  # integers that the mean passes, from which on runs of them take fewer values
+_RUNS = 14  # at the beginning
+
+
+def _integral(case: Case) -> float:
+    """Return the integral of the density of the error over all answers.
+
+    Between the answers at which the mean passes two integers it is smooth, and so is the integral from one integer to
+    the next as a function of the integer, under smooth laws of the count and of the noise.
+    """
+    first, last = _passed_integers(case)
+    if not case.is_smooth or last - first < _MANY:
+        return float(_integrals(case, smooth_pieces(case)).sum())
+
+    def cells(integers: Reals) -> Reals:
+        goals, places = np.unique(np.stack([integers, integers + 1]), return_inverse=True)
+        return _integrals(case, _cuts(case, goals)[places].reshape(2, -1).T)
+
+    ends = _cuts(case, np.array([first, last], dtype=np.float64))
+    inner = sum_of_smooth(cells, np.round(np.linspace(first, last, _RUNS + 1)))
+    pieces = (case.span[0], float(ends[0])), (float(ends[1]), case.span[1])
+    outer = [np.linspace(start, stop, _RUNS + 1) for start, stop in pieces]
+    return inner + sum(float(_integrals(case, edges).sum()) for edges in outer)
 
 
 def _sum_over_answers(case: Case) -> float:
@@ -143,7 +178,7 @@ class MeanEstimate:
             rate = 1 / case.errors.spread
             beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
         else:
-            total = _integral(case, smooth_pieces(case))
+            total = _integral(case)
             beyond = case.errors.spread if case.errors.is_geometric else 0.0
         return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
 

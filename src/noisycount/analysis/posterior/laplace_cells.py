@@ -85,10 +85,18 @@ class SummedSides:
         bands = min(_MOST_BANDS, 2 + self.table.logs.size // _BAND)
         knots = np.unique(np.round(np.linspace(low, high, bands)))
         starts, stops = np.empty(knots.size, np.int64), np.empty(knots.size, np.int64)
+        firsts = np.arange(0, self.table.logs.size, _BAND)
+        lasts = np.append(firsts[1:], self.table.logs.size) - 1
+        peaks = np.maximum.reduceat(self.table.logs, firsts)
         for place, knot in enumerate(knots):
-            logs = self.table.logs + self.errors.log_density(knot - self.table.counts)
+            middle = knot - self.table.first
+            near, far = np.clip(middle, firsts, lasts), np.where(2 * middle < firsts + lasts, lasts, firsts)
+            least = (peaks + self.errors.log_density(middle - far)).max()
+            matter = np.flatnonzero(peaks + self.errors.log_density(middle - near) >= least - DEPTH)
+            start, stop = firsts[matter[0]], lasts[matter[-1]] + 1
+            logs = self.table.logs[start:stop] + self.errors.log_density(middle - np.arange(start, stop))
             matter = np.flatnonzero(logs >= logs.max() - DEPTH)
-            starts[place], stops[place] = matter[0], matter[-1] + 1
+            starts[place], stops[place] = start + matter[0], start + matter[-1] + 1
         object.__setattr__(self, "_knots", knots)
         object.__setattr__(self, "_starts", np.append(0, starts))
         object.__setattr__(self, "_stops", np.append(stops, self.table.logs.size))

@@ -4,9 +4,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
@@ -55,6 +57,51 @@ def gram_points(edges: Reals) -> tuple[Reals, Reals]:
         points.append(held.ravel())
         weights.append(np.broadcast_to(rule, held.shape).ravel())
     return np.concatenate(points), np.concatenate(weights)
+
+
+_SUMMED = 600  # integers in a run that are summed one by one, as fewer values tell no more of it
+_TOLD = 1e-10  # of the whole in the last terms of a series: the terms left out are far smaller
+
+
+@lru_cache(maxsize=64)
+def _integer_rule(length: int) -> tuple[Reals, Reals, Reals]:
+    """Integers near Chebyshev points of 0..length − 1, weights of a sum over all, and the last terms of a series."""
+    half = (length - 1) / 2
+    nodes = np.round(half * (1 - np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))))
+    series = np.linalg.inv(legvander(nodes / half - 1, POINTS - 1))
+    places, weights = gram_rule(length)
+    sums: Reals = weights @ legvander(places / half - 1, POINTS - 1)
+    return nodes, sums @ series, np.asarray(series[-3:], dtype=np.float64)
+
+
+def sum_of_smooth(values: Callable[[Reals], Reals], edges: Reals) -> float:
+    """Return the sum of a function over the integers from the first edge up to the last, which is left out.
+
+    Args:
+        values: The function at rising integers, shape as given. It is smooth between two edges.
+        edges: Rising integers.
+
+    Runs are halved until the values at 24 of their integers tell all.
+    """
+    runs = [(int(low), int(high)) for low, high in pairwise(edges.tolist())]
+    total = 0.0
+    while runs:
+        rules = [_integer_rule(high - low) if high - low > _SUMMED else None for low, high in runs]
+        points = [
+            low + (np.arange(high - low, dtype=np.float64) if rule is None else rule[0])
+            for (low, high), rule in zip(runs, rules, strict=True)
+        ]
+        parts = np.split(values(np.concatenate(points)), np.cumsum([some.size for some in points])[:-1])
+        sums = [float(part.sum() if rule is None else rule[1] @ part) for part, rule in zip(parts, rules, strict=True)]
+        allowed = _TOLD * (total + sum(map(abs, sums))) / len(runs)
+        rough = []
+        for (low, high), part, rule, mass in zip(runs, parts, rules, sums, strict=True):
+            if rule is None or float(np.abs(rule[2] @ part).sum()) * (high - low) <= allowed:
+                total += mass
+            else:
+                rough += [(low, (low + high) // 2), ((low + high) // 2, high)]
+        runs = rough
+    return total
 
 
 @frozen(eq=False)
