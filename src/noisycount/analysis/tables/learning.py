@@ -81,12 +81,12 @@ def _likely_ends(model: Model, told: LeastSquares) -> tuple[Bounds, ...] | None:
         parents, size = tree.parents(level + 1), tree.sizes[level]
         below, reach = reach, np.zeros(size)
         np.maximum.at(reach, parents, below)
-        half = np.hypot(reach, _REACH * told.deviation[level])
-        middle, bounds = np.maximum(told.value[level], 0.0), model.levels[level].bounds
-        low = np.clip(np.floor(middle - half), bounds.low, bounds.high)
-        high = np.clip(np.ceil(middle + half), low, bounds.high)
+        half, bounds = np.hypot(reach, _REACH * told.deviation[level]), model.levels[level].bounds
+        middle = np.clip(told.value[level], bounds.low, bounds.high)
         least, most = (np.bincount(parents, end, size) for end in ends[0])
-        if not told.is_told[level].all() or (least > high).any() or (most < low).any():
+        low = np.maximum(np.clip(np.floor(middle - half), bounds.low, bounds.high), least)
+        high = np.minimum(np.clip(np.ceil(middle + half), bounds.low, bounds.high), most)
+        if not told.is_told[level].all() or (low > high).any():
             return None
         ends.insert(0, Bounds(low.astype(np.int64), high.astype(np.int64)))
     return tuple(ends)
