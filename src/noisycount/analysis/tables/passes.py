@@ -183,7 +183,8 @@ class UpwardPass:
         places = shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
         is_near = settings.ends is not None  # windows are narrow, so that no positive sum is too rare for floats
-        is_positive = work < (_CHEAPER * zones if is_near else _CHEAP if zones == 1 else _BEARABLE)
+        cheap = _CHEAPER * zones if is_near else _CHEAP
+        is_positive = work < (cheap if zones == 1 or (is_near and self.levels[level].is_learned) else _BEARABLE)
         is_small = work * places < _SMALL and not is_near
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
@@ -369,7 +370,7 @@ class LevelLaws:
 
 def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
     """The laws of all counts, given all answers, level by level."""
-    edge = _EDGE if up.settings.ends is None else _FAR
+    edge = _FAR if any(level.is_learned for level in up.levels) and up.settings.ends is not None else _EDGE
     told = tuple(LevelLaws.empty(up.model, level, edge) for level in range(up.model.tree.depth))
     root = up.messages[0][0]
     first = np.array([root.low])

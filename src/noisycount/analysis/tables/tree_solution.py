@@ -30,6 +30,7 @@ _MOVES = 1  # times that a target is moved before counts are shared among zones
 _MOST_ZONES = 33
 _REPEATS = 5  # passes, of which two are usual
 _MOST_REPEATS = 20  # the same where answers contradict each other, so that targets begin far away
+_SURE = 1e-6  # total variation: with less than that a law is known well enough to end windows with it
 _GROSS = 1e-3  # total variation: with more than that a law is not known yet
 _AT_ONCE = 1 << 23  # counts of the cells that are drawn down a tree at a time
 _TOGETHER = 1 << 21  # counts that are drawn of one level at a time
@@ -80,7 +81,13 @@ class TreeSolution:
                 is_over = is_late and (worst <= _GROSS or aim > EXACT)
                 if is_over or not any(map(np.any, wrong)):
                     break
-            settings = mended(settings, down, wrong, is_shared=is_shared)
+            worst = max(float(own.rounding.max()) for own in down)
+            is_first = settings.ends is None and not repeat and worst <= _SURE
+            settings = mended(settings, down, wrong, is_shared=is_shared or is_first)
+            if is_first:  # transforms cannot show where distributions end, but positive sums can
+                settings = about(settings, down)
+            elif aim == EXACT and worst > _SURE:
+                settings = replace(settings, ends=None)
         else:  # windows still cut laws off, nobody knows by how much
             cut = (replace(own, rounding=np.where(own.short, 1.0, own.rounding)) for own in down)
             found = replace(found, down=tuple(cut))
