@@ -101,7 +101,7 @@ def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
 
 _TOGETHER = 1 << 20  # weights that are computed at a time
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
-_CHEAPER = 2e6  # the same for each zone in narrow windows: transforms need bounds, positive sums none
+_CHEAPER = 1.4e6  # the same for each zone, times the root of the children, in narrow windows, which need no bounds
 _BEARABLE = 1e9  # the same where transforms need several zones
 _SMALL = 3e7  # the same, times the sums, of a zone for each sum
 _MOST_WORK = 3e8  # the same of several zones of positive sums
@@ -183,8 +183,8 @@ class UpwardPass:
         places = shape[1] * (logs.shape[1] - 1) + 1
         work = (shape[1] * logs.shape[1]) ** 2
         is_near = settings.ends is not None  # windows are narrow, so that no positive sum is too rare for floats
-        cheap = _CHEAPER * zones if is_near else _CHEAP
-        is_positive = work < (cheap if zones == 1 or (is_near and self.levels[level].is_learned) else _BEARABLE)
+        cheap = _CHEAPER * zones * math.sqrt(shape[1]) if is_near else _CHEAP
+        is_positive = work < (cheap if zones == 1 or is_near else _BEARABLE)
         is_small = work * places < _SMALL and not is_near
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
