@@ -30,59 +30,65 @@ class Crossing:
     that they are used only where the counts at which this matters have next to no probability.
     """
 
-    law: Reals  # the denominators, shape (sets, counts)
-    shares: Reals  # the probability of each set of parameters given the sum, same shape
+    # the probability of each set of parameters given the sum, over the denominator, shape (sets, counts); 0 where
+    # rounding is all that is known of the denominator
+    ratios: Reals
     first: int  # the place of the first count in a convolution of the parts
     length: int  # of transforms; 0: sums are taken term by term
 
     @classmethod
     def of(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
-        """That of parts, by transforms where these do no harm.
+        """Return that of parts, by transforms where these do no harm.
 
-        Shapes: law (sets, counts), parts (sets, width), laws (counts,).
+        Shapes: law (sets, counts), shares alike, parts (sets, width), laws (counts,).
         """
         widths = [part.shape[-1] for part in parts]
         full, counts = sum(widths) - len(widths) + 1, law.shape[-1]
         length = transform_length(min(full, counts + max(widths)))
-        fast = cls(law, shares, first, length)
-        harm = fast._harm(parts, laws)
+        weights = [part[None].astype(np.complex128) for part in parts]
+        off = cls(law, first, length)._errors(weights, law)
+        harm = float((np.minimum(off, 2.0) * shares * laws).sum())
         work = law.shape[0] * min(widths) * full
         if work > _QUICK and (harm <= _HARMLESS or (harm <= _BEARABLE and work > _CHEAP)):
-            return fast
-        slow = cls(law, shares, first, 0)
-        whole = slow._numerators([part[None].astype(np.complex128) for part in parts])
-        return cls(whole[0].real, shares, first, 0)
+            return cls(_ratios(shares, law, off < 1), first, length)
+        whole = cls(law, first, 0)._numerators(weights)[0].real
+        return cls(_ratios(shares, whole, whole > _LEAST), first, 0)
 
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
-        """The averages at the counts, over the sets of parameters too, shape (angles, counts).
+        """Return the averages at the counts, over the sets of parameters too, shape (angles, counts).
 
         Shapes: weighed (angles, sets, width).
         """
-        found = np.zeros((len(weighed[0]), *self.law.shape), dtype=np.complex128)
-        np.divide(self._numerators(weighed), self.law, out=found, where=self.law > _LEAST)
+        found: Complexes = (self._numerators(weighed) * self.ratios).sum(axis=1)
         found /= np.maximum(np.abs(found), 1.0)
-        return np.einsum("asn,sn->an", found, self.shares)
+        return found
 
     def _numerators(self, weighed: Sequence[Complexes]) -> Complexes:
         """The convolutions of the parts at the counts, shape (angles, sets, counts)."""
-        places = self.first + np.arange(self.law.shape[-1])
+        places = self.first + np.arange(self.ratios.shape[-1])
         if not self.length:
             return _convolved(weighed, places)
         spectra = (np.fft.fft(folded(part, self.length), self.length) for part in weighed)
         return np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
 
-    def _harm(self, parts: Sequence[Reals], laws: Reals) -> float:
-        """A bound of what rounding in transforms moves averages by, over the law of the sum.
+    def _errors(self, parts: Sequence[Complexes], law: Reals) -> Reals:
+        """Return bounds of the errors of transforms over the denominators, 2 where these are 0.
 
-        That at angle 0, where averages are 1, is met as it is.
+        The error at angle 0, where averages are 1, is met as it is. Shapes: parts (1, sets, width), law (sets, counts).
         """
-        norms = np.sqrt([(part**2).sum(axis=-1) for part in parts])
+        norms = np.sqrt([(np.abs(part[0]) ** 2).sum(axis=-1) for part in parts])
         rounding = len(parts) * ERROR * np.log2(self.length) * norms.max(axis=0) * norms.min(axis=0)
-        found = self._numerators([part[None].astype(np.complex128) for part in parts])[0]
-        errors = np.maximum(np.abs(found - self.law), 2 * rounding[:, None])
-        off = np.full_like(self.law, 2.0)
-        np.divide(errors, self.law, out=off, where=self.law > 0)
-        return float((np.minimum(off, 2.0) * self.shares * laws).sum())
+        errors = np.maximum(np.abs(self._numerators(parts)[0] - law), 2 * rounding[:, None])
+        off = np.full_like(law, 2.0)
+        np.divide(errors, law, out=off, where=law > 0)
+        return off
+
+
+def _ratios(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
+    """Return shares over denominators, 0 where these are not known."""
+    ratios = np.zeros_like(law)
+    np.divide(shares, law, out=ratios, where=is_known)
+    return ratios
 
 
 def _convolved(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
@@ -250,36 +256,35 @@ Characteristic = Callable[[Reals], Complexes]
 _AT_ONCE = 16  # angles
 _VANISHED = 1e-15  # of a characteristic function, beyond which a law has nothing but rounding
 _ROUNDING = 1e-6  # that may take a characteristic function beyond 1: of many million factors
-_ENDED = 1e-13  # of the largest probability: more near an end means that the law goes on
+_ENDED = 100  # times what vanishes: more near an end means that the law goes on
 _END_PART = 64  # of a run, at either end of it
 _MISSED = 1e-6  # standard deviations by which rounding moves a mean at most
-_REACH = 40.0  # standard deviations within which a law is that falls as a geometric one, to e^−40
 
 
 def law_by_characteristic(
-    characteristic: Characteristic, mean: float, deviation: float, reach: tuple[int, int]
+    characteristic: Characteristic, mean: float, deviation: float, reach: tuple[int, int], least: float = _VANISHED
 ) -> tuple[int, Reals]:
-    """The probabilities of S − centre on a run of integers.
+    """Return the probabilities of S − centre on a run of integers, which begins about as wide as a geometric law.
 
     P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact but for mass that is N or more away: that
     would move the mean, or be seen at the ends of the run, which is then made longer, up to all that S can be.
 
-    Numerical error: about 1e-15 of the largest probability, absolute.
+    Numerical error: about `least` of the largest probability, absolute.
     """
-    half = int(np.ceil(_REACH * max(deviation, 1.0)))
+    half = int(np.ceil(-math.log(least) * max(deviation, 1.0)))
     while True:
         low, high = max(reach[0], -half), min(reach[1], half)
-        law = _inverted(characteristic, low, high)
+        law = _inverted(characteristic, low, high, least)
         missed = abs(float(law @ np.arange(low, high + 1)) - mean)
         ends = law[: law.size // _END_PART + 1], law[-(law.size // _END_PART) - 1 :]
-        is_cut = low > reach[0] and ends[0].max() > _ENDED * law.max()
-        is_cut |= high < reach[1] and ends[1].max() > _ENDED * law.max()
+        is_cut = low > reach[0] and ends[0].max() > _ENDED * least * law.max()
+        is_cut |= high < reach[1] and ends[1].max() > _ENDED * least * law.max()
         if (low, high) == reach or not (is_cut or missed > _MISSED * max(deviation, 1.0)):
             return low, law
         half *= 4  # ends with all that S can be
 
 
-def _inverted(characteristic: Characteristic, low: int, high: int) -> Reals:
+def _inverted(characteristic: Characteristic, low: int, high: int, least: float) -> Reals:
     """The probabilities from low to high of a law that lies between them."""
     length = transform_length(high - low + 1)
     values = np.zeros(length // 2 + 1, dtype=np.complex128)
@@ -290,8 +295,8 @@ def _inverted(characteristic: Characteristic, low: int, high: int) -> Reals:
         if not largest <= 1 + _ROUNDING or (not start and not abs(part[0] - 1) <= _ROUNDING):
             raise ArithmeticError(f"a characteristic function must be 1 at 0, got {part[0]}")
         values[start : start + turns.size] = part
-        if largest < _VANISHED:
+        if largest < least:
             break
     law = np.fft.irfft(np.conj(values), length)[np.arange(low, high + 1) % length]
-    law = np.where(law > _VANISHED * law.max(), law, 0.0)
+    law = np.where(law > least * law.max(), law, 0.0)
     return law / law.sum()

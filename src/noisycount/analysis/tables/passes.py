@@ -172,6 +172,11 @@ class UpwardPass:
         self.law: Reals = weights / total
         self.evidence = math.fsum((model.offset, root.constant, peak, math.log(total)))
 
+    @property
+    def is_rough(self) -> bool:
+        """True if windows end where the distributions under a learned prior are small."""
+        return self.settings.ends is not None and any(level.is_learned for level in self.levels)
+
     def split(self, level: int, nodes: Counts, children: Counts) -> Split:
         """Some nodes of a level, and what is told of their children; shapes as in `Branches`."""
         settings = self.settings
@@ -370,7 +375,7 @@ class LevelLaws:
 
 def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
     """The laws of all counts, given all answers, level by level."""
-    edge = _FAR if any(level.is_learned for level in up.levels) and up.settings.ends is not None else _EDGE
+    edge = _FAR if up.is_rough else _EDGE
     told = tuple(LevelLaws.empty(up.model, level, edge) for level in range(up.model.tree.depth))
     root = up.messages[0][0]
     first = np.array([root.low])

@@ -32,6 +32,8 @@ _REPEATS = 5  # passes, of which two are usual
 _MOST_REPEATS = 20  # the same where answers contradict each other, so that targets begin far away
 _SURE = 1e-6  # total variation: with less than that a law is known well enough to end windows with it
 _GROSS = 1e-3  # total variation: with more than that a law is not known yet
+_SMALL = 0.1  # times the largest deviation that a sum can have: an angle that shows its deviation
+_FINE, _ROUGH = 1e-15, 1e-9  # what vanishes of the law of a sum, under a stated and a learned prior
 _AT_ONCE = 1 << 23  # counts of the cells that are drawn down a tree at a time
 _TOGETHER = 1 << 21  # counts that are drawn of one level at a time
 
@@ -165,7 +167,6 @@ class TreeSolution:
         mean = float(cells.mean[is_in].sum())
         centre = round(mean)
         shares = [np.bincount(level, is_in) / np.bincount(level) for level in tree.levels]
-        deviation = float(np.sqrt((cells.std[is_in] ** 2).sum()))
         top = _PartlySummed.of(self, shares, (0, 0))
 
         def characteristic(angles: Reals) -> Complexes:
@@ -173,19 +174,11 @@ class TreeSolution:
             return values * np.exp(1j * angles * (top.middle - centre))
 
         reach = -centre, root.low + root.law.size - 1 - centre
-        spread = max(deviation, self._spread_of_whole(shares))
-        low, law = law_by_characteristic(characteristic, mean - centre, spread, reach)
+        angle = _SMALL / max(float(cells.std[is_in].sum()), 1.0)
+        spread = math.sqrt(max(-2 * math.log(abs(characteristic(np.array([angle]))[0])), 0.0)) / angle
+        least = _ROUGH if self.up.is_rough else _FINE
+        low, law = law_by_characteristic(characteristic, mean - centre, spread, reach, least)
         return self._in_records(NodeLaw(centre + low, law))
-
-    def _spread_of_whole(self, shares: Sequence[Reals]) -> float:
-        """The root of the summed variances of the largest nodes that are wholly in a sum."""
-        variance = 0.0
-        for level, (share, own) in enumerate(zip(shares, self.down, strict=True)):
-            whole = share == 1
-            if level:
-                whole &= shares[level - 1][self.up.model.tree.parents(level)] < 1
-            variance += float((own.summary.std[whole] ** 2).sum())
-        return float(np.sqrt(variance))
 
     def draws(self, number: int, random: np.random.Generator) -> Counts:
         """Tables of counts of the cells, shape (number, cells).
