@@ -7,6 +7,8 @@ beside ours.
 
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ MOST_MEMORY = 2e9
 
 
 def ours(name: str) -> tuple[float, float, float]:
-    """Time in seconds, peak in bytes, error over that of the answers."""
+    """Processor time in seconds, peak in bytes, error over that of the answers."""
     ran = subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-m", "benchmarks.posterior_tables", name], capture_output=True, check=True, text=True
     )
@@ -75,3 +77,29 @@ def test_windows_beat_convolutions_of_whole_laws(show: Show) -> None:
     found = Comparison("tree, 64 cells, 2,000 records", us, "numpy.convolve", them, them)
     show(found)
     assert found.kept
+
+
+def test_sums_of_cells_and_known_rates_without_a_total(show: Show) -> None:
+    """The sum of 15 of 33 cells; a table with known rates whose total is not public: processor time."""
+    case, tree, noise = CASES["histogram, 32 cells, learned"], nc.Tree.binary(33), nc.DiscreteLaplace(SCALE)
+    answers = np.append(case.counts, 0) + noise.draws(33, np.random.default_rng(1))
+    found: list[nc.TablePosterior] = []
+    learned = _processor_time(lambda: found.append(nc.table_posterior(answers, noise, tree, case.records)))
+    added = _processor_time(lambda: found[0].sum(np.arange(3, 18)).mean)
+    even = 300 + noise.draws(64, np.random.default_rng(2))
+    rates = nc.Splits.multinomial(1)
+    known = _processor_time(lambda: nc.table_posterior(even, noise, nc.Tree.binary(64), prior=rates))
+    comparisons = [
+        Comparison("the sum of 15 of 33 cells", added, "their posterior", learned, 0.5),
+        Comparison("64 cells, known rates, no total", known, "a learned one, 33 cells", learned, 2),
+    ]
+    for one in comparisons:
+        show(one)
+    assert all(one.kept for one in comparisons)
+
+
+def _processor_time(action: Callable[[], object]) -> float:
+    """Return the processor time of an action in seconds."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start

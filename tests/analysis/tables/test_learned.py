@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from noisycount import Binomial, DiscreteGaussian, DiscreteLaplace, Gaussian, Splits, Tree, table_posterior
+from noisycount.analysis.tables import learning, sums, tree_solution
+from noisycount.analysis.tables.passes import UpwardPass
 from noisycount.analysis.tables.prior import CellLevel
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellSums
@@ -123,3 +125,42 @@ def test_sums_of_cells_are_computed_once_for_all_tilts(monkeypatch: pytest.Monke
     monkeypatch.setattr(CellSums, "log_pmf", counted)
     table_posterior([18.07, 20.0, 20.0, 14.77], Gaussian(0.9566), Tree.flat(4), total=Binomial(60, 0.5))
     assert 0 < len(computed) <= 10
+
+
+def peaks(cells: int) -> Reals:
+    """Return a histogram of 20,000 records with two peaks and many empty cells."""
+    places = np.arange(cells)
+    shares = np.exp(-places / (cells / 20)) + 3.0 * (places == cells // 2)
+    return np.random.default_rng(1).multinomial(20_000, shares / shares.sum()).astype(np.float64)
+
+
+@pytest.mark.parametrize("prior", [None, Splits.multinomial(1)], ids=["learned", "known rates without a total"])
+def test_work_follows_the_noise_and_not_the_total(prior: Splits | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes, windows of nodes and multiplications are few, however many records a table has."""
+    work, passes, convolve, spectrum = [0], [], np.convolve, np.fft.rfft
+
+    def convolved(first: Reals, second: Reals, mode: str = "full") -> Reals:
+        work[0] += first.size * second.size
+        return convolve(first, second, mode)
+
+    def transformed(values: Reals, *rest: object, **named: object) -> Reals:
+        work[0] += values.size * 30  # a transform takes about so many multiplications a number
+        return spectrum(values, *rest, **named)
+
+    class Counted(UpwardPass):
+        def __init__(self, *given: object) -> None:
+            super().__init__(*given)
+            passes.append(max(message.logs.size for level in self.messages for message in level))
+
+    monkeypatch.setattr(sums.np, "convolve", convolved)
+    monkeypatch.setattr(sums.np.fft, "rfft", transformed)
+    for module in (learning, tree_solution):
+        monkeypatch.setattr(module, "UpwardPass", Counted)
+    cells = np.full(32, 625.0) if prior else peaks(32)
+    answers = cells + NOISE.draws(32, np.random.default_rng(2))
+    told = table_posterior(answers, NOISE, Tree.binary(32), None if prior else 20_000, prior)
+    assert len(passes) <= 8
+    assert max(passes) <= 5_000
+    assert work[0] <= 5e8
+    assert np.abs(told.mean - cells).mean() < np.abs(answers - cells).mean()
+    assert told.rounding < 1e-3

@@ -46,12 +46,14 @@ class Crossing:
         full, counts = sum(widths) - len(widths) + 1, law.shape[-1]
         length = transform_length(min(full, counts + max(widths)))
         weights = [part[None].astype(np.complex128) for part in parts]
-        off = cls(law, first, length)._errors(weights, law)
+        fast = cls(law, first, length)
+        off = fast._errors(weights, law)
         harm = float((np.minimum(off, 2.0) * shares * laws).sum())
         work = law.shape[0] * min(widths) * full
         if work > _QUICK and (harm <= _HARMLESS or (harm <= _BEARABLE and work > _CHEAP)):
             return cls(_ratios(shares, law, off < 1), first, length)
-        whole = cls(law, first, 0)._numerators(weights)[0].real
+        slow = cls(law, first, 0)
+        whole = slow._numerators(weights)[0].real
         return cls(_ratios(shares, whole, whole > _LEAST), first, 0)
 
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
