@@ -31,6 +31,7 @@ _MOST_ZONES = 33
 _REPEATS = 5  # passes, of which two are usual
 _MOST_REPEATS = 20  # the same where answers contradict each other, so that targets begin far away
 _SURE = 1e-6  # total variation: with less than that a law is known well enough to end windows with it
+_NARROW = 1 << 12  # counts of a window that positive sums take in milliseconds
 _GROSS = 1e-3  # total variation: with more than that a law is not known yet
 _SMALL = 0.1  # times the largest deviation that a sum can have: an angle that shows its deviation
 _FINE, _ROUGH = 1e-15, 1e-9  # what vanishes of the law of a sum, under a stated and a learned prior
@@ -84,7 +85,8 @@ class TreeSolution:
                 if is_over or not any(map(np.any, wrong)):
                     break
             worst = max(float(own.rounding.max()) for own in down)
-            is_first = settings.ends is None and not repeat and worst <= _SURE
+            widest = max(message.logs.size for messages in up.messages for message in messages)
+            is_first = settings.ends is None and not repeat and worst <= _SURE and widest <= _NARROW
             settings = mended(settings, down, wrong, is_shared=is_shared or is_first)
             if is_first:  # transforms cannot show where distributions end, but positive sums can
                 settings = about(settings, down)
