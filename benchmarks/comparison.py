@@ -1,12 +1,16 @@
 """Time beside a rival's time, and the table of such comparisons."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-__all__ = ["Comparison", "Run", "Show", "medians", "seconds", "table"]
+__all__ = ["SMALL", "Comparison", "Run", "Show", "is_small", "medians", "seconds", "sized", "table"]
+
+SMALL = "NOISYCOUNT_BENCH_SMALL"
+"""Name of the variable that `--small` sets, for the processes that a benchmark starts too."""
 
 Run = Callable[[], float]
 """Runs something once and gives its time in seconds."""
@@ -49,12 +53,22 @@ class Comparison:
 
     @property
     def kept(self) -> bool:
-        """Whether our time is within the limit."""
-        return self.ours <= self.limit
+        """True if our time is within the limit, or is not judged."""
+        return is_small() or self.ours <= self.limit
 
 
 Show = Callable[[Comparison], None]
 """Puts a comparison into the table at the end."""
+
+
+def is_small() -> bool:
+    """Return True in a run with `--small`, which shows that all benchmarks run, and judges no time."""
+    return bool(os.environ.get(SMALL))
+
+
+def sized(full: int, small: int) -> int:
+    """Return the size of a benchmark: the full one, or the small one in a run with `--small`."""
+    return small if is_small() else full
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -70,7 +84,7 @@ def medians(rounds: int, *runs: Run) -> list[float]:
     Every other round goes backwards, as each run leaves its memory warm for the next.
     """
     times: list[list[float]] = [[] for _ in runs]
-    for number in range(rounds):
+    for number in range(sized(rounds, 1)):
         in_turn = list(zip(runs, times, strict=True))
         for run, found in in_turn[:: -1 if number % 2 else 1]:
             found.append(run())

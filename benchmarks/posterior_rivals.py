@@ -6,12 +6,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.comparison import sized
+
 __all__ = ["convolved_means", "learned_law_means", "sampled_means"]
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-SWEEPS = 1000
+SWEEPS = sized(1000, 10)
 
 
 def sampled_means(answers: Reals, scale: float, total: int, concentration: float) -> Reals:

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians
+from benchmarks.comparison import Comparison, Run, Show, medians, sized
 from noisycount.config.config import DatasetConfig
 from noisycount.config.file import default_config
 from noisycount.tasks.check import examined
@@ -16,7 +16,7 @@ from noisycount.tasks.check_display import column_table, finding_table, inspecti
 from noisycount.tasks.findings import findings_of
 
 ROUNDS = 3
-ROWS, COLUMNS = 650_000, 5_000  # 52 MB; and of few rows
+ROWS, COLUMNS = sized(650_000, 2_000), sized(5_000, 50)  # 52 MB; and of few rows
 _TALL = (
     "'P' || lpad((n // 3)::VARCHAR, 7, '0') AS person, (18 + hash(n, 'age') % 80)::INTEGER AS age, "
     "(hash(n, 'cost') % 100000)::INTEGER / 100 AS cost, "

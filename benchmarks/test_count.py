@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from benchmarks.comparison import Comparison, Run, Show, medians, seconds, sized
 from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
 from noisycount.engines.counts import count_statement
 from noisycount.engines.dialect import text_of
@@ -21,8 +21,8 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.records import Records
 
 ROUNDS = 20
-RECORDS = 10**7
-PERSONS = 3 * 10**6  # about three records each, as in the health survey that we ship
+RECORDS = sized(10**7, 10**4)
+PERSONS = 3 * RECORDS // 10  # about three records each, as in the health survey that we ship
 RICH = Dataset("records", Fraction(10**6))
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import opendp.prelude as dp
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from benchmarks.comparison import Comparison, Run, Show, medians, seconds, sized
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.model.sampling.inversion import Inversion
 
 ROUNDS = 8
-SINGLES = 1000
-DRAWS = 10**6
-DRAWS_OF_OPENDP = 10**5  # a value costs OpenDP the same in a tenth of the time
+SINGLES = sized(1000, 10)
+DRAWS = sized(10**6, 1000)
+DRAWS_OF_OPENDP = DRAWS // 10  # a value costs OpenDP the same in a tenth of the time
 
 SCALES = [
     Fraction(1, 2),

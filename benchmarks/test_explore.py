@@ -9,13 +9,14 @@ import httpx
 import pytest
 from tests.serving import ANALYST, Service, configured, served
 
+from benchmarks.comparison import Comparison, Show, sized
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.pages.explore import fragment
 from noisycount.tasks.explore.sliders import QUANTITIES, Sliders
 from noisycount.tasks.explore.views import VIEWS
 
 SLOWEST = 0.3  # seconds, of 99 in 100
-VISITORS, MOVES, PAUSE = 8, 12, 1.0  # a person looks at the charts before the next move
+VISITORS, MOVES, PAUSE = sized(8, 2), sized(12, 1), sized(1, 0)  # a person looks at the charts before the next move
 
 
 @pytest.fixture(scope="module")
@@ -52,35 +53,37 @@ def visit(service: Service, seed: int, pause: float) -> list[tuple[float, str]]:
     return times
 
 
-def told(what: str, times: list[tuple[float, str]]) -> float:
-    """Print the quantiles of times, and give the 99th."""
+def compared(show: Show, name: str, times: list[tuple[float, str]]) -> Comparison:
+    """Print the quantiles of times, and show the 99th beside its limit."""
     ranked = sorted(times)
     median, near, last = (ranked[int(share * (len(ranked) - 1))] for share in (0.5, 0.99, 1))
     quantiles = f"median {median[0] * 1e3:.0f} ms, p99 {near[0] * 1e3:.0f} ms"
-    print(f"\n{what}: {len(ranked)} charts, {quantiles}, slowest {last[0] * 1e3:.0f} ms")  # noqa: T201
+    print(f"\n{name}: {len(ranked)} charts, {quantiles}, slowest {last[0] * 1e3:.0f} ms")  # noqa: T201
     print(last[1])  # noqa: T201
-    return near[0]
+    comparison = Comparison(f"99 % of charts, {name}", near[0], "limit of", SLOWEST, SLOWEST)
+    show(comparison)
+    return comparison
 
 
-def test_processor_time() -> None:
+def test_processor_time(show: Show) -> None:
     """What a chart takes of one processor that nobody asked for before, however busy others are."""
     times = []
-    for seed in range(5):
+    for seed in range(sized(5, 1)):
         for placed, _ in zip(stops(seed), range(MOVES), strict=False):
             for name in VIEWS:
                 start = time.thread_time()
                 fragment(name, placed)
                 times.append((time.thread_time() - start, f"{name}&{placed.query}"))
-    assert told("processor time", times) <= SLOWEST
+    assert compared(show, "processor time", times).kept
 
 
-def test_one_visitor(service: Service) -> None:
+def test_one_visitor(show: Show, service: Service) -> None:
     """Charts that nobody asked for before, one after another."""
-    assert told("one user", visit(service, 99, 0.0)) <= SLOWEST
+    assert compared(show, "one user", visit(service, 99, 0.0)).kept
 
 
-def test_eight_visitors(service: Service) -> None:
+def test_eight_visitors(show: Show, service: Service) -> None:
     """Eight people who move sliders about once a second, mostly to where nobody was before."""
     with ThreadPoolExecutor(VISITORS) as pool:
         visits = list(pool.map(lambda seed: visit(service, seed, PAUSE), range(VISITORS)))
-    assert told("eight users", [one for visit in visits for one in visit]) <= SLOWEST
+    assert compared(show, "eight users", [one for visit in visits for one in visit]).kept

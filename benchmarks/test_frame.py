@@ -12,13 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from benchmarks.comparison import Comparison, Run, Show, medians, seconds, sized
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.query.language import parse
 
 ROUNDS = 9
-RECORDS = 10**7
-PERSONS = 3 * 10**6
+RECORDS = sized(10**7, 10**4)
+PERSONS = 3 * RECORDS // 10
 HEALTH = ["best", "good", "fair", "poor", "worst"]
 QUESTIONS = ["age >= 65", "bmi > 30 and not smoker", "seen >= '2020-01-05'"]
 CATEGORIES = "age >= 65 and health = 'poor'"

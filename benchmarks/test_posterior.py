@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 from scipy.stats import norm
 
-from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from benchmarks.comparison import Comparison, Run, Show, medians, seconds, sized
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import refine
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -19,10 +19,10 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.strata import Strata
 
 ROUNDS = 7
-ANSWERS = 10**7
+ANSWERS = sized(10**7, 1000)
 RATE = 0.3
 SCALE = 10.0
-REPEATS = 200
+REPEATS = sized(200, 1)
 WINDOW = 10  # standard deviations on each side, in the direct sum of a single posterior
 
 Reals = NDArray[np.float64]
@@ -139,7 +139,7 @@ def test_two_answers_of_the_census_take_milliseconds_at_any_size(show: Show, siz
     """Interval and probability of one side, beside the sum over all counts in SciPy."""
     half = size // 2
     answers = half - 19, half + 10
-    summed = min(size, 10**7)
+    summed = min(size, sized(10**7, 10**5))
 
     def told() -> tuple[int, int]:
         found = posterior(answers, BetaBinomial(size, 1, 1), [CENSUS, CENSUS])
@@ -170,7 +170,7 @@ def fourier_mean(rates: Reals, answer: float) -> float:
 
 def test_groups_of_1e5_unequal_records_take_at_most_1_s(show: Show) -> None:
     """The posterior mean, and the law before any answer, of a Poisson-binomial count."""
-    rates = np.random.default_rng(1).random(10**5)
+    rates = np.random.default_rng(1).random(sized(10**5, 10**3))
     strata, answer = Strata(np.ones_like(rates), rates), float(rates.sum()) + 12.3
     expected = posterior(answer, strata, Laplace(SCALE)).mean
     assert fourier_mean(rates, answer) == pytest.approx(expected, rel=1e-9)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 import noisycount as nc
-from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from benchmarks.comparison import Comparison, Run, Show, medians, seconds, sized
 
 ROUNDS = 5
-REPEATS = 20
+REPEATS = sized(20, 1)
 SIZE = 1000
 RATE = 0.1
 SCALE = 3.0

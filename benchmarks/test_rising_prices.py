@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.comparison import Comparison, Show, medians
+from benchmarks.comparison import Comparison, Show, medians, sized
 from noisycount.analysis.within import stopping_rule
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
@@ -17,7 +17,7 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 
 ROUNDS = 21
-RECORDS = 10**6
+RECORDS = sized(10**6, 1000)
 RICH = Dataset("records", Fraction(10**6))
 HALF = Fraction(1, 2)
 

@@ -14,14 +14,14 @@ from tests.ledger.crowd import crowd
 from tests.service.process import Service
 from tests.service.spenders import raced
 
-from benchmarks.comparison import Comparison, Show, seconds
+from benchmarks.comparison import Comparison, Show, seconds, sized
 
-ANALYSTS = 50
-SECONDS = 20.0
+ANALYSTS = sized(50, 4)
+SECONDS = sized(20, 1)
 SPENDS = {1: 300, 2: 500}  # a second by workers, on a quiet machine of two cores
 SLOWEST = 0.5  # s, for 99 % of the spends
 FIRST_ANSWER = 1.5  # s
-STARTS = 5
+STARTS = sized(5, 1)
 RIVAL = [sys.executable, "-c", "import fastapi, uvicorn, duckdb, sqlalchemy"]
 
 

@@ -21,7 +21,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians, seconds
+from benchmarks.comparison import Comparison, Run, Show, is_small, medians, seconds, sized
 from benchmarks.table_rivals import RIVALS, plain
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
@@ -188,7 +188,7 @@ def test_a_table_takes_at_most_1_2_times_the_memory_of_duckdb(
     ours, theirs = (peak(code, records, unit or "") for code in (OURS_ALONE, DUCKDB_ALONE))
     with capsys.disabled():
         print(f"\npeak by 500 keys: {ours / 1e6:.0f} MB, DuckDB {theirs / 1e6:.0f} MB")  # noqa: T201
-    assert ours <= 1.2 * theirs
+    assert ours <= 1.2 * theirs or is_small()
 
 
 def test_hidden_keys_are_given_as_they_are_read(
@@ -210,13 +210,13 @@ def test_hidden_keys_are_given_as_they_are_read(
 @pytest.fixture(scope="module")
 def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The records that peers count."""
-    return made(tmp_path_factory.mktemp("million") / "records.parquet", 10**6)
+    return made(tmp_path_factory.mktemp("million") / "records.parquet", sized(10**6, 10**4))
 
 
 @pytest.fixture(scope="module")
 def rivals(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The Python of the peers."""
-    if named := os.environ.get("NOISYCOUNT_RIVALS"):
+    """The Python of the peers; ours with `--small`, where DuckDB takes their place, as they take minutes to install."""
+    if named := os.environ.get("NOISYCOUNT_RIVALS") or (is_small() and sys.executable):
         return named
     folder = tmp_path_factory.mktemp("rivals")
     python = str(folder / "bin" / "python")
@@ -253,7 +253,7 @@ def test_a_table_of_1e6_records_beside_a_peer(  # noqa: PLR0913, PLR0917 - fixtu
     def peer() -> float:
         program = Path(__file__).with_name("table_rivals.py")
         ran = subprocess.run(  # noqa: S603 - our own code
-            [rivals, program, rival, million], capture_output=True, check=True, text=True
+            [rivals, program, "DuckDB" if is_small() else rival, million], capture_output=True, check=True, text=True
         )
         taken, error = map(float, ran.stdout.split()[-2:])
         theirs_wrong.append(error)
@@ -267,4 +267,4 @@ def test_a_table_of_1e6_records_beside_a_peer(  # noqa: PLR0913, PLR0917 - fixtu
         print(f"\nmean absolute error: {np.mean(ours_wrong):.3f}", end=", ")  # noqa: T201
         print(f"{rival} {np.mean(theirs_wrong):.3f}")  # noqa: T201
     assert found.kept
-    assert np.mean(ours_wrong) < 1.2 * np.mean(theirs_wrong)
+    assert np.mean(ours_wrong) < 1.2 * np.mean(theirs_wrong) or is_small()

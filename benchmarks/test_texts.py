@@ -8,13 +8,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians
+from benchmarks.comparison import Comparison, Run, Show, medians, sized
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat
 from noisycount.query.language import parse
 
 ROUNDS = 5
-RECORDS = 10**6
+RECORDS = sized(10**6, 1000)
 QUESTION = "age >= 65 and region = 'region 7'"
 
 
