@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A worker keeps tests that stand together, which share what is cached, and helps when it is done.
 PARALLEL := --numprocesses=auto --dist=worksteal
+BENCHMARKS = $(BIN)/python -m pytest benchmarks --override-ini testpaths=benchmarks
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 LOWEST := .venv-lowest
 # The tests that meet most of other packages: an engine, its parser, the ledger, the service, charts.
@@ -25,9 +26,10 @@ thorough: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough
 
 # What must pass before a change lands: the fast tests, all tests of the rooms that the change can affect, and a third
-# of the others, another third at each landing (tests/landing.py).
-landing: $(VENV)/developed
+# of the others, another third at each landing (tests/landing.py). Benchmarks run with small sizes; no time is judged.
+landing: $(VENV)/benched
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=landing --landing
+	$(BENCHMARKS) --small $(PARALLEL)
 
 # Begin the next change: note the number of landings so far, and the commit that landed last.
 landed:
@@ -66,8 +68,9 @@ docs: $(VENV)/documented
 screenshots: $(VENV)/developed
 	NOISYCOUNT_SCREENSHOTS=1 NOISYCOUNT_REQUIRES_CHROMIUM=1 $(BIN)/python -m pytest tests/test_walks.py
 
+# Write the ratios to a file in benchmarks/results, and show which are over 1.3 times those of the last file.
 bench: $(VENV)/benched
-	$(BIN)/python -m pytest benchmarks --override-ini testpaths=benchmarks
+	$(BENCHMARKS) --keep
 
 release: $(VENV)/developed
 	$(BIN)/python -m tests.release_trial dist

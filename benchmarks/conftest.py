@@ -14,7 +14,7 @@ _SMALL_RECORDS = {"NOISYCOUNT_BENCH_RECORDS": "10000", "NOISYCOUNT_BENCH_ROWS": 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of `make landing` and of `make bench`."""
     parser.addoption("--small", action="store_true", help="run every benchmark with small sizes, and judge no time")
-    parser.addoption("--keep", action="store_true", help="write the ratios to benchmarks/results")
+    parser.addoption("--keep", action="store_true", help="write the ratios to a file in benchmarks/results")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,13 +32,14 @@ def show(pytestconfig: pytest.Config) -> Show:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the table, and what is slower than in the last result; write the new result."""
-    if not (comparisons := config.stash[_COMPARISONS]):
+    comparisons = config.stash[_COMPARISONS]
+    if not comparisons or config.getoption("small"):
         return
     terminalreporter.section("medians, run in turn with the rival")
     for line in table(comparisons):
         terminalreporter.line(line)
     last = latest_result()
-    if last and not config.getoption("small"):
+    if last:
         terminalreporter.section(f"over 1.3 times the ratio of {last['date']} ({last['commit']})")
         for line in slower_lines(comparisons, last):
             terminalreporter.line(line)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ from scipy.stats import norm
 from benchmarks.comparison import Comparison, Run, Show, medians, seconds, sized
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import refine
+from noisycount.analysis.tables.table_posterior import table_posterior
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import Laplace
+from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.strata import Strata
+from noisycount.model.tables.splits import Splits
+from noisycount.model.tables.tree import Tree
 
 ROUNDS = 7
 ANSWERS = sized(10**7, 1000)
@@ -118,6 +122,46 @@ def test_a_posterior_mean_of_1e12_records_takes_at_most_1_ms(show: Show) -> None
         lambda: seconds(lambda: windowed_mean(size, answer)),
     )
     found = Comparison("posterior mean, n = 1e12", ours, "direct sum, ±10 sd", direct, 1e-3)
+    show(found)
+    assert found.kept
+
+
+FRESH_SCALES = count(10)  # a scale that no earlier posterior had
+POSTERIORS: dict[str, Callable[[float], object]] = {
+    "one answer": lambda scale: posterior(100_123.4, Binomial(10**6, 0.1), Laplace(scale)).mean,
+    "two answers": lambda scale: posterior([100_123.4, 99_990.2], Binomial(10**6, 0.1), [Laplace(scale)] * 2).mean,
+    "strata": lambda scale: posterior(100_123.4, Strata([500_000] * 2, [0.05, 0.15]), Laplace(scale)).mean,
+    "beta-binomial": lambda scale: posterior(100_123.4, BetaBinomial(10**6, 3, 27), Laplace(scale)).mean,
+}
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_a_posterior_mean_with_new_noise_takes_at_most_800_us(show: Show, name: str) -> None:
+    """A million records, beside the direct sum over ten standard deviations of a binomial prior on each side."""
+    size = 10**6
+    ours, direct = medians(
+        ROUNDS,
+        each(REPEATS, lambda: POSTERIORS[name](next(FRESH_SCALES))),
+        each(REPEATS, lambda: windowed_mean(size, size * RATE + 123.4)),
+    )
+    found = Comparison(f"posterior mean, new noise, {name}", ours, "direct sum, ±10 sd", direct, 8e-4)
+    show(found)
+    assert found.kept
+
+
+def test_a_flat_table_of_20_cells_takes_at_most_3_ms(show: Show) -> None:
+    """With a stated prior and a total; each noise is new; beside draws of NumPy."""
+    generator = np.random.default_rng(1)
+    answers = generator.multinomial(20_000, generator.dirichlet(np.ones(20))) + generator.integers(-20, 21, 20)
+
+    def refined() -> None:
+        noise = DiscreteLaplace(next(FRESH_SCALES))
+        assert table_posterior(answers, noise, Tree.flat(20), 20_000, Splits(0.5)).mean.size == 20
+
+    ours, drawn = medians(
+        ROUNDS, each(sized(20, 1), refined), lambda: seconds(lambda: generator.laplace(0, SCALE, 10**6))
+    )
+    found = Comparison("flat table, 20 cells, stated prior", ours, "NumPy, 1e6 draws", drawn, 3e-3)
     show(found)
     assert found.kept
 
