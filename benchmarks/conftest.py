@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     last = latest_result()
     if last:
         terminalreporter.section(f"over 1.3 times the ratio of {last['date']} ({last['commit']})")
-        for line in slower_lines(comparisons, last):
+        for line in slower_lines(comparisons, last) or ["none"]:
             terminalreporter.line(line)
     if config.getoption("keep"):
         terminalreporter.line(f"wrote {write_result(comparisons, machine_facts())}")

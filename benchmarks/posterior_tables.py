@@ -7,13 +7,14 @@ error of the cells over that of the answers.
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import noisycount as nc
+from benchmarks.comparison import is_small
 
 __all__ = ["CASES", "SCALE", "Case"]
 
@@ -120,6 +121,12 @@ CASES: dict[str, Case] = {
     "1e6 cells, no total, learned": Case(10**6, 10**7, 10, has_total=False),
 }
 """By name, with the limits that we set ourselves."""
+
+if is_small():
+    CASES = {
+        name: replace(case, cells=32, records=1000, tree=case.tree and (lambda: nc.Tree.binary(32)), levels=(-1,))
+        for name, case in CASES.items()
+    }
 
 if __name__ == "__main__":
     taken, ratio = CASES[sys.argv[1]].run()

@@ -73,9 +73,10 @@ def slower_lines(comparisons: Sequence[Comparison], last: Mapping[str, Any]) -> 
 
 
 def _commit() -> str:
-    """Return the commit of this checkout, with `-dirty` if files differ from it."""
+    """Return the commit of this checkout, with `-dirty` if files differ from it, or `unknown` outside a checkout."""
     command = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - our own
+    described = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    return described.stdout.strip() or "unknown"
 
 
 def _processor() -> str:
