@@ -19,6 +19,7 @@ _NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is h
 # from values at the nodes to the series through them
 _TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
 _SMOOTH = 1e-7  # of the whole in the last two terms of a series: the terms left out are far smaller
+_CHUNK = 1 << 18  # answers whose scratch takes some megabytes
 _HALVINGS = 40  # after which a piece is narrower than any bend of a double
 
 
@@ -103,7 +104,8 @@ def _integrals(case: Case, edges: Reals) -> Reals:
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
         points = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
-        values = _density_of_error(case, points.ravel()).reshape(points.shape)
+        chunks = np.split(points.ravel(), range(_CHUNK, points.size, _CHUNK))
+        values = np.concatenate([_density_of_error(case, chunk) for chunk in chunks]).reshape(points.shape)
         some = values @ _WEIGHTS * (lengths / 2)
         rest = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths
         rough = rest > _SMOOTH * (masses.sum() + some.sum()) / math.sqrt(lengths.size)
