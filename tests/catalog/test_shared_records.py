@@ -1,7 +1,7 @@
 """Records in two tables of a database: they have one budget."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -68,6 +68,40 @@ def test_tables_without_common_records_have_budgets_of_their_own(
     """A view of one of them is no view of the other."""
     asked(database, "first", unit="person", table=first)
     asked(database, "second", unit="person", table=second)
+
+
+EVERYONE = "CREATE VIEW everyone AS SELECT person, age FROM visits UNION ALL SELECT person, age FROM staff"
+
+
+@pytest.mark.parametrize("make", [sqlite, duck])
+def test_records_of_two_data_sets_are_not_charged_to_one_of_them(
+    make: Callable[..., Path], tmp_path: Path, asked: Asked, opened: Opened
+) -> None:
+    """A view of both has no budget, under the name of either of them or of its own."""
+    path = make(tmp_path / "clinic.db", (*MADE, EVERYONE))
+    asked(path, "first", unit="person", table="visits")
+    asked(path, "second", unit="person", table="staff")
+    with pytest.raises(ConfigError, match=r"'third' are partly those of 'first' and 'second' .* count each by its own"):
+        opened(path, "third", unit="person", table="everyone")
+    with pytest.raises(
+        ConfigError, match=r"the records of 'first' are partly those of 'second' .* one of their budgets"
+    ):
+        opened(path, "first", unit="person", table="everyone")
+    assert asked(path, "first", table="visits").release("age >= 70", EXACTLY).answer == 1
+
+
+@pytest.mark.parametrize("make", [sqlite, duck])
+def test_a_data_set_keeps_the_tables_that_it_named_before(
+    make: Callable[..., Path], tmp_path: Path, asked: Asked, opened: Opened
+) -> None:
+    """Its budget paid for their records, so no other data set may have them."""
+    path = make(tmp_path / "clinic.db")
+    asked(path, "first", unit="person", table="visits")
+    asked(path, "first", unit="person", table="staff")
+    for table, shared in (("visits", "are"), ("old", "are partly"), ("staff", "are"), ("hired", "are partly")):
+        with pytest.raises(ConfigError, match=f"the records of 'second' {shared} those of 'first'"):
+            opened(path, "second", unit="person", table=table)
+    assert opened(path, "first", unit="person", table="visits").name == "first"
 
 
 def test_the_only_table_of_a_file_is_the_same_by_its_name(tmp_path: Path, asked: Asked, opened: Opened) -> None:

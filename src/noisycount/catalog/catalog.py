@@ -43,7 +43,8 @@ class DatasetRecord:
     form: FileFormat | None = None  # how the texts of a file are found in it; None where it states its types
     earlier: tuple[str, ...] = ()  # what its content was before, the oldest first
     edition: str | None = None  # what the owner of records on a server calls them as they are now
-    # of a table of a server: what identifies it by whatever address, then the tables whose records it shares
+    earlier_tables: tuple[str, ...] = ()  # the tables that it named before
+    # of a table of a server: what identifies it by whatever address, then the tables whose records it shares or shared
     relations: tuple[str, ...] = ()
     # the correction of how its files are read since older releases; None: they are read as ever
     correction: str | None = None
@@ -61,6 +62,7 @@ class DatasetRecord:
                 "columns": columns,
                 "form": form,
                 "earlier": tuple(said.get("earlier", ())),
+                "earlier_tables": tuple(said.get("earlier_tables", ())),
                 "relations": tuple(said.get("relations", ())),
                 "legacy_form": _form(said["legacy_form"]) if "legacy_form" in said else form,
             }
@@ -82,6 +84,7 @@ class DatasetRecord:
                 "form": None if self.form is None else self.form.parts,
                 "earlier": list(self.earlier),
                 **({} if self.edition is None else {"edition": self.edition}),
+                **({"earlier_tables": list(self.earlier_tables)} if self.earlier_tables else {}),
                 **({"relations": list(self.relations)} if self.relations else {}),
                 **({} if self.correction is None else {"correction": self.correction}),
                 **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
@@ -89,12 +92,23 @@ class DatasetRecord:
         )
 
     def after(self, former: Self | None) -> Self:
-        """The same, with all contents that the data set ever had."""
+        """Return this record with all contents, tables and relations that the data set ever had."""
         if former is None:
             return self
         contents = dict.fromkeys((*former.earlier, former.content))
         contents.pop(self.content, None)
-        return replace(self, earlier=tuple(contents), legacy_form=former.legacy_form)
+        return replace(
+            self,
+            earlier=tuple(contents),
+            earlier_tables=tuple(table for table in former.tables if table != self.table),
+            relations=tuple(dict.fromkeys((*self.relations, *former.relations))),
+            legacy_form=former.legacy_form,
+        )
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables of its file that it ever named, the oldest first."""
+        return self.earlier_tables if self.table is None else (*self.earlier_tables, self.table)
 
     def has_had(self, digest: str) -> bool:
         """Return True if this was the content of the data set once, or is."""
@@ -247,27 +261,44 @@ class Catalog:
         """
 
         def is_same(record: DatasetRecord) -> bool:
-            is_one_table = record.table == stated.table or None in {record.table, stated.table}
+            is_one_table = record.table is None or stated.table is None or stated.table in record.tables
             is_one_relation = bool(relations) and record.relations[:1] == tuple(relations[:1])
             return is_one_relation or (record.has_had(digest) and is_one_table)
 
         def is_overlapping(record: DatasetRecord) -> bool:
             if not record.has_had(digest) or record.table is None or stated.table is None:
                 return not {*record.relations}.isdisjoint(relations)
-            return shares(record.table, stated.table)
+            return any(shares(table, stated.table) for table in record.tables)
 
         same = [name for name, record in self.written.items() if is_same(record)]
-        if stated.name in same:
-            return stated.name
-        if same and stated.is_path and stated.name not in self.written:
-            return same[0]
-        others = same or [name for name, record in self.written.items() if is_overlapping(record)]
-        if not others or stated.name in others:
-            return stated.name
-        shared = "are those" if same else "are partly those"
+        is_unnamed = stated.is_path and stated.name not in self.written
+        name = same[0] if same and is_unnamed else stated.name
+        own = self.written.get(name)
+
+        def has_shared(record: DatasetRecord) -> bool:
+            """Return True if these had common records when they were described: old releases did not compare them."""
+            if own is None:
+                return False
+            is_as_described = own.has_had(digest) and record.has_had(digest) and stated.table in {None, own.table}
+            return is_as_described or not {*record.relations}.isdisjoint(own.relations)
+
+        others = [
+            other
+            for other, record in self.written.items()
+            if other != name and not has_shared(record) and (is_same(record) or is_overlapping(record))
+        ]
+        if not others:
+            return name
+        shared = "are those" if others[0] in same else "are partly those"
+        shown = " and ".join(map(repr, others))
+        reason = f"the records of {stated.name!r} {shared} of {shown} in this ledger"
+        if len(others) > 1 or not (own is None or same):
+            raise ConfigError(
+                f"{reason}, and a question would be charged to one of their budgets only: count each by its own name, "
+                "or copy these records to a place of their own"
+            )
         raise ConfigError(
-            f"the records of {stated.name!r} {shared} of {others[0]!r} in this ledger, and a second "
-            f"name would be a second budget: name them {others[0]!r}, in noisycount.toml by "
+            f"{reason}, and a second name would be a second budget: name them {others[0]!r}, in noisycount.toml by "
             f"account = {json.dumps(others[0])}"
         )
 
