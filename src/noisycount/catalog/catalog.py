@@ -279,6 +279,8 @@ class Catalog:
             """Return True if these had common records when they were described: old releases did not compare them."""
             if own is None:
                 return False
+            if relations and not own.relations:  # which old releases did not write down
+                return True
             is_as_described = own.has_had(digest) and record.has_had(digest) and stated.table in {None, own.table}
             return is_as_described or not {*record.relations}.isdisjoint(own.relations)
 

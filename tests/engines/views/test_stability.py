@@ -38,6 +38,7 @@ BOTH = "both"
 UNIT = "unit"
 ROW = "row"
 ACCEPTED = {
+    "SELECT person, date_trunc('month', day) AS m, extract(year FROM day) AS y FROM ill": BOTH,
     "SELECT * FROM seen": BOTH,
     "SELECT s.* FROM seen s JOIN towns t USING (town)": BOTH,
     "SELECT person, lower(town) AS town FROM seen WHERE x + 1 > 3 AND role IN ('a', 'b') ORDER BY town": BOTH,
@@ -157,6 +158,8 @@ REFUSED = {
     "SELECT z AS person FROM either_computed": NOT_ONE,
     "SELECT a.person FROM seen a CROSS JOIN number d JOIN ill b ON b.person = d.who": "joins a with d",
     "SELECT 1 AS person": "it reads no table",
+    "SELECT s.person, date_trunc(role, day) AS d FROM seen s JOIN ill i ON i.person = s.person": "a part of time",
+    "SELECT i.person, date_trunc(year, i.day) AS d FROM ill i JOIN years y ON true": "a part of time or a column",
 }
 VOLATILE = {
     "SELECT person FROM seen WHERE random() < 0.5": "random()",

@@ -113,6 +113,41 @@ def test_a_view_has_the_budget_of_its_tables(here: Path, clinic: Clinic, first: 
             nc.open_desk(name).release(OLD, 1)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE OR REPLACE VIEW v AS SELECT person, age FROM visits UNION ALL SELECT person, age FROM others",
+        "CREATE OR REPLACE VIEW v AS SELECT person, age FROM visits WHERE person IN (SELECT f())",
+    ],
+)
+def test_a_view_that_came_to_share_records_is_refused(here: Path, clinic: Clinic, change: str) -> None:
+    """Neither of two data sets would pay for what the other reveals of common records."""
+    clinic.run("CREATE TABLE others AS SELECT person + 1000 AS person, age FROM visits")
+    clinic.run("CREATE VIEW v AS SELECT person, age FROM visits")
+    configure(here, first=clinic.address("v"), second=clinic.address("others"))
+    for name in ("first", "second"):
+        with nc.open_desk(name) as desk:
+            desk.release(OLD, 1)
+    clinic.run("CREATE FUNCTION f() RETURNS SETOF int LANGUAGE sql AS 'SELECT person FROM others'")
+    clinic.run(change)
+    with pytest.raises(ConfigError, match="the records of 'first' are partly those of 'second' in this ledger"):
+        nc.open_desk("first").release("age >= 66", 1)
+
+
+def test_a_partition_of_another_data_set_is_refused(here: Path, clinic: Clinic) -> None:
+    """A table that becomes a part of another keeps the budget that it had."""
+    clinic.run("CREATE TABLE parts (person integer, age integer, town text) PARTITION BY LIST (town)")
+    clinic.run("CREATE TABLE one PARTITION OF parts FOR VALUES IN ('A')")
+    clinic.run("CREATE TABLE two (person integer, age integer, town text)")
+    configure(here, first=clinic.address("parts"), second=clinic.address("two"))
+    for name in ("first", "second"):
+        with nc.open_desk(name) as desk:
+            desk.release(OLD, 1)
+    clinic.run("ALTER TABLE parts ATTACH PARTITION two FOR VALUES IN ('B')")
+    with pytest.raises(ConfigError, match="the records of 'first' are partly those of 'second' in this ledger"):
+        nc.open_desk("first").release("age >= 66", 1)
+
+
 @pytest.mark.parametrize(("first", "second"), SEPARATE)
 def test_tables_without_common_records_have_their_own_budgets(
     here: Path, clinic: Clinic, first: str, second: str

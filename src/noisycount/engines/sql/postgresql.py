@@ -96,6 +96,15 @@ _REACHED = sa.text(
         WHERE w.ev_class = r.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> r.oid
         UNION ALL
         SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = r.oid
+        UNION ALL -- any table, if the view calls a function of others that may read it
+        SELECT any_table.oid FROM pg_class AS any_table
+        WHERE any_table.relkind = ANY (ARRAY['r', 'm', 'p', 'f']) AND any_table.oid >= 16384 AND EXISTS (
+          SELECT FROM pg_rewrite AS w
+          JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+          LEFT JOIN pg_operator AS o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
+          JOIN pg_proc AS f ON f.oid = CASE d.refclassid WHEN 'pg_proc'::regclass THEN d.refobjid ELSE o.oprcode END
+          WHERE w.ev_class = r.oid AND f.provolatile <> 'i'
+        )
       ) AS read
       JOIN pg_class AS t ON t.oid = read.oid JOIN pg_namespace AS s ON s.oid = t.relnamespace
       WHERE position('.' IN s.nspname || t.relname) > 0 -- whose name could be that of another
@@ -107,7 +116,10 @@ _REACHED = sa.text(
     ORDER BY r.place, c.oid
     """
 )
-"""A relation, then the tables that its views read, and their parts, except public ones."""
+"""A relation, then the tables that its views read or may read, and their parts, except public ones.
+
+Relations from 16384 on are those that users created.
+"""
 _SYSTEM = sa.text("SELECT system_identifier::text FROM pg_control_system()")
 _MAY_ASK = sa.text(
     "SELECT coalesce(has_function_privilege(to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'), false)"

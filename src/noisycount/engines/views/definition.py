@@ -147,6 +147,11 @@ _SCALARS = _kinds(
 _PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star")
 _PURE = _SCALARS | AGGREGATES | RANKS | _ORDERED | _kinds("Exists Unnest Explode Cast TryCast")
 """Functions that give the same values for the same records."""
+_TIME_PARTS = _words(
+    "millennium century decade year isoyear quarter month week day dayofweek dow isodow dayofyear doy hour minute "
+    "second millisecond microsecond epoch years quarters months weeks days hours minutes seconds milliseconds "
+    "microseconds"
+)
 _MOMENTS = frozenset({"now", "today", "tomorrow", "yesterday", "localtime"})
 """Texts that stand for the time at which they are read."""
 _CLOCKS = re.compile(r"(?i)\b(date|time|datetime|timestamp|julianday|unixepoch|strftime|timediff)\s*\(")
@@ -205,6 +210,8 @@ def require_known(tree: exp.Expr) -> None:
         elif isinstance(node, exp.Anonymous):
             if node.name.lower() not in _PURE_NAMES:
                 raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
+        elif isinstance(node, exp.Var) and node.name.lower() not in _TIME_PARTS:  # which may stand for a column
+            raise UnprovenError(f"it has {node.name!r} in the place of a part of time: write such as 'year'")
         elif kind not in AGGREGATES | RANKS | _SCALARS:
             raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
 

@@ -299,6 +299,9 @@ class _Scope:
         for column in select.find_all(exp.Column):
             if not isinstance(column.this, exp.Star) and not self._is_listed(column):
                 raise UnprovenError(f"{column.sql()!r} is none of its columns")
+        for part in select.find_all(exp.Var):
+            if any(part.name.lower() == column.lower() for rows in self.relations.values() for column in rows.columns):
+                raise UnprovenError(f"{part.name!r} may be a part of time or a column: give the column another name")
 
     def _is_listed(self, column: exp.Column) -> bool:
         """Return True if a name is surely a column of one of the relations, or only a name that the query gives."""
