@@ -1,4 +1,7 @@
-"""Results of `make bench`: a JSON file a run, with its date, machine, commit and ratios."""
+"""Results of `make bench`: a JSON file a run, with its date, machine, commit and ratios.
+
+`python -m benchmarks.results` prints the newest as a table in Markdown.
+"""
 
 import json
 import math
@@ -13,7 +16,7 @@ from typing import Any
 
 from benchmarks.comparison import Comparison
 
-__all__ = ["RESULTS", "latest_result", "machine_facts", "slower_lines", "write_result"]
+__all__ = ["RESULTS", "latest_result", "machine_facts", "markdown_lines", "slower_lines", "write_result"]
 
 RESULTS = Path(__file__).with_name("results")
 _SLOWER = 1.3  # times the ratio of the last result
@@ -72,6 +75,27 @@ def slower_lines(comparisons: Sequence[Comparison], last: Mapping[str, Any]) -> 
     ]
 
 
+def markdown_lines(result: Mapping[str, Any]) -> list[str]:
+    """Return a table of the ratios of a result, under a line with its date, commit and machine."""
+    machine = result["machine"]
+    rivals = ", ".join(f"{name} {number}" for name, number in machine["rivals"].items())
+    facts = f"{machine['processor']}, {machine['cores']} cores, load {machine['load of 15 minutes']}"
+    return [
+        f"{result['date']}, commit {result['commit']}, {facts}, Python {machine['Python']}, {rivals}",
+        "",
+        "| what | beside | ratio | limit |",
+        "| --- | --- | --- | --- |",
+        *(f"| {row['name']} | {row['rival']} | {row['ratio']:.3g} | {_limit_text(row)} |" for row in result["ratios"]),
+    ]
+
+
+def _limit_text(row: Mapping[str, Any]) -> str:
+    """Return the verdict on the limit of a row."""
+    if row["limit"] is None:
+        return "none"
+    return "met" if row["within limit"] else f"**{row['seconds']:.2g} s instead of {row['limit']:.2g} s**"
+
+
 def _commit() -> str:
     """Return the commit of this checkout, with `-dirty` if files differ from it, or `unknown` outside a checkout."""
     command = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--dirty", "--exclude=*"]
@@ -93,3 +117,8 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+if __name__ == "__main__":
+    if newest := latest_result():
+        print("\n".join(markdown_lines(newest)))  # noqa: T201 - for README.md

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.comparison import Comparison
-from benchmarks.results import latest_result, machine_facts, slower_lines, write_result
+from benchmarks.results import latest_result, machine_facts, markdown_lines, slower_lines, write_result
 
 
 def test_ratios_over_1_3_times_those_of_the_last_result_are_shown(tmp_path: Path) -> None:
@@ -30,8 +30,12 @@ def test_a_small_run_judges_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert exceeded.kept
 
 
-def test_a_result_names_its_machine() -> None:
+def test_a_result_names_its_machine(tmp_path: Path) -> None:
     """Cores, processor, Python, and the versions of rivals that are installed."""
     facts = machine_facts()
+    write_result([Comparison("draw", 1e-3, "NumPy", 2e-3)], facts, tmp_path)
+    result = latest_result(tmp_path)
+    assert result is not None
+    assert markdown_lines(result)[-1] == "| draw | NumPy | 0.5 | none |"
     assert facts["cores"] >= 1
     assert facts["rivals"]["numpy"]
