@@ -125,7 +125,7 @@ def test_the_disk_that_an_entry_takes(here: Path) -> None:
     """`scale.md`: a debit with its answer, of a question about two columns."""
     told = page("docs/scale.md")
     (kilobytes,) = re.findall(r"([\d.]+) kB of the disk", told)
-    assert f"| disk | {10 * float(kilobytes):g} MB | {100 * float(kilobytes):g} MB | {kilobytes} GB |" in told
+    assert re.search(rf"\| 2·10⁴ \| .* \| {10 * float(kilobytes):g} MB \|", told)
     frame = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)], "health": ["good"] * 600})
     file, sizes = here / "long.db", []
     with nc.open_desk(frame, unit="person", ledger=file, name="frame", budget=PureBudget(Fraction(1000))) as desk:
