@@ -1,1 +1,4 @@
-"""What is random: populations, mechanisms, noise, and exact sampling."""
+"""Probability models: populations, mechanisms and their noise, and exact sampling.
+
+Start with `mechanism` and `populations.population`; `laws` has the distributions that both are combined into.
+"""

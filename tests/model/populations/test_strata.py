@@ -162,7 +162,7 @@ def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:
     assert few_first == first
     assert np.exp(few_logs) == pytest.approx(np.exp(logs), abs=1e-13)
     assert kinds.moments(tilt)[0] == pytest.approx(float(sizes @ rates), rel=1e-14)
-    assert kinds.few.shape[1] <= 16 * (2 + np.ptp(log_odds) // 2)
+    assert kinds.gauss.shape[1] <= 16 * (2 + np.ptp(log_odds) // 2)
 
 
 def test_few_kinds_are_all_kinds() -> None:

@@ -1,4 +1,7 @@
-"""Records that can be exchanged, with a formula for the law of their count: of a known rate, of an uncertain one."""
+"""Exchangeable populations with a closed formula: a known rate (binomial) or an uncertain one (beta-binomial).
+
+`ClosedFormPopulation` is the base class for a formula of your own. `populations.population` defines the interface.
+"""
 
 import math
 from abc import abstractmethod
@@ -20,82 +23,83 @@ from noisycount.validation import closed_probability, positive_number, whole_num
 
 
 class SmoothPopulation(Factor, Exchangeable):
-    """A population that is itself the factor of its law."""
+    """A population whose prior has a smooth logarithm, so that it can be multiplied with smooth likelihoods."""
 
     __slots__ = ()
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count, given the answers whose likelihoods these are."""
+        """Return the distribution of the count, given the answers with these likelihoods."""
         return smooth_law([self, *likelihoods]) if likelihoods else _prior(self)
 
     @property
     def smooth_prior(self) -> Factor:
-        """The law itself."""
+        """The prior of the count as a smooth factor: the population itself."""
         return self
 
 
-@lru_cache(maxsize=64)  # laws of a few kilobytes, each asked again for every answer of a table
+@lru_cache(maxsize=64)  # a distribution takes a few kilobytes; every answer of a table needs the same one
 def _prior(population: SmoothPopulation) -> CountDistribution:
-    """The law of the count before any answer."""
+    """Return the distribution of the count before any answer."""
     return smooth_law([population])
 
 
-_SUM_TOLERANCE = 1e-9  # beyond what logarithms of a million probabilities lose: a wrong formula
+# Rounding of a million logarithms stays below this error of the sum; a larger error means a wrong formula.
+_SUM_TOLERANCE = 1e-9
 
 
 class ClosedFormPopulation(Exchangeable):
-    """Records that can be exchanged, of which a new kind states its size and its law.
+    """Base class of exchangeable records whose count has a known formula. A subclass defines `size` and `log_pmf`.
 
-    Everything else comes from a table of that law: posteriors, privacy curves, evaluations, losses. A subclass is a
-    frozen dataclass, as the tables of equal ones are shared.
+    Posteriors, privacy curves, evaluations and losses are computed from a table of the formula. A subclass is a frozen
+    dataclass, so that equal populations share one table. The table has at most 10^8 + 1 probabilities.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def log_pmf(self, counts: Reals) -> Reals:
-        """The logarithm of P[K = k] for whole k in 0..size, shape as given, −inf for 0."""
+        """Return ln P[K = k] for whole counts k in 0..size, in the shape of `counts`; −inf for probability 0."""
 
     @property
     def table(self) -> Tabulated:
-        """The same law as a table."""
+        """The distribution as a table. Raises ValueError if the probabilities do not sum to 1 within 1e-9."""
         return _table(self)
 
     @property
     def has_chances(self) -> bool:
-        """As the table has them."""
+        """True: a range of the table costs no more than its entries."""
         return True
 
     def log_chances(self, first: int, last: int) -> Reals:
-        """A part of the table."""
+        """Return ln P[K = k] for k = first..last, shape (last − first + 1,)."""
         return self.table.log_chances(first, last)
 
     @property
     def expected_positives(self) -> Fraction:
-        """E[K], summed from the most likely count."""
+        """E[K], summed around the most likely count."""
         return self.table.expected_positives
 
     @property
     def moments(self) -> Moments:
-        """The means of the count and of its pairs of unlike records."""
+        """E[K], E[n − K] and E[K(n − K)]."""
         return self.table.moments
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count, given the answers whose likelihoods these are."""
+        """Return the distribution of the count, given the answers with these likelihoods."""
         return self.table.law(*likelihoods)
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
-        """Counts drawn for a simulation, shape (runs,)."""
+        """Return simulated counts, shape (runs,)."""
         return self.table.draws(runs, generator)
 
     def given(self, known: int, positives: int) -> Informed:
-        """What somebody knows who holds some records."""
+        """Return the population as seen by an adversary who holds some of the records."""
         return self.table.given(known, positives)
 
 
-@lru_cache(maxsize=2)  # that of a truth and that of an assumption: a large one takes 0.8 GB
+@lru_cache(maxsize=2)  # the true and the assumed population; a large table takes 0.8 GB
 def _table(population: ClosedFormPopulation) -> Tabulated:
-    """The table of a formula, checked."""
+    """Return the table of a formula; raise ValueError if the size or the sum of the probabilities is wrong."""
     name, size = type(population).__name__, population.size
     if size > LARGEST_TABLE:
         raise ValueError(f"size must be at most 10**8 for {name}, got {size!r}")
@@ -132,7 +136,7 @@ class Binomial(SmoothPopulation):
 
     are_independent: ClassVar[bool] = True
 
-    size: int = field()  # without, the property of the base would be its default
+    size: int = field()  # without field(), the property of the base class would become the default value
     rate: float
 
     def __post_init__(self) -> None:
@@ -140,7 +144,10 @@ class Binomial(SmoothPopulation):
         object.__setattr__(self, "rate", closed_probability(self.rate, "rate"))
 
     def given(self, known: int, positives: int) -> Informed:
-        """What somebody knows who holds some records: the others stay as they are."""
+        """Return the population as seen by an adversary who holds some records.
+
+        The other records keep the same rate.
+        """
         held, positive = known_records(known, positives, self.size)
         impossible = (self.rate == 0 and positive > 0) or (self.rate == 1 and positive < held)
         if impossible:
@@ -152,61 +159,63 @@ class Binomial(SmoothPopulation):
 
     @property
     def expected_positives(self) -> Fraction:
-        """size·rate."""
+        """E[K] = size·rate, exactly."""
         return self.size * Fraction(self.rate)
 
     def sample(self, sample_size: int) -> Sample:
-        """As many records of the same rate: those that are not drawn do not depend on them."""
+        """Return the distribution of a random sample: records of the same rate, independent of the others."""
         return Sample(Binomial(sample_size, self.rate), Fraction(1))
 
     @property
     def moments(self) -> Moments:
-        """The means of the count and of its pairs of unlike records."""
+        """E[K], E[n − K] and E[K(n − K)]."""
         return Moments.of_equals(self.size, self.rate, 1 - self.rate, 1.0)
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
-        """Counts drawn for a simulation, shape (runs,)."""
+        """Return simulated counts, shape (runs,)."""
         return generator.binomial(self.size, self.rate, runs).astype(np.float64)
 
     @property
     def support(self) -> tuple[int, int]:
-        """The smallest and the largest count that can occur."""
+        """Smallest and largest count of positive probability."""
         return (self.size if self.rate == 1 else 0, 0 if self.rate == 0 else self.size)
 
     def expansion(self, centre: int) -> Expansion:
-        """How ln P[K = centre + d] changes with the offset d."""
+        """Return ln P[K = centre + d] − ln P[K = centre] as a function of the offset d."""
         smallest, largest = self.support
         if smallest == largest:
             return FLAT
         return binomial_expansion(self.size, self.rate, centre)
 
     def log_step(self, count: int) -> float:
-        """The logarithm of P[K = count + 1] / P[K = count], for two counts of the support."""
+        """Return ln(P[K = count + 1] / P[K = count]) for two counts of the support."""
         odds = (self.size - count) / (count + 1)
         return math.log(odds) + math.log(self.rate) - math.log1p(-self.rate)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The ratio P[K = count + 1] / P[K = count], exactly."""
+        """Return P[K = count + 1] / P[K = count] as an exact rational number."""
         rate = Fraction(self.rate)
         return LogStep(Fraction(self.size - count, count + 1) * (rate / (1 - rate)))
 
 
 @frozen
 class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
-    """Records at a common rate that is itself uncertain, with a beta law.
+    """Records that share one uncertain rate, which has a beta distribution.
 
     P[K = k] = C(size, k)·B(k + alpha, size − k + beta) / B(alpha, beta), k = 0..size. The rate has the mean
-    alpha/(alpha + beta); alpha + beta is the number of records that were seen before.
+    alpha/(alpha + beta). alpha + beta counts like a number of records that were observed before.
 
     Args:
         size: The public number of records, 0 to 2^53.
-        alpha: The first shape, positive and finite.
-        beta: The second shape, positive and finite.
+        alpha: The first shape parameter, positive and finite.
+        beta: The second shape parameter, positive and finite.
 
     Raises:
-        ValueError: If the size is not a whole number in that range or a shape not positive.
+        ValueError: If the size is not a whole number in that range or a shape parameter is not positive.
 
     Source: the conjugate prior of Naldi and D'Acquisto (2014), eq. (11), for an uncertain rate.
+
+    Numerical error: 1e-14 relative for each record in a probability.
 
     Example:
         >>> import noisycount as nc
@@ -221,17 +230,17 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
 
     @classmethod
     def from_rate(cls, size: int, rate: float, deviation: float) -> "BetaBinomial":
-        """The population whose rate has that mean and that standard deviation.
+        """Return the population whose rate has a given mean and standard deviation.
 
         alpha + beta = rate·(1 − rate)/deviation² − 1.
 
         Args:
-            size: The public number of records.
+            size: The public number of records, 0 to 2^53.
             rate: The mean of the rate, in (0, 1).
             deviation: The standard deviation of the rate, positive, below √(rate·(1 − rate)).
 
         Raises:
-            ValueError: If no beta law has them.
+            ValueError: If no beta distribution has this mean and deviation.
 
         Example:
             >>> import noisycount as nc
@@ -240,56 +249,56 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
             (1.5, 1.5)
         """
         mean, spread = closed_probability(rate, "rate"), positive_number(deviation, "deviation")
-        seen = mean * (1 - mean) / spread / spread - 1
-        if not 0 < seen < math.inf:
+        prior_records = mean * (1 - mean) / spread / spread - 1
+        if not 0 < prior_records < math.inf:
             raise ValueError(
                 f"deviation must be above 0 and below √(rate·(1 − rate)) = "
                 f"{math.sqrt(mean * (1 - mean)):.6g}, got {deviation!r}"
             )
-        return cls(size, mean * seen, (1 - mean) * seen)
+        return cls(size, mean * prior_records, (1 - mean) * prior_records)
 
     def given(self, known: int, positives: int) -> Informed:
-        """What somebody knows who holds some records: they also tell about the common rate."""
+        """Return the population as seen by an adversary who holds some records, which update the rate."""
         held, positive = known_records(known, positives, self.size)
         alpha, beta = self.alpha + positive, self.beta + (held - positive)
         return Informed(BetaBinomial(self.size - held, alpha, beta), held, positive)
 
     @property
     def expected_positives(self) -> Fraction:
-        """size·alpha/(alpha + beta)."""
+        """E[K] = size·alpha/(alpha + beta), exactly."""
         alpha = Fraction(self.alpha)
         return self.size * alpha / (alpha + Fraction(self.beta))
 
     def sample(self, sample_size: int) -> Sample:
-        """As many records of the same uncertain rate, of which they tell.
+        """Return the distribution of a random sample, and the growth of E[K | S] with each positive record in it.
 
         E[rate | S = s] = (alpha + s)/(alpha + beta + m) for a sample of m records.
         """
-        seen = Fraction(self.alpha) + Fraction(self.beta)
-        gain = (self.size + seen) / (sample_size + seen)
+        prior_records = Fraction(self.alpha) + Fraction(self.beta)
+        gain = (self.size + prior_records) / (sample_size + prior_records)
         return Sample(BetaBinomial(sample_size, self.alpha, self.beta), gain)
 
     def chance(self, count: int) -> float:
-        """Return P[K = count] of one possible count, with a relative error of 1e-14 a record."""
+        """Return P[K = count] for 0 <= count <= size, with a relative error of 1e-14 a record."""
         size, alpha, beta, log_gamma = self.size, self.alpha, self.beta, math.lgamma
-        chosen = log_gamma(size + 1) - log_gamma(count + 1) - log_gamma(size - count + 1)
-        drawn = log_gamma(count + alpha) + log_gamma(size - count + beta) - log_gamma(size + alpha + beta)
-        return math.exp(chosen + drawn + log_gamma(alpha + beta) - log_gamma(alpha) - log_gamma(beta))
+        log_binomial = log_gamma(size + 1) - log_gamma(count + 1) - log_gamma(size - count + 1)
+        log_beta = log_gamma(count + alpha) + log_gamma(size - count + beta) - log_gamma(size + alpha + beta)
+        return math.exp(log_binomial + log_beta + log_gamma(alpha + beta) - log_gamma(alpha) - log_gamma(beta))
 
     @property
     def moments(self) -> Moments:
-        """The means of the count and of its pairs of unlike records."""
+        """E[K], E[n − K] and E[K(n − K)]."""
         rate, complement = _share(self.alpha, self.beta), _share(self.beta, self.alpha)
         return Moments.of_equals(self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta)))
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
-        """Counts drawn for a simulation, shape (runs,)."""
+        """Return simulated counts, shape (runs,)."""
         rates = generator.beta(self.alpha, self.beta, runs)
         return generator.binomial(self.size, rates).astype(np.float64)
 
 
 def _share(one: float, other: float) -> float:
-    """one/(one + other), of numbers whose sum or quotient may be no double."""
+    """Return one/(one + other) without overflow or underflow of the sum or the quotient."""
     if one >= other:
         return 1 / (1 + other / one)
     return one / other / (1 + one / other)

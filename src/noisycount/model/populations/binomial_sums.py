@@ -1,4 +1,7 @@
-"""The law of a sum of independent binomial counts, around its mean and far into its tails."""
+"""Distribution of a sum of independent binomial counts, around its mean and deep into its tails.
+
+`deep_sum_of_binomials` serves `strata`; `sum_of_binomials` computes the part around the mean.
+"""
 
 import math
 from dataclasses import field
@@ -9,20 +12,20 @@ import numpy as np
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, binomial_expansion
 
-WIDE = 5.0  # from this standard deviation on, in records, a law is found by its frequencies
-_REACH = 9.0  # standard deviations: farther out a normal law is e^−40 below its top
-_VANISHING = 1e-300  # of the largest probability: smaller products of doubles lose their digits
-_BATCH = 64  # single records convolved in pairs: their law is still short
-_NEGLIGIBLE = 45.0  # nats: frequencies at which a normal law has less than e^−45 are left out
+WIDE = 5.0  # records: from this standard deviation on, the characteristic function is inverted
+_REACH = 9.0  # standard deviations: farther out, a normal density is below e^−40 of its peak
+_VANISHING = 1e-300  # share of the largest probability: smaller products of doubles lose their digits
+_BATCH = 64  # single records convolved in pairs at once: their distribution is still short
+_NEGLIGIBLE = 45.0  # nats: frequencies with a characteristic function below e^−45 are left out
 _CHUNK = 1 << 16  # frequencies times kinds at once: arrays of 512 kB
 
 
 def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
-    """The probabilities of a sum of independent Bin(size, rate) around its mean.
+    """Return the first count and ln P[K = first + i] of a sum of independent Bin(size, rate), around its mean.
 
-    A wide law comes from its characteristic function, which is negligible but for a few dozen frequencies: each
-    probability is exact to 1e-15 of the largest. A narrow one is convolved from positive terms: each probability keeps
-    its digits.
+    A wide distribution is the inverse of its characteristic function, which is negligible except at a few dozen
+    frequencies: each probability is exact to 1e-15 of the largest. A narrow one is a convolution of positive terms:
+    each probability keeps its digits.
     """
     deviation = math.sqrt(float(sizes @ (rates * complements)))
     if deviation > WIDE:
@@ -34,17 +37,18 @@ def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[in
 
 
 def _by_frequencies(sizes: Reals, rates: Reals, complements: Reals, deviation: float) -> tuple[int, Reals]:
-    """P[K = k] = (1/M)·Σ_j φ(2πj/M)·e^(−2πijk/M) for M counts around the mean.
+    """Return the first count and P[K = first + i] by inversion of the characteristic function φ.
 
-    |1 − p + p·e^it|² = 1 − 4p(1 − p)·sin²(t/2); phases are taken about the mean.
+    P[K = k] = (1/M)·Σ_j φ(2πj/M)·e^(−2πijk/M) for M counts around the mean.
+    |1 − p + p·e^it|² = 1 − 4p(1 − p)·sin²(t/2); phases are relative to the mean.
     """
     total, mean = round(float(sizes.sum())), float(sizes @ rates)
     reach = math.ceil(_REACH * deviation) + 1
     centre = round(mean)
     first, last = max(0, centre - reach), min(total, centre + reach)
     period = 2 ** (2 * reach + 1).bit_length()
-    most = math.ceil(math.sqrt(2 * _NEGLIGIBLE) * period / (2 * math.pi * deviation) * 1.2)
-    angles = 2 * math.pi / period * np.arange(min(most, period // 2) + 1)
+    frequencies = math.ceil(math.sqrt(2 * _NEGLIGIBLE) * period / (2 * math.pi * deviation) * 1.2)
+    angles = 2 * math.pi / period * np.arange(min(frequencies, period // 2) + 1)
     logs, phases = np.zeros(angles.size), np.zeros(angles.size)
     step = max(1, _CHUNK // angles.size)
     for start in range(0, sizes.size, step):
@@ -59,21 +63,21 @@ def _by_frequencies(sizes: Reals, rates: Reals, complements: Reals, deviation: f
 
 
 def _by_convolution(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
-    """The convolution of the laws, of which what is below 1e-300 of the largest is left out."""
+    """Return the first count and P[K = first + i] by convolution; values below 1e-300 of the largest are left out."""
     single = sizes == 1
     first, law = 0, np.ones(1)
     for start in range(0, int(single.sum()), _BATCH):
         part = slice(start, start + _BATCH)
         batch = np.stack([complements[single][part], rates[single][part]], axis=1)
-        first, law = _convolved(first, law, 0, _of_single_records(batch))
+        first, law = _convolve(first, law, 0, _sum_of_bernoullis(batch))
     for place in np.flatnonzero(~single):
-        kind = _of_one_kind(int(sizes[place]), float(rates[place]), float(complements[place]))
-        first, law = _convolved(first, law, *kind)
+        kind = _binomial(int(sizes[place]), float(rates[place]), float(complements[place]))
+        first, law = _convolve(first, law, *kind)
     return first, law
 
 
-def _of_single_records(laws: Reals) -> Reals:
-    """The law of a sum of Bernoulli counts, from their laws, shape (records, 2)."""
+def _sum_of_bernoullis(laws: Reals) -> Reals:
+    """Return the distribution of a sum of Bernoulli counts, from the distribution of each, shape (records, 2)."""
     while laws.shape[0] > 1:
         if laws.shape[0] % 2:
             nothing = np.zeros((1, laws.shape[1]))
@@ -87,10 +91,10 @@ def _of_single_records(laws: Reals) -> Reals:
     return laws[0]
 
 
-def _of_one_kind(size: int, rate: float, complement: float) -> tuple[int, Reals]:
-    """The binomial law where it is above 1e-300 of its largest probability."""
+def _binomial(size: int, rate: float, complement: float) -> tuple[int, Reals]:
+    """Return the binomial distribution where it is above 1e-300 of its largest probability, and its first count."""
     if rate > complement:
-        first, law = _of_one_kind(size, complement, rate)
+        first, law = _binomial(size, complement, rate)
         return size - first - law.size + 1, law[::-1]
     if rate == 0:
         return 0, np.ones(1)
@@ -99,81 +103,81 @@ def _of_one_kind(size: int, rate: float, complement: float) -> tuple[int, Reals]
     centre = min(last, max(first, round(size * rate)))
     offsets = np.arange(first - centre, last - centre + 1, dtype=np.float64)
     weights = np.exp(binomial_expansion(size, rate, centre)(offsets))
-    return _trimmed(first, weights / weights.sum())
+    return _trim(first, weights / weights.sum())
 
 
-def _convolved(first: int, law: Reals, other_first: int, other: Reals) -> tuple[int, Reals]:
-    """The law of a sum of two counts."""
-    return _trimmed(first + other_first, np.convolve(law, other))
+def _convolve(first: int, law: Reals, other_first: int, other: Reals) -> tuple[int, Reals]:
+    """Return the distribution of a sum of two independent counts."""
+    return _trim(first + other_first, np.convolve(law, other))
 
 
-def _trimmed(first: int, law: Reals) -> tuple[int, Reals]:
-    """The law without its vanishing ends."""
-    held = np.flatnonzero(law > _VANISHING * law.max())
-    return first + int(held[0]), law[held[0] : held[-1] + 1]
+def _trim(first: int, law: Reals) -> tuple[int, Reals]:
+    """Return the distribution without ends below 1e-300 of its largest probability."""
+    indices = np.flatnonzero(law > _VANISHING * law.max())
+    return first + int(indices[0]), law[indices[0] : indices[-1] + 1]
 
 
-_PANEL = 2.0  # log-odds: logarithms of transforms are analytic within π of them, seen from each
-_NODES = 16  # of a rule for a panel, which leaves 1e-17 of what a panel adds to such a logarithm
-_NOTHING = 1e-13  # of a vector of length 1: rounding is all that is left of it
+_PANEL = 2.0  # width of a panel of log-odds: the logarithm of the transform is analytic within π of its centre
+_NODES = 16  # nodes of the Gauss rule of a panel, with an error of 1e-17 of the panel's sum
+_NOTHING = 1e-13  # length below which a vector that had length 1 is only rounding error
 
 
 @frozen(eq=False)
 class Kinds:
-    """Independent records, each with one of several rates.
+    """Independent records, grouped by their rate.
 
-    What a wide law needs of them are sums of functions that are smooth in the log-odds. Gauss's rules for the records
-    in each panel of log-odds have those sums to all digits.
+    A wide distribution needs only sums of functions that are smooth in the log-odds. A Gauss rule for each panel of
+    log-odds has the same sums to double precision.
     """
 
-    sizes: Reals  # the number of records of each kind, positive, shape (kinds,)
-    log_odds: Reals  # the log-odds of their rates, rising, shape (kinds,)
-    few: Reals = field(init=False)  # the sizes and the log-odds of the kinds that stand for them, shape (2, few)
+    sizes: Reals  # number of records of each kind, positive, shape (kinds,)
+    log_odds: Reals  # log-odds of their rates, ascending, shape (kinds,)
+    gauss: Reals = field(init=False)  # weights and log-odds of the Gauss rules, shape (2, nodes)
 
     def __post_init__(self) -> None:
         panels = np.floor(self.log_odds / _PANEL)
         edges = [0, *(np.flatnonzero(np.diff(panels)) + 1).tolist(), panels.size]
         parts = [_gauss_rule(self.sizes[first:last], self.log_odds[first:last]) for first, last in pairwise(edges)]
-        object.__setattr__(self, "few", np.concatenate(parts, axis=1))
+        object.__setattr__(self, "gauss", np.concatenate(parts, axis=1))
 
     @property
     def total(self) -> int:
-        """The number of records."""
+        """Number of records."""
         return int(self.sizes.sum())
 
     @property
     def mirrored(self) -> "Kinds":
-        """The records that do not satisfy the predicate."""
+        """The same records with the negated predicate."""
         return Kinds(self.sizes[::-1], -self.log_odds[::-1])
 
     def moments(self, tilt: float) -> tuple[float, float]:
-        """The mean and the variance of the count under tilted rates."""
-        rates, complements = _rates(self.few[1] + tilt)
-        return float(self.few[0] @ rates), float(self.few[0] @ (rates * complements))
+        """Return the mean and the variance of the count under rates tilted by θ = tilt."""
+        rates, complements = _rates(self.gauss[1] + tilt)
+        return float(self.gauss[0] @ rates), float(self.gauss[0] @ (rates * complements))
 
     def log_growth(self, tilt: float) -> float:
-        """Σ n·(ln(1 − p + p·e^θ) − θ·p) for the tilt θ, the mean taken out."""
-        rates, _ = _rates(self.few[1])
-        return float(self.few[0] @ (np.log1p(rates * math.expm1(tilt)) - rates * tilt))
+        """Return Σ n·(ln(1 − p + p·e^θ) − θ·p) for the tilt θ: the cumulant function without the mean."""
+        rates, _ = _rates(self.gauss[1])
+        return float(self.gauss[0] @ (np.log1p(rates * math.expm1(tilt)) - rates * tilt))
 
     def law(self, tilt: float) -> tuple[int, Reals]:
-        """The first count, and the log-probabilities around the mean, under tilted rates."""
+        """Return the first count and the log-probabilities around the mean, under tilted rates."""
         is_wide = self.moments(tilt)[1] > WIDE**2
-        sizes, log_odds = self.few if is_wide else (self.sizes, self.log_odds)
+        sizes, log_odds = self.gauss if is_wide else (self.sizes, self.log_odds)
         return sum_of_binomials(sizes, *_rates(log_odds + tilt))
 
 
 def _rates(log_odds: Reals) -> tuple[Reals, Reals]:
-    """The rates with these log-odds, and their complements."""
+    """Return the rates with these log-odds, and their complements 1 − rate."""
     shrunk = np.exp(-np.abs(log_odds))
     large, small = 1 / (1 + shrunk), shrunk / (1 + shrunk)
     return np.where(log_odds >= 0, large, small), np.where(log_odds >= 0, small, large)
 
 
 def _gauss_rule(weights: Reals, places: Reals) -> Reals:
-    """Fewer weights and places with the same sums of smooth functions, shape (2, nodes).
+    """Return the nodes and weights of a Gauss rule for a weighted sum over `places`, shape (2, nodes).
 
-    The nodes are the eigenvalues of the matrix that Lanczos's method makes of the places.
+    The nodes are the eigenvalues of the tridiagonal matrix of the Lanczos recurrence.
 
     Source: Golub and Welsch (1969).
     """
@@ -182,34 +186,34 @@ def _gauss_rule(weights: Reals, places: Reals) -> Reals:
     total, middle = float(weights.sum()), float(places[0] + places[-1]) / 2
     basis = np.empty((_NODES, places.size))
     basis[0] = np.sqrt(weights / total)
-    diagonal, beside = np.empty(_NODES), np.empty(_NODES)
+    diagonal, off_diagonal = np.empty(_NODES), np.empty(_NODES)
     size = _NODES
     for row in range(_NODES):
         image = (places - middle) * basis[row]
         diagonal[row] = image @ basis[row]
-        for _ in range(2):  # as rounding is not orthogonal
+        for _ in range(2):  # one pass leaves rounding errors that are not orthogonal
             image -= (basis[: row + 1] @ image) @ basis[: row + 1]
-        beside[row] = math.sqrt(image @ image)
-        if beside[row] <= _NOTHING:
+        off_diagonal[row] = math.sqrt(image @ image)
+        if off_diagonal[row] <= _NOTHING:
             size = row + 1
             break
         if row + 1 < _NODES:
-            basis[row + 1] = image / beside[row]
-    matrix = np.diag(diagonal[:size]) + np.diag(beside[: size - 1], 1)
+            basis[row + 1] = image / off_diagonal[row]
+    matrix = np.diag(diagonal[:size]) + np.diag(off_diagonal[: size - 1], 1)
     nodes, vectors = np.linalg.eigh(matrix, UPLO="U")
     return np.stack([total * vectors[0] ** 2, middle + nodes])
 
 
-_STEP = 3.0  # standard deviations: each tilted law serves half of them on either side of its mean
-_NEWTON_STEPS = 20  # a stop: each comes nearer by at most 2
-_NEAR_GOAL = 0.1  # standard deviations: the law is exact under any tilt, and likely near it
+_STEP = 3.0  # standard deviations between the means of two tilted distributions
+_NEWTON_STEPS = 20  # largest number of steps; each changes the tilt by at most 2
+_NEAR_GOAL = 0.1  # standard deviations: every tilt is exact, so the mean need not be closer to its target
 
 
 def deep_sum_of_binomials(kinds: Kinds, depth: float) -> tuple[int, Reals]:
-    """The log-probabilities of a sum of binomial counts, each from a tilt under which it is likely.
+    """Return the first count and ln P[K = first + i] down to e^−depth, each from a tilt that makes it likely.
 
-    ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the law Q_θ of the tilted rates. Tilts are taken three
-    standard deviations apart, until the law is narrow enough to be convolved.
+    ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the distribution Q_θ of the tilted rates. The means of the
+    tilted distributions are three standard deviations apart, until the distribution is narrow enough to be convolved.
     """
     mean, variance = kinds.moments(0.0)
     first, logs = kinds.law(0.0)
@@ -218,24 +222,24 @@ def deep_sum_of_binomials(kinds: Kinds, depth: float) -> tuple[int, Reals]:
     half = _STEP / 2 * math.sqrt(variance)
     low, high = max(first, math.ceil(mean - half)), min(first + logs.size, math.ceil(mean + half))
     middle = logs[low - first : high - first]
-    above = _outward(kinds, mean, high, depth)
-    mirrored = _outward(kinds.mirrored, kinds.total - mean, kinds.total - low + 1, depth)
+    above = _upper_tail(kinds, mean, high, depth)
+    mirrored = _upper_tail(kinds.mirrored, kinds.total - mean, kinds.total - low + 1, depth)
     return low - mirrored.size, np.concatenate([mirrored[::-1], middle, above])
 
 
-def _outward(kinds: Kinds, mean: float, start: int, depth: float) -> Reals:
-    """The log-probabilities of start, start + 1 and so on, above the mean, down to the depth."""
+def _upper_tail(kinds: Kinds, mean: float, start: int, depth: float) -> Reals:
+    """Return ln P[K = k] for k = start, start + 1, … above the mean, down to e^−depth."""
     total = kinds.total
     variance = kinds.moments(0.0)[1]
-    goal, tilt = mean, 0.0
+    target_mean, tilt = mean, 0.0
     parts = [np.empty(0)]
     while start <= total and (not parts[-1].size or parts[-1][-1] > -depth):
-        goal = min(goal + _STEP * math.sqrt(variance), total - 0.5)
-        tilt, variance = _tilt_to(goal, kinds, tilt)
+        target_mean = min(target_mean + _STEP * math.sqrt(variance), total - 0.5)
+        tilt, variance = _tilt_for_mean(target_mean, kinds, tilt)
         first, logs = kinds.law(tilt)
         is_narrow = variance <= WIDE**2
         reach = math.inf if is_narrow else _STEP / 2 * math.sqrt(variance)
-        stop = int(min(first + logs.size, total + 1, goal + reach + 1))
+        stop = int(min(first + logs.size, total + 1, target_mean + reach + 1))
         counts = np.arange(start, stop, dtype=np.float64)
         growth = kinds.log_growth(tilt)
         parts.append(logs[start - first : stop - first] + growth - tilt * (counts - mean))
@@ -243,12 +247,12 @@ def _outward(kinds: Kinds, mean: float, start: int, depth: float) -> Reals:
     return np.concatenate(parts)
 
 
-def _tilt_to(goal: float, kinds: Kinds, tilt: float) -> tuple[float, float]:
-    """The tilt that moves the mean next to a goal, by Newton's method, and the variance there."""
+def _tilt_for_mean(target_mean: float, kinds: Kinds, tilt: float) -> tuple[float, float]:
+    """Return the tilt that moves the mean next to a target, by Newton's method, and the variance there."""
     for _ in range(_NEWTON_STEPS):
         mean, variance = kinds.moments(tilt)
-        missing = goal - mean
-        if abs(missing) < _NEAR_GOAL * math.sqrt(variance):
+        shortfall = target_mean - mean
+        if abs(shortfall) < _NEAR_GOAL * math.sqrt(variance):
             break
-        tilt += max(-2.0, min(2.0, missing / variance))
+        tilt += max(-2.0, min(2.0, shortfall / variance))
     return tilt, variance

@@ -1,4 +1,7 @@
-"""The adversary of differential privacy."""
+"""The worst-case adversary of differential privacy, who knows all records but one.
+
+`Known` offers only neighbours: it has no prior. `population` defines the interface.
+"""
 
 from collections.abc import Iterator
 from dataclasses import field
@@ -20,11 +23,11 @@ _NO_LAW = (
 
 @frozen
 class Known(Population):
-    """The adversary of differential privacy, who knows all records but one.
+    """The worst-case adversary of differential privacy, who knows every record except one.
 
     Args:
         size: The number of records, at least 1.
-        count: How many of the size − 1 known records are positive; None: the worst of all counts.
+        count: The number of positive records among the size − 1 known ones; None: the worst case over all counts.
 
     Raises:
         ValueError: If the size is not a positive whole number or the count not in 0..size − 1.
@@ -37,7 +40,7 @@ class Known(Population):
         [(5, 4)]
     """
 
-    size: int = field()  # without, the property of the base would be its default
+    size: int = field()  # without field(), the property of the base class would become the default value
     count: int | None = None
 
     def __post_init__(self) -> None:
@@ -49,7 +52,7 @@ class Known(Population):
             object.__setattr__(self, "count", int(self.count))
 
     def law(self, *likelihoods: Factor) -> NoReturn:  # noqa: ARG002  (refused for every answer)
-        """Refused: nothing is assumed about the last record.
+        """Raise ValueError: the last record has no prior.
 
         Raises:
             ValueError: Always.
@@ -57,7 +60,7 @@ class Known(Population):
         raise ValueError(_NO_LAW)
 
     def draws(self, runs: int, generator: np.random.Generator) -> NoReturn:  # noqa: ARG002  (refused)
-        """Refused: nothing is assumed about the last record.
+        """Raise ValueError: the last record has no prior to draw from.
 
         Raises:
             ValueError: Always.
@@ -65,7 +68,7 @@ class Known(Population):
         raise ValueError(_NO_LAW)
 
     def given(self, known: int, positives: int) -> NoReturn:
-        """Refused: all that can be known is known.
+        """Raise ValueError: no further record can become known.
 
         Raises:
             ValueError: Always.
@@ -76,25 +79,25 @@ class Known(Population):
 
     @property
     def moments(self) -> Moments:
-        """Those of the count that leaves most pairs of unlike records."""
+        """Moments of the possible count with the largest number of unlike pairs k·(n − k)."""
         counts = (self.size // 2,) if self.count is None else (self.count, self.count + 1)
         return Moments.of_count(self.size, max(counts, key=lambda k: k * (self.size - k)))
 
     def neighbours(self) -> Iterator[IndependentNeighbours]:
-        """The last record positive, and negative, on top of what is known."""
+        """Return, for each count of the known records, the pair in which the last record is positive and negative."""
         counts = range(self.size) if self.count is None else [self.count]
-        return map(self._beside, counts)
+        return map(self._neighbours_at, counts)
 
     def worst_neighbours(self) -> Iterator[IndependentNeighbours]:
-        """Of any count those beside none and beside all others: there a sample hides least.
+        """Return the pairs whose known records are all negative or all positive, where a random sample hides least.
 
-        By advanced joint convexity no count has a δ(ε) of a sample above λ·δ(ln(1 + (e^ε − 1)/λ)) of the noise alone, λ
-        the share that is drawn; δ₊ reaches it where no other record is positive and δ₋ where all are. Without a sample
-        all counts are as bad.
+        By advanced joint convexity, no count has a δ(ε) under a sample above λ·δ(ln(1 + (e^ε − 1)/λ)) of the noise
+        alone, where λ is the sampled share. δ₊ attains this bound if no known record is positive, δ₋ if all are.
+        Without a sample, all counts have the same δ(ε).
         """
         counts = {0, self.size - 1} if self.count is None else {self.count}
-        return map(self._beside, sorted(counts))
+        return map(self._neighbours_at, sorted(counts))
 
-    def _beside(self, count: int) -> IndependentNeighbours:
-        """The last record beside so many known positives."""
+    def _neighbours_at(self, count: int) -> IndependentNeighbours:
+        """Return the last record together with `count` known positives."""
         return IndependentNeighbours(Binomial(0, 0.5), known=self.size - 1, positives=count)

@@ -1,4 +1,7 @@
-"""Independent records whose rate depends on a known group."""
+"""Independent records in groups, each group with its own known rate.
+
+`Strata` is public; `binomial_sums` computes the distribution of its count.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,28 +22,29 @@ from noisycount.model.populations.population import IndependentNeighbours, Infor
 from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import LARGEST_WHOLE
 
-_STEEPEST = 740.0  # a tilt beyond which rates are 0 or 1 as floats
-_FINEST = 2.0**-26  # to which a tilt is found at most
-_DEPTH = 70.0  # nats: what is left out of a law is beyond its doubles, posteriors are tilted
-_ROUNDING_OF_SUMS = 2e-12  # of a probability found by frequencies and stitched from tilted laws
-_DEEPEST = 700.0  # nats: the depth of the smallest floats
+_STEEPEST = 740.0  # beyond this tilt, rates are 0 or 1 as floats
+_FINEST = 2.0**-26  # smallest grid on which a tilt is searched
+_DEPTH = 70.0  # nats: probabilities below e^−70 of the largest do not change a sum of doubles
+_ROUNDING_OF_SUMS = 2e-12  # relative error of a probability from frequencies and joined tilted distributions
+_DEEPEST = 700.0  # nats: depth of the smallest floats
 
 
 @frozen(init=False, eq=False, repr=False)
 class Strata(Population):
-    """Independent groups of records, each with its own known rate.
+    """Independent groups of records, each group with its own known rate.
 
-    K = Σ K_j with K_j ~ Bin(sizes[j], rates[j]); all sizes 1 is the Poisson-binomial law.
+    K = Σ K_j with K_j ~ Bin(sizes[j], rates[j]). If all sizes are 1, K has the Poisson-binomial distribution.
 
     Args:
-        sizes: The public number of records of each group, whole, shape (groups,).
+        sizes: The public number of records of each group, whole, 0 to 2^53 in total, shape (groups,).
         rates: The probability that a record of the group satisfies the predicate, in [0, 1], same shape.
 
     Raises:
-        ValueError: If sizes and rates are not such numbers of one shape.
+        ValueError: If sizes or rates are out of range, or their shapes differ.
 
-    Source: Breutigam and Reischuk, section 3, for records of unequal rates; tilting of rates after Esscher (1932).
-    Numerical error: 1e-10 posterior standard deviations in the mean, 1e-15 in a probability.
+    Source: Breutigam and Reischuk, section 3, for records of unequal rates; exponential tilting after Esscher (1932).
+
+    Numerical error: 1e-10 posterior standard deviations in the mean, 1e-15 of the largest in a probability.
 
     Example:
         >>> import noisycount as nc
@@ -54,40 +58,40 @@ class Strata(Population):
     rates: Reals
 
     def __init__(self, sizes: ArrayLike, rates: ArrayLike) -> None:
-        whole, shares = _checked(sizes, rates)
+        whole, shares = _check_groups(sizes, rates)
         object.__setattr__(self, "sizes", whole)
         object.__setattr__(self, "rates", shares)
 
     @property
     def size(self) -> int:
-        """The number of records of all groups."""
+        """Number of records of all groups."""
         return int(self.sizes.sum())
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count, given the answers whose likelihoods these are.
+        """Return the distribution of the count, given the answers with these likelihoods.
 
-        Rates are tilted, e^θ·p/(1 − p + e^θ·p), so that the mean moves to where the likelihoods and the tilt balance;
-        the factor e^(−θ·k) takes the tilt back.
+        Rates are tilted to e^θ·p/(1 − p + e^θ·p), with θ chosen so that the tilted mean is where the posterior is
+        large. The factor e^(−θ·k) then removes the tilt again.
         """
         if not likelihoods:
             return self.table(_DEPTH)
-        certain, kinds = _kinds(self)
+        certain, kinds = _split_certain(self)
         others = tuple(Moved(one, certain) for one in likelihoods)
         if kinds is None:
             return weighted_table(0, np.zeros(1), others).moved(certain)
-        tilt = _balance(kinds, others)
+        tilt = _balancing_tilt(kinds, others)
         first, logs = kinds.law(tilt)
         return weighted_table(first, logs, (*others, Exponential(-tilt))).moved(certain)
 
     def deep_law(self) -> TableLaw:
-        """The law of the count before any answer, as far into its tails as floats reach."""
+        """Return the prior of the count with tails that reach down to the smallest floats."""
         return self.table(_DEEPEST)
 
     @property
     def moments(self) -> Moments:
-        """The means of the count and of its pairs of unlike records.
+        """E[K], E[n − K] and E[K(n − K)].
 
-        As groups are independent, these are all pairs but those of a record with itself.
+        Groups are independent, so E[K(n − K)] is E[K]·E[n − K] less the pairs of a record with itself.
         """
         sizes, rates = self.sizes.astype(np.float64), self.rates
         positives, negatives = float(sizes @ rates), float(sizes @ (1 - rates))
@@ -95,37 +99,37 @@ class Strata(Population):
         return Moments(positives, negatives, positives * negatives - same)
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
-        """Counts drawn for a simulation, shape (runs,)."""
+        """Return simulated counts, shape (runs,)."""
         counts = np.zeros(runs, dtype=np.int64)
         for size, rate in zip(self.sizes.tolist(), self.rates.tolist(), strict=True):
             counts += generator.binomial(size, rate, runs)
         return counts.astype(np.float64)
 
     def table(self, depth: float) -> TableLaw:
-        """The law of the count where it is within e^depth of the largest probability.
+        """Return the prior of the count, for all counts whose probability is within e^depth of the largest.
 
         Args:
             depth: In nats, at most 700.
         """
-        certain, kinds = _kinds(self)
+        certain, kinds = _split_certain(self)
         if kinds is None:
             return TableLaw(certain, np.zeros(1))
         first, logs = deep_sum_of_binomials(kinds, depth)
         law = TableLaw(first + certain, logs, depth)
         if law.variance <= WIDE**2:
             return law
-        off = 2 * math.ulp(law.mean) / math.sqrt(law.variance)  # found around its mean, rounded
-        return replace(law, rounding=_ROUNDING_OF_SUMS + off)
+        shift = 2 * math.ulp(law.mean) / math.sqrt(law.variance)  # the table is centred on the rounded mean
+        return replace(law, rounding=_ROUNDING_OF_SUMS + shift)
 
     def given(self, known: ArrayLike, positives: ArrayLike) -> Informed:
-        """What somebody knows who holds some records of each group.
+        """Return the population as seen by an adversary who holds some records of each group.
 
         Args:
-            known: How many records of each group are held, shape (groups,).
-            positives: How many of them satisfy the predicate, same shape.
+            known: The number of records of each group that are held, shape (groups,).
+            positives: The number of them that satisfy the predicate, same shape.
 
         Raises:
-            ValueError: If there are not that many records, or that cannot have happened.
+            ValueError: If there are fewer records, or these numbers have probability 0.
         """
         held, positive = np.atleast_1d(known), np.atleast_1d(positives)
         if not held.shape == positive.shape == self.sizes.shape:
@@ -146,7 +150,7 @@ class Strata(Population):
         return Informed(rest, int(held.sum()), int(positive.sum()))
 
     def neighbours(self) -> Iterator[IndependentNeighbours]:
-        """A pair for each different rate; certain records have no neighbours and are as if known.
+        """Yield one pair for each different uncertain rate; records of a certain rate have no neighbours.
 
         Raises:
             ValueError: If all records are certain.
@@ -168,20 +172,20 @@ class Strata(Population):
 class Exponential(Factor):
     """The factor e^(steepness·k) of a count k."""
 
-    steepness: float  # the logarithm's change a record
+    steepness: float  # change of the logarithm for each record
 
     def expansion(self, _: int) -> Expansion:
-        """A straight line."""
+        """Return a straight line of slope `steepness`."""
         return Expansion(Decimal(self.steepness), np.zeros_like)
 
     def log_step(self, _: int) -> float:
-        """The steepness."""
+        """Return the steepness."""
         return self.steepness
 
 
 @lru_cache(maxsize=4)
-def _kinds(strata: Strata) -> tuple[int, Kinds | None]:
-    """The certain positives, and the kinds of the other records; None if there are none."""
+def _split_certain(strata: Strata) -> tuple[int, Kinds | None]:
+    """Return the number of certain positives, and the records of uncertain rates; None if there are none of these."""
     certain = int(strata.sizes[strata.rates == 1].sum())
     is_open = (strata.rates > 0) & (strata.rates < 1) & (strata.sizes > 0)
     if not is_open.any():
@@ -191,29 +195,30 @@ def _kinds(strata: Strata) -> tuple[int, Kinds | None]:
     return certain, Kinds(sizes, np.log(rates) - np.log1p(-rates))
 
 
-def _balance(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
+def _balancing_tilt(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
     """Return the tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
 
-    There the tilted distribution and the likelihoods, with the tilt taken back, are both largest. No deviation of the
-    count exceeds √n/2, and a tilt that is off by x moves the mean by x·σ²: 2^−6/√n moves it by less than σ/64.
+    At that count, both the tilted distribution and the likelihoods without the tilt are largest. The standard deviation
+    of the count is at most √n/2, and an error x of the tilt moves the mean by x·σ². So a grid of 2^−6/√n moves the mean
+    by less than σ/64.
     """
     product = Product(tuple(likelihoods))
     smallest, largest = product.support
     grain = max(_FINEST, 2.0 ** -(6 + math.ceil(math.log2(kinds.sizes.sum()) / 2)))
 
-    def too_far(place: float) -> float:
-        tilt = place * grain
+    def excess_slope(grid_index: float) -> float:
+        tilt = grid_index * grain
         count = math.floor(kinds.moments(tilt)[0])
         if smallest <= count < largest:
             return tilt - product.log_step(count)
         return -math.inf if count < smallest else math.inf
 
     bracket = Bracket(-_STEEPEST / grain, _STEEPEST / grain)
-    return first_whole(too_far, bracket).high * grain
+    return first_whole(excess_slope, bracket).high * grain
 
 
-def _checked(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64], Reals]:
-    """Sizes and rates as arrays of one shape."""
+def _check_groups(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64], Reals]:
+    """Return sizes and rates as arrays of one shape; raise ValueError for numbers out of range."""
     try:
         whole, shares = np.asarray(sizes, dtype=np.float64), np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError):

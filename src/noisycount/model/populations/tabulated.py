@@ -1,4 +1,7 @@
-"""Records that can be exchanged, with a table of the law of their count."""
+"""Exchangeable records with an arbitrary table of the probabilities of their count.
+
+`Tabulated` is public. `binomial` has populations with a formula, `population` the interface.
+"""
 
 import math
 from collections.abc import Sequence
@@ -15,23 +18,25 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.population import Exchangeable, Informed, Moments, known_records
 from noisycount.model.subsampling import sample_likelihood
 
-# The most records whose counts are kept one by one: a table of them takes 0.8 GB.
+# Largest number of records for which a table is stored: it takes 0.8 GB.
 LARGEST_TABLE = 10**8
-_SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
+_SUM_TOLERANCE = 1e-9  # rounding probabilities to ten digits moves their sum less; a larger error is a mistake
 
 
 @frozen(init=False, eq=False, repr=False)
 class Tabulated(Exchangeable):
-    """Records that can be exchanged, with any law of the count.
+    """Exchangeable records with any distribution of their count, given as a table.
+
+    P[K = k] = probabilities[k], k = 0..size.
 
     Args:
-        probabilities: P[K = k] for k = 0..size, not negative, with sum 1 within 1e-9 (they are divided by their sum);
-            shape (size + 1,).
+        probabilities: P[K = k] for k = 0..size, none negative, with sum 1 within 1e-9 (they are divided by their sum);
+            shape (size + 1,), at most 10^8 + 1 entries.
 
     Raises:
-        ValueError: If the probabilities are not such numbers.
+        ValueError: If the probabilities are not numbers of that shape, are negative, or do not sum to 1.
 
-    Source: Breutigam and Reischuk, section 3, for databases that can be exchanged.
+    Source: Breutigam and Reischuk, section 3, for exchangeable databases.
 
     Example:
         >>> import noisycount as nc
@@ -43,35 +48,35 @@ class Tabulated(Exchangeable):
     _mean: Fraction = field(repr=False)
 
     def __init__(self, probabilities: Sequence[float] | Reals) -> None:
-        table = _checked_table(probabilities)
+        table = _check_table(probabilities)
         with np.errstate(divide="ignore"):
             logs = np.log(table / float(table.sum()))
         object.__setattr__(self, "log_probabilities", logs)
-        object.__setattr__(self, "_mean", _mean_of(table))
+        object.__setattr__(self, "_mean", _mean(table))
 
     @classmethod
     def of_logs(cls, log_weights: Reals) -> Self:
-        """The population whose law is proportional to e^log_weights, which are not all −inf."""
+        """Return the population with P[K = k] ∝ e^log_weights[k]; at least one weight must be finite."""
         population = object.__new__(cls)
         relative = log_weights - log_weights.max()
         weights = np.exp(relative)
         logs = relative - math.log(float(weights.sum()))
         object.__setattr__(population, "log_probabilities", logs)
-        object.__setattr__(population, "_mean", _mean_of(weights))
+        object.__setattr__(population, "_mean", _mean(weights))
         return population
 
     @property
     def size(self) -> int:
-        """The number of records."""
+        """Number of records."""
         return self.log_probabilities.size - 1
 
     @property
     def has_chances(self) -> bool:
-        """It does: they are kept."""
+        """True: the probabilities are stored."""
         return True
 
     def log_chances(self, first: int, last: int) -> Reals:
-        """A part of the table, with first >= 0 and last <= size."""
+        """Return ln P[K = k] for k = first..last, where first >= 0 and last <= size."""
         return self.log_probabilities[first : last + 1]
 
     @property
@@ -81,24 +86,24 @@ class Tabulated(Exchangeable):
 
     @property
     def moments(self) -> Moments:
-        """The means of the count and of its pairs of unlike records."""
+        """E[K], E[n − K] and E[K(n − K)]."""
         return Moments.of_table(np.exp(self.log_probabilities))
 
     def _facts(self) -> dict[str, object]:
         return {"size": self.size, "probabilities": np.exp(self.log_probabilities)}
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
-        """The law of the count, given the answers whose likelihoods these are."""
+        """Return the distribution of the count, given the answers with these likelihoods."""
         return weighted_table(0, self.log_probabilities, likelihoods)
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
-        """Counts drawn for a simulation, shape (runs,)."""
+        """Return simulated counts, shape (runs,)."""
         below = np.cumsum(np.exp(self.log_probabilities))
         levels = generator.random(runs) * below[-1]
         return np.searchsorted(below, levels, side="right").astype(np.float64)
 
     def given(self, known: int, positives: int) -> Informed:
-        """What somebody knows who holds some records.
+        """Return the population as seen by an adversary who holds some records.
 
         P[j others positive] ∝ P[K = positives + j]·C(positives + j, positives)·C(size − positives − j,
         known − positives).
@@ -107,13 +112,13 @@ class Tabulated(Exchangeable):
         possible = slice(positive, self.size - (held - positive) + 1)
         if self.log_probabilities[possible].max() == -math.inf:
             raise ValueError(f"positives cannot be {positives} of {known}: the table gives that probability 0")
-        seen = sample_likelihood(positive, held, self.size)
-        told = weighted_table(0, self.log_probabilities, [seen])
-        return Informed(Tabulated.of_logs(told.log_weights), held, positive)
+        likelihood = sample_likelihood(positive, held, self.size)
+        posterior = weighted_table(0, self.log_probabilities, [likelihood])
+        return Informed(Tabulated.of_logs(posterior.log_weights), held, positive)
 
 
-def _checked_table(probabilities: Sequence[float] | Reals) -> Reals:
-    """A table of probabilities, whose sum may be a little off 1."""
+def _check_table(probabilities: Sequence[float] | Reals) -> Reals:
+    """Return the probabilities as an array; raise ValueError if they are negative or do not sum to 1."""
     try:
         table = np.asarray(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
@@ -129,8 +134,8 @@ def _checked_table(probabilities: Sequence[float] | Reals) -> Reals:
     return table
 
 
-def _mean_of(table: Reals) -> Fraction:
-    """The mean place in a table of weights, from the largest one: n less it keeps its digits."""
+def _mean(table: Reals) -> Fraction:
+    """Return the mean index of a table of weights. Offsets from the largest weight keep the digits of n − mean."""
     centre = int(np.argmax(table))
     offsets = np.arange(table.size, dtype=np.float64) - centre
     high = table.astype(np.float32).astype(np.float64)  # products with offsets are exact
@@ -139,12 +144,12 @@ def _mean_of(table: Reals) -> Fraction:
 
 
 def _precise_sum(terms: Reals) -> Fraction:
-    """The sum with what rounding loses of each pair."""
-    lost = 0.0
+    """Return the sum of the terms with the rounding error of each pairwise addition added back."""
+    rounding_error = 0.0
     while terms.size > 1:
         terms = np.append(terms, 0.0) if terms.size % 2 else terms
         first, second = terms[::2], terms[1::2]
         terms = first + second
         moved = terms - first
-        lost += float(((first - (terms - moved)) + (second - moved)).sum())
-    return Fraction(float(terms[0])) + Fraction(lost)
+        rounding_error += float(((first - (terms - moved)) + (second - moved)).sum())
+    return Fraction(float(terms[0])) + Fraction(rounding_error)
