@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from noisycount.display.output import column_widths, print_table, wrapped
+from noisycount.display.output import column_widths, print_table, wrap_text
 from noisycount.display.texts import writable
 from tests.commands import Refused, Run, configure
 
@@ -25,7 +25,7 @@ COUNT = ("count", "survey", "--where", "age > 40", "--epsilon", "0.125")
 @given(st.text(), st.integers(1, 60))
 def test_a_wrapped_text_keeps_its_words(text: str, width: int) -> None:
     """Every word is there, whole, and a line is too wide only where one word is."""
-    lines = wrapped(text, width)
+    lines = wrap_text(text, width)
     assert " ".join(lines).split() == text.split()
     for line in lines:
         assert cell_len(line.strip()) <= width or len(line.split()) == 1

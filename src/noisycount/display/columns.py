@@ -1,5 +1,8 @@
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""Columns that everybody may see, as a stream that every table library reads."""
+# ruff: noqa: S608 - all names in the SQL of this file are quoted
+"""Tables of public values that pandas, Polars, Arrow and DuckDB can read.
+
+`Columns` is the base class of such tables. `select_query` is its SQL, which files of results are written with too.
+"""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +22,10 @@ Cells: TypeAlias = Sequence[int | float | str | bool | None]
 
 
 class Columns:
-    """What has plain columns, which pandas, Polars, Arrow and DuckDB read: `pd.DataFrame(table)`, or `.to_pandas()`."""
+    """A table with plain columns, which pandas, Polars, Arrow and DuckDB read.
+
+    Use `pd.DataFrame(table)` or `table.to_pandas()`. A subclass defines `columns`.
+    """
 
     __slots__ = ()
 
@@ -27,63 +33,64 @@ class Columns:
 
         @property
         def columns(self) -> Mapping[str, Cells]:
-            """The cells of each column by its name, equally many."""
+            """Cells of each column, by column name. All columns have the same length."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as an Arrow stream."""
+        """Return the rows as an Arrow stream (the Arrow PyCapsule interface)."""
         return self._relation.__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Its rows, each with its cells by the names of their columns."""
+        """Yield each row as a dictionary from column names to cells."""
         columns = self.columns
         return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas has no types
-        """A DataFrame of pandas; NoisyCountError where pandas is not installed."""
-        with _installed():
+        """Return a pandas DataFrame. Raises NoisyCountError if pandas is not installed."""
+        with _explain_missing_package():
             return self._relation.df()
 
-    def to_polars(self) -> Any:  # noqa: ANN401 - of Polars, which is no need of ours
-        """A DataFrame of Polars; NoisyCountError where Polars is not installed."""
-        with _installed():
+    def to_polars(self) -> Any:  # noqa: ANN401 - Polars is an optional dependency
+        """Return a Polars DataFrame. Raises NoisyCountError if Polars is not installed."""
+        with _explain_missing_package():
             return self._relation.pl()
 
     def to_arrow(self) -> Any:  # noqa: ANN401 - Arrow has no types
-        """A table of Arrow; NoisyCountError where pyarrow is not installed."""
-        with _installed():
+        """Return a pyarrow Table. Raises NoisyCountError if pyarrow is not installed."""
+        with _explain_missing_package():
             return self._relation.to_arrow_table()
 
     @property
     def _relation(self) -> "DuckDBPyRelation":
-        import duckdb  # noqa: PLC0415 - on first use
+        import duckdb  # noqa: PLC0415 - slow to import, and only needed here
 
         connection = duckdb.connect(":memory:")
-        return connection.sql(query_of(self.columns, connection))
+        return connection.sql(select_query(self.columns, connection))
 
 
 @contextmanager
-def _installed() -> Iterator[None]:
+def _explain_missing_package() -> Iterator[None]:
+    """Replace an ImportError with a NoisyCountError that names the package to install."""
     try:
         yield
     except ImportError as error:
         raise NoisyCountError(f"{error.name} is not installed: pip install {error.name}") from None
 
 
-def query_of(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> str:
-    """The query of all rows, once a connection knows the columns."""
-    given: dict[str, NDArray[np.generic]] = {}
-    selected: list[str] = []
-    for place, (name, cells) in enumerate(columns.items()):
-        sql_type, values, missing = _typed(cells)
-        given |= {f"v{place}": values, f"m{place}": missing}
+def select_query(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> str:
+    """Return the SQL query for all rows, and register the columns on the connection as the view `given`."""
+    arrays: dict[str, NDArray[np.generic]] = {}
+    expressions: list[str] = []
+    for index, (name, cells) in enumerate(columns.items()):
+        sql_type, values, missing = _sql_column(cells)
+        arrays |= {f"v{index}": values, f"m{index}": missing}
         quoted = name.replace('"', '""')
-        selected.append(f'CASE WHEN NOT m{place} THEN CAST(v{place} AS {sql_type}) END AS "{quoted}"')
-    connection.register("given", given)
-    return f"SELECT {', '.join(selected)} FROM given"
+        expressions.append(f'CASE WHEN NOT m{index} THEN CAST(v{index} AS {sql_type}) END AS "{quoted}"')
+    connection.register("given", arrays)
+    return f"SELECT {', '.join(expressions)} FROM given"
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """A name that no column has yet.
+    """Return the name, extended by underscores until no column in `taken` has it.
 
     Example:
         >>> free_name("level", {"level", "town"})
@@ -94,8 +101,8 @@ def free_name(name: str, taken: Container[str]) -> str:
     return name
 
 
-def _typed(cells: Cells) -> tuple[str, NDArray[np.generic], NDArray[np.bool_]]:
-    """The type of cells in SQL, their values, and which of them are missing."""
+def _sql_column(cells: Cells) -> tuple[str, NDArray[np.generic], NDArray[np.bool_]]:
+    """Return the SQL type of the cells, their values, and a mask that is True where a cell is missing."""
     missing = np.array([cell is None for cell in cells], dtype=np.bool_)
     first = next((cell for cell in cells if cell is not None), "")
     if any(isinstance(cell, str) for cell in cells):

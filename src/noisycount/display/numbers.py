@@ -1,7 +1,7 @@
-"""Numbers as people read them, rounded to the side that claims less.
+"""Number formats for people. Rounding never understates a price, an error or a risk.
 
-A price, what was spent, an error, δ and odds are rounded up. What is left of a budget and the scale of noise, which
-hides the records, are rounded down. Only where the exact number stands beside it, as in 20/3 ≈ 6.67, is it the nearest.
+Prices, spent budgets, errors, δ and odds are rounded up. Remaining budgets and noise scales are rounded down. A number
+is rounded to nearest only if its exact value is shown next to it, as in 20/3 ≈ 6.67.
 """
 
 import math
@@ -12,12 +12,12 @@ from numbers import Rational
 from noisycount.validation import exact_text
 
 _DIGITS = 3
-_SHORT = 8  # characters of a decimal that is shown as it is
-_PLAIN = Decimal("1e-4")  # smaller ones are read by their power of ten
+_MAX_EXACT_LENGTH = 8  # characters; a longer decimal is rounded
+_MIN_PLAIN = Decimal("1e-4")  # smaller numbers are written with an exponent
 
 
 def rounded_up(value: Fraction) -> str:
-    """Return a price, an error or a δ in three digits, never less than it is; a short decimal stays as it is.
+    """Return a price, an error or a δ, rounded up to three digits. A short decimal is shown exactly.
 
     Example:
         >>> rounded_up(Fraction("0.25")), rounded_up(Fraction(1, 3)), rounded_up(Fraction(20, 3))
@@ -29,7 +29,7 @@ def rounded_up(value: Fraction) -> str:
 
 
 def rounded_down(value: Fraction) -> str:
-    """Return what is left in three digits, never more than it is; a short decimal stays as it is.
+    """Return a remaining budget, rounded down to three digits. A short decimal is shown exactly.
 
     Example:
         >>> rounded_down(Fraction(2, 3)), rounded_down(Fraction(3, 2))
@@ -39,7 +39,7 @@ def rounded_down(value: Fraction) -> str:
 
 
 def scale_text(scale: Fraction) -> str:
-    """Return a scale of noise in four digits, never more than it is.
+    """Return a noise scale, rounded down to four digits.
 
     Example:
         >>> scale_text(Fraction(10, 3)), scale_text(Fraction(2))
@@ -50,7 +50,7 @@ def scale_text(scale: Fraction) -> str:
 
 
 def probability_bound(value: Fraction) -> str:
-    """Return a probability in three digits, never less than it is.
+    """Return a probability, rounded up to three digits.
 
     Example:
         >>> probability_bound(Fraction(1, 10**6)), probability_bound(Fraction(1, 3))
@@ -61,20 +61,21 @@ def probability_bound(value: Fraction) -> str:
 
 
 def _rounded(value: Fraction, rounding: str) -> str:
+    """Round to three digits in the given direction, or return the exact text if it is a short decimal."""
     exact = exact_text(value)
-    if len(exact) <= _SHORT and "/" not in exact:
+    if len(exact) <= _MAX_EXACT_LENGTH and "/" not in exact:
         return exact
     context = Context(prec=_DIGITS, rounding=rounding)
-    told = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{told:e}" if abs(told) < _PLAIN else f"{told:,f}"
+    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{rounded:e}" if abs(rounded) < _MIN_PLAIN else f"{rounded:,f}"
 
 
-_LEAST_ODDS = Decimal("0.0001")  # smaller ones have more zeros than anybody counts
-_READABLE = Decimal("1e-3")
+_MIN_ODDS = Decimal("0.0001")  # in percent; smaller odds are only bounded, because their zeros are hard to count
+_MIN_FIXED_POINT = Decimal("1e-3")  # smaller bounds are written with an exponent
 
 
 def percent(share: float | Decimal) -> str:
-    """A share in percent with the digits that it needs: 0.95 is `95 %`.
+    """Return a share in percent, with as many digits as it needs: 0.95 is `95 %`.
 
     Example:
         >>> percent(0.017), percent(0.2)
@@ -84,7 +85,7 @@ def percent(share: float | Decimal) -> str:
 
 
 def signed(number: float, digits: int = 0) -> str:
-    """A number with thousands separators and a true minus sign.
+    """Return a number with thousands separators and a true minus sign, with `digits` decimal places.
 
     Example:
         >>> signed(-5912), signed(1234.56, 1)
@@ -94,7 +95,7 @@ def signed(number: float, digits: int = 0) -> str:
 
 
 def number_of(noun: str, number: int) -> str:
-    """So many of a thing.
+    """Return a number with its noun, in the singular or the plural.
 
     Example:
         >>> number_of("count", 1), number_of("count", 1200)
@@ -104,7 +105,7 @@ def number_of(noun: str, number: int) -> str:
 
 
 def to_one_place(number: float) -> str:
-    """A number to one decimal place, without it where it is 0.
+    """Return a number with one decimal place, which is left out if it is 0.
 
     Example:
         >>> to_one_place(-5912.04), to_one_place(1234.56)
@@ -114,7 +115,7 @@ def to_one_place(number: float) -> str:
 
 
 def plus_minus(error: float) -> str:
-    """An error as `±20`, whole where it is whole.
+    """Return an error such as `±20`; a whole number has no decimal places.
 
     Example:
         >>> plus_minus(2995732), plus_minus(15.5)
@@ -124,7 +125,7 @@ def plus_minus(error: float) -> str:
 
 
 def in_bytes(number: int) -> str:
-    """A number of bytes in a unit that leaves it three digits.
+    """Return a number of bytes in B, kB, MB or GB, with three digits.
 
     Example:
         >>> in_bytes(999), in_bytes(12_345), in_bytes(2_500_000_000)
@@ -138,7 +139,7 @@ def in_bytes(number: int) -> str:
 
 
 def approximately(value: Rational) -> str:
-    """An exact rational, with its rounded value where that is easier to read.
+    """Return an exact rational number, followed by its rounded value if it is a fraction.
 
     Example:
         >>> approximately(Fraction(20, 3)), approximately(Fraction(10))
@@ -149,7 +150,7 @@ def approximately(value: Rational) -> str:
 
 
 def at_most(bound: float) -> str:
-    """A finite number that is not negative, rounded up to three digits.
+    """Return a finite non-negative number, rounded up to three digits.
 
     Example:
         >>> at_most(0.15012), at_most(0.1 + 1e-12), at_most(3.4567e-9), at_most(0)
@@ -159,7 +160,7 @@ def at_most(bound: float) -> str:
 
 
 def at_least(bound: float) -> str:
-    """A finite number that is not negative, rounded down to three digits.
+    """Return a finite non-negative number, rounded down to three digits.
 
     Example:
         >>> at_least(0.15097)
@@ -169,16 +170,16 @@ def at_least(bound: float) -> str:
 
 
 def _three_digits(bound: float, rounding: str) -> str:
-    """Three digits of the first nine, as 0.1 plus the error of a float is 0.1."""
-    told = Context(prec=9).create_decimal_from_float(float(bound))
-    rounded = Context(prec=3, rounding=rounding).plus(told)
+    """Round to three digits. Only the first nine digits count, so that 0.1 + 1e-12 is shown as 0.100."""
+    nine_digits = Context(prec=9).create_decimal_from_float(float(bound))
+    rounded = Context(prec=3, rounding=rounding).plus(nine_digits)
     if rounded == rounded.to_integral_value():
         return f"{rounded:.0f}"
-    return f"{rounded:{'e' if rounded < _READABLE else 'f'}}"
+    return f"{rounded:{'e' if rounded < _MIN_FIXED_POINT else 'f'}}"
 
 
 def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
-    """What ε means for one person or row, in words; the odds are rounded to the side of more risk.
+    """Return the meaning of ε for one person or row as a phrase. The odds are rounded towards more risk.
 
     Example:
         >>> odds_sentence(0.15)
@@ -188,27 +189,26 @@ def odds_sentence(epsilon: float | Fraction, protected: str = "person") -> str:
 
 
 def odds_bound(epsilon: float | Fraction) -> str:
-    """The same odds as a bound in a sentence.
+    """Return the odds of `odds` as an upper bound, for use in a sentence.
 
     Example:
         >>> odds_bound(0.15), odds_bound(500)
         ('at most 54:46', 'more than 99.9999:0.0001')
     """
-    told = odds(epsilon)
-    return told if told.startswith("more") else f"at most {told}"
+    text = odds(epsilon)
+    return text if text.startswith("more") else f"at most {text}"
 
 
 def odds(epsilon: float | Fraction) -> str:
-    """What a guess of 50:50 may become at ε, as odds of 100 in all; never certain.
+    """Return the odds, out of 100, that a 50:50 guess can reach at ε: e^ε to 1. Never returns 100:0.
 
     Example:
         >>> odds(0.15), odds(10), odds(500)
         ('54:46', '99.9955:0.0045', 'more than 99.9999:0.0001')
     """
-    shrunk = math.exp(-epsilon)  # odds of 1:1 become 1:e^ε, as `belief_bounds` says for any odds
-    share = Decimal(shrunk / (1 + shrunk)) * 100
-    if share < _LEAST_ODDS:
-        least = 100 - _LEAST_ODDS
-        return f"more than {least:f}:{_LEAST_ODDS:f}"
-    low = share.to_integral_value(ROUND_FLOOR) if share >= 1 else Context(prec=2, rounding=ROUND_FLOOR).plus(share)
-    return f"{100 - low:f}:{low:f}"
+    inverse_odds = math.exp(-epsilon)  # odds of 1:1 become e^ε:1; `belief_bounds` has the general case
+    share = Decimal(inverse_odds / (1 + inverse_odds)) * 100
+    if share < _MIN_ODDS:
+        return f"more than {100 - _MIN_ODDS:f}:{_MIN_ODDS:f}"
+    smaller = share.to_integral_value(ROUND_FLOOR) if share >= 1 else Context(prec=2, rounding=ROUND_FLOOR).plus(share)
+    return f"{100 - smaller:f}:{smaller:f}"

@@ -1,4 +1,8 @@
-"""What commands write: lines of a terminal, in which no number is cut, JSON, and files."""
+"""Output of commands: text, facts and tables for a terminal, JSON, and files.
+
+Text is wrapped to the width of the terminal, but no number is ever broken over two lines. `texts` has the escaping of
+characters that could steer a terminal.
+"""
 
 import json
 import os
@@ -19,15 +23,15 @@ from noisycount.validation import stat_or_none
 
 _WORD = re.compile(r"\S+\s*")
 _NUMBER = re.compile(r"[^\w\s]*\d.*", re.DOTALL)
-_BREAKABLE = 24  # a longer word may break over lines, unless it is a number
-_BETWEEN = 3  # what a table draws between two columns
+_MAX_UNBROKEN = 24  # characters; a longer word may break over lines, unless it is a number
+_SEPARATOR_WIDTH = 3  # characters that a table draws between two columns
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """A text in lines as wide as there is room for; a word that is wider stays whole.
+def wrap_text(text: str, width: int) -> list[str]:
+    """Return the text as lines of at most `width` characters. A longer word has a line of its own, unbroken.
 
     Example:
-        >>> wrapped("the next may cost up to 1/170141183460469231731687303715884105727", 12)
+        >>> wrap_text("the next may cost up to 1/170141183460469231731687303715884105727", 12)
         ['the next may', 'cost up to', '1/170141183460469231731687303715884105727']
     """
     lines = [text[: len(text) - len(text.lstrip())]]
@@ -39,7 +43,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
-    """A width for each column of a table; None where a number would have to break.
+    """Return a width for each column of a table, or None if a number would have to break.
 
     Example:
         >>> column_widths([("adversary", "δ"), ("distribution only", "0.00286")], 30)
@@ -49,66 +53,70 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
     """
     columns = list(zip(*rows, strict=True))
     widths = [max(map(cell_len, column)) for column in columns]
-    least = [max(map(_least_width, column)) for column in columns]
-    room = width - _BETWEEN * len(columns) - 1
-    while sum(widths) > room:
-        spare, place = max((have - need, place) for place, (have, need) in enumerate(zip(widths, least, strict=True)))
-        if not spare:
+    minimums = [max(map(_minimum_width, column)) for column in columns]
+    available = width - _SEPARATOR_WIDTH * len(columns) - 1
+    while sum(widths) > available:
+        slack, index = max(
+            (current - minimum, index) for index, (current, minimum) in enumerate(zip(widths, minimums, strict=True))
+        )
+        if not slack:
             return None
-        widths[place] -= 1
+        widths[index] -= 1
     return widths
 
 
-def _least_width(cell: str) -> int:
+def _minimum_width(cell: str) -> int:
     """Return the width below which a number in the cell, or a word of usual length, would break."""
-    is_sentence = " " in cell and cell_len(cell) > _BREAKABLE
+    is_sentence = " " in cell and cell_len(cell) > _MAX_UNBROKEN
     if _NUMBER.fullmatch(cell) and not is_sentence:
         return cell_len(cell)
     return max(
-        (cell_len(word) if _NUMBER.fullmatch(word) else min(cell_len(word), _BREAKABLE) for word in cell.split()),
+        (cell_len(word) if _NUMBER.fullmatch(word) else min(cell_len(word), _MAX_UNBROKEN) for word in cell.split()),
         default=1,
     )
 
 
-Facts = list[tuple[str, str]]
-Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # the names of columns, and rows
-_GAP = 2  # between a name and its value
-_USUAL, _WIDEST = 80, 100  # columns
-_DRAWN = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")  # above, around and below the header; rows; below all
-_UNDRAWN = ("+--+", "|", "|-+|", "|", "+--+")  # the same for a standard output that lacks them
-_DUMB = {"dumb", "unknown"}  # terminals
-_ON_TERMINAL, _IN_FILE = 60, 1000  # rows that are shown at most
-_READABLE = 20  # columns that are enough for values whose words are longer
+Facts = list[tuple[str, str]]  # names and values
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # column names, and rows
+_GAP = 2  # spaces between a name and its value
+_DEFAULT_WIDTH, _MAX_WIDTH = 80, 100  # characters
+_UNICODE_RULES = ("┏━┳┓", "┃", "┡━╇┩", "│", "└─┴┘")  # top, header row, rule below the header, row, bottom
+_ASCII_RULES = ("+--+", "|", "|-+|", "|", "+--+")  # for an output encoding without box-drawing characters
+_DUMB_TERMINALS = {"dumb", "unknown"}  # values of TERM
+_MAX_TERMINAL_ROWS, _MAX_FILE_ROWS = 60, 1000
+_MIN_VALUE_WIDTH = 20  # characters; facts with less room are stacked
 
 
 def line_width() -> int:
-    """How many columns wide lines may be: as wide as the terminal, at most 100."""
-    typed = os.environ.get("COLUMNS", "")
-    return min(int(typed) if typed.isdecimal() else _terminal_width(), _WIDEST) or _USUAL
+    """Return the length of output lines in characters: the width of the terminal, at most 100."""
+    columns = os.environ.get("COLUMNS", "")
+    return min(int(columns) if columns.isdecimal() else _terminal_width(), _MAX_WIDTH) or _DEFAULT_WIDTH
 
 
 def _terminal_width() -> int:
-    """How wide the terminal is that any of the three streams is at."""
+    """Return the width of the terminal of standard input, output or error, or 80 if none is a terminal."""
     for stream in (0, 1, 2):
         with suppress(OSError):
             return os.get_terminal_size(stream).columns
-    return _USUAL
+    return _DEFAULT_WIDTH
 
 
 def output_encoding() -> str:
-    """Of standard output."""
+    """Return the encoding of standard output."""
     return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
 def print_json(value: object) -> None:
-    """One JSON value; characters that could steer a terminal are escaped."""
+    """Print one JSON value. Characters that could steer a terminal are escaped."""
     text = json_text(value, indent=2)
-    plain = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-    click.echo("".join(plain))
+    escaped = (
+        character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1] for character in text
+    )
+    click.echo("".join(escaped))
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """A JSON value in characters that standard output can write; the others are escaped."""
+    """Return a value as JSON. Characters that standard output cannot encode are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(output_encoding())
@@ -118,16 +126,16 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def print_text(text: str = "", *, bold: bool = False) -> None:
-    """One paragraph."""
+    """Print a text, wrapped to the width of a line."""
     for line in text.split("\n"):
-        for part in wrapped(_shown(line), line_width()):
+        for part in wrap_text(_terminal_text(line), line_width()):
             click.echo(_bold(part) if bold else part)
 
 
 def seen_from_here(place: object) -> str:
-    """A path as short as one would type it: relative below this folder, `~` for the home.
+    """Return the path as short as one would type it: relative to this folder, or with `~` for the home folder.
 
-    An address is shown as it is.
+    An address (`scheme://…`) is returned unchanged.
     """
     if "://" in str(place):
         return str(place)
@@ -138,96 +146,96 @@ def seen_from_here(place: object) -> str:
 
 
 def print_drawing(lines: Iterable[str]) -> None:
-    """Lines of which every character has its place."""
+    """Print lines without wrapping them, because each character has its position."""
     for line in lines:
-        click.echo(_shown(line).rstrip())
+        click.echo(_terminal_text(line).rstrip())
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
-    """Names and values in two columns or, where numbers have no room there, below each other."""
-    shown, room = [(_shown(name), _shown(value)) for name, value in facts], line_width()
-    indent = max((cell_len(name) for name, _ in shown), default=0) + _GAP
-    widest = max((cell_len(word) for _, value in shown for word in value.split()), default=0)
-    is_beside = indent + min(widest, _READABLE) <= room
-    for name, value in shown:
-        margin = indent if is_beside else _GAP
-        first, *others = wrapped(value, room - margin)
-        if name and not is_beside:
+    """Print names and values in two columns, or one below the other if the values need more room."""
+    texts, width = [(_terminal_text(name), _terminal_text(value)) for name, value in facts], line_width()
+    indent = max((cell_len(name) for name, _ in texts), default=0) + _GAP
+    longest_word = max((cell_len(word) for _, value in texts for word in value.split()), default=0)
+    has_two_columns = indent + min(longest_word, _MIN_VALUE_WIDTH) <= width
+    for name, value in texts:
+        margin = indent if has_two_columns else _GAP
+        first, *others = wrap_text(value, width - margin)
+        if name and not has_two_columns:
             click.echo(_bold(name))
-        start = _bold(name) if name and is_beside else ""
-        gap = " " * (margin - cell_len(name) if is_beside else margin)
+        start = _bold(name) if name and has_two_columns else ""
+        gap = " " * (margin - cell_len(name) if has_two_columns else margin)
         click.echo(f"{start}{gap}{first}".rstrip())
         for line in others:
             click.echo(" " * margin + line)
 
 
 def file_facts(*files: Path | None) -> Facts:
-    """The files that a command wrote, one line each; None is one that nobody asked for."""
+    """Return a fact for each file that a command wrote; None stands for an output that was not requested."""
     return [("file", seen_from_here(file)) for file in files if file is not None]
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows of cells below the names of their columns; names and values where they lack room."""
-    names, shown = list(map(_shown, header)), [list(map(_shown, row)) for row in rows]
-    widths = column_widths([names, *shown], line_width())
+    """Print a table, or the cells of each row as facts if the columns have too little room."""
+    names, body = list(map(_terminal_text, header)), [list(map(_terminal_text, row)) for row in rows]
+    widths = column_widths([names, *body], line_width())
     if widths is None:
         facts: Facts = []
-        for row in shown:
-            named = ((name, cell) for name, cell in zip(names, row, strict=True) if cell)
-            facts += [("", ""), *named]
+        for row in body:
+            cells = ((name, cell) for name, cell in zip(names, row, strict=True) if cell)
+            facts += [("", ""), *cells]
         print_facts(facts)
         return
-    is_drawn = output_encoding().lower().startswith("utf")
-    top, head, below, bar, bottom = _DRAWN if is_drawn else _UNDRAWN
+    has_unicode = output_encoding().lower().startswith("utf")
+    top, head, below, bar, bottom = _UNICODE_RULES if has_unicode else _ASCII_RULES
     click.echo(_rule(widths, top))
     _print_row(names, widths, head, is_header=True)
     click.echo(_rule(widths, below))
-    for row in shown:
+    for row in body:
         _print_row(row, widths, bar)
     click.echo(_rule(widths, bottom))
 
 
 def shown_places(rows: int) -> list[int]:
-    """Which rows of a long table are shown: all, or the first and the last where nobody reads them all."""
-    most = _ON_TERMINAL if sys.stdout.isatty() else _IN_FILE
-    if rows <= most:
+    """Return the indices of the rows to show: all rows, or the first and the last of a long table."""
+    limit = _MAX_TERMINAL_ROWS if sys.stdout.isatty() else _MAX_FILE_ROWS
+    if rows <= limit:
         return list(range(rows))
-    return [*range(most // 2), *range(rows - most // 2, rows)]
+    return [*range(limit // 2), *range(rows - limit // 2, rows)]
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> None:
-    """So many rows, or those of them that are shown, with a mark in their middle for the others."""
+    """Print a table of `number` rows. If `rows` holds fewer, a row of … in the middle marks the gap."""
     middle = len(rows) // 2
     left_out = [["…"] * len(header)] if len(rows) < number else []
     print_table(header, [*rows[:middle], *left_out, *rows[middle:]])
 
 
 def padded(texts: Sequence[str]) -> list[str]:
-    """Numbers below each other; a text that is empty stays so."""
-    widest = max(map(len, texts), default=0)
-    return [text and text.rjust(widest) for text in texts]
+    """Return the numbers aligned to the right. An empty text stays empty."""
+    width = max(map(len, texts), default=0)
+    return [text and text.rjust(width) for text in texts]
 
 
 def _rule(widths: Sequence[int], characters: str) -> str:
-    """A line between rows, of its left end, its dash, its crossing and its right end."""
+    """Return a line between rows, from four characters: left end, dash, crossing, right end."""
     left, dash, crossing, right = tuple(characters)
     return f"{left}{crossing.join(dash * (width + 2) for width in widths)}{right}"
 
 
 def _print_row(cells: Sequence[str], widths: Sequence[int], bar: str, *, is_header: bool = False) -> None:
-    """A row, in as many lines as its longest cell needs; the header stands at its lowest."""
-    parts = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    most = max(map(len, parts))
-    for part in parts:
-        missing = [""] * (most - len(part))
-        part[:] = missing + part if is_header else part + missing
-    for line in zip(*parts, strict=True):
-        padded = [f" {cell}{' ' * (width - cell_len(cell))} " for cell, width in zip(line, widths, strict=True)]
-        click.echo(f"{bar}{bar.join(map(_bold, padded) if is_header else padded)}{bar}")
+    """Print a row in as many lines as its longest cell needs. Header cells are aligned to the bottom."""
+    columns = [_fold_cell(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    height = max(map(len, columns))
+    for column in columns:
+        blank_lines = [""] * (height - len(column))
+        column[:] = blank_lines + column if is_header else column + blank_lines
+    for line in zip(*columns, strict=True):
+        texts = [f" {cell}{' ' * (width - cell_len(cell))} " for cell, width in zip(line, widths, strict=True)]
+        click.echo(f"{bar}{bar.join(map(_bold, texts) if is_header else texts)}{bar}")
 
 
-def _folded(text: str, width: int) -> list[str]:
-    """A cell in lines of a width, in which a longer word is broken."""
+def _fold_cell(text: str, width: int) -> list[str]:
+    """Return a cell as lines of at most `width` characters. A longer word is broken."""
     lines = [""]
     for word in _WORD.findall(text):
         if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
@@ -240,53 +248,53 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 def _bold(text: str) -> str:
-    """The text in bold where standard output is a terminal that can."""
-    return text if os.environ.get("TERM", "").lower() in _DUMB else click.style(text, bold=True)
+    """Return the text in bold, unless the terminal cannot show bold text."""
+    return text if os.environ.get("TERM", "").lower() in _DUMB_TERMINALS else click.style(text, bold=True)
 
 
-def _shown(text: str) -> str:
-    """A text in one line of characters that standard output has, none of which steers it."""
+def _terminal_text(text: str) -> str:
+    """Return the text without control characters, in characters that standard output can encode."""
     return writable(printable(text), output_encoding())
 
 
-Done = Callable[[float], None]  # what work calls with the share of it that is done, from 0 to 1
-_PATIENCE = 2.0  # seconds without a bar
+Done = Callable[[float], None]  # callback that receives the completed share of the work, from 0 to 1
+_BAR_DELAY = 2.0  # seconds before a progress bar appears
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[Done]:
-    """How much is done, on a terminal; nothing where standard error is a file."""
+def progress(title: str) -> Iterator[Done]:
+    """Show a progress bar on a terminal, and yield a function that updates it. Show nothing in a file."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console, RenderableType  # noqa: PLC0415  (for terminals alone)
+    from rich.console import Console, RenderableType  # noqa: PLC0415 - slow to import, only needed on a terminal
     from rich.progress import Progress  # noqa: PLC0415
 
     class LateProgress(Progress):
         def get_renderables(self) -> Iterator[RenderableType]:
-            if all((task.elapsed or 0) > _PATIENCE for task in self.tasks):
+            if all((task.elapsed or 0) > _BAR_DELAY for task in self.tasks):
                 yield from super().get_renderables()
 
     with LateProgress(console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(doing, total=None)  # it moves, until somebody knows the share
+        task = bars.add_task(title, total=None)  # without a total, the bar only shows that work goes on
         yield lambda share: bars.update(task, total=1.0, completed=share)
 
 
 @contextmanager
-def status(doing: str) -> Iterator[None]:
-    """What goes on, on a terminal; nothing where standard error is a file."""
+def status(title: str) -> Iterator[None]:
+    """Show a spinner with a title on a terminal. Show nothing in a file."""
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console  # noqa: PLC0415  (for terminals alone)
+    from rich.console import Console  # noqa: PLC0415 - as in `progress`
 
-    with Console(stderr=True).status(doing):
+    with Console(stderr=True).status(title):
         yield
 
 
 @contextmanager
 def new_file(path: Path, option: str) -> Iterator[TextIO]:
-    """A text file that was not there before."""
+    """Open a new text file for writing. Raises NoisyCountError, which names the option, if the file exists."""
     try:
         with path.open("x", encoding="utf-8") as file:
             yield file
@@ -297,7 +305,7 @@ def new_file(path: Path, option: str) -> Iterator[TextIO]:
 
 
 def check_regular(file: Path) -> None:
-    """The refusal of what is there and neither a file nor a folder: a pipe would wait for ever."""
+    """Raise NoisyCountError if the path is neither a file nor a folder: opening a pipe could wait for ever."""
     state = stat_or_none(file)
     if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
         raise NoisyCountError(f"{str(file)!r} is no regular file: name another file")
@@ -305,7 +313,7 @@ def check_regular(file: Path) -> None:
 
 @contextmanager
 def writing(file: Path) -> Iterator[None]:
-    """The refusal of a file that what is done inside cannot write."""
+    """Turn an OSError of the block, which writes the file, into a NoisyCountError. The file must be regular."""
     try:
         check_regular(file)
         yield
@@ -315,14 +323,14 @@ def writing(file: Path) -> Iterator[None]:
 
 @contextmanager
 def draft(file: Path) -> Iterator[Path]:
-    """Another file of the same ending, which takes the place of a file when all is written.
+    """Yield the path of a temporary file with the same suffix, which replaces the file after the block.
 
-    Whatever happens inside, an older file stays whole, and no part of a new one is left.
+    If the block fails, the old file stays as it was and the temporary file is removed.
     """
-    part = file.with_name(f".{os.getpid()}.{file.name}")
+    temporary = file.with_name(f".{os.getpid()}.{file.name}")
     with writing(file):
         try:
-            yield part
-            part.replace(file)
+            yield temporary
+            temporary.replace(file)
         finally:
-            part.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)

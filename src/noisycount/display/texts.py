@@ -1,4 +1,7 @@
-"""Texts for one line of a terminal, for TOML, and for those who may see neither files nor contents."""
+"""Texts for keys of groups, for one line of a terminal, for TOML, and for readers without access to files.
+
+`printable` and `writable` make a text safe for a terminal, and `redacted_name` makes a name safe for publication.
+"""
 
 import codecs
 import re
@@ -6,15 +9,15 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
 
-ALL_KEYS = "all"  # in place of a key over which is summed, where the sum is of all that match
-MISSING = "(missing)"  # the key of missing values
-OTHER_KEYS = "(other)"  # all keys that were not listed
-_FEW, _SHORT = 3, 28  # keys that are named, and their characters
-_UNEVEN = "all listed"
+ALL_KEYS = "all"  # key of a sum over all records of a column
+MISSING = "(missing)"  # key of missing values
+OTHER_KEYS = "(other)"  # key of all values that are not listed
+_MAX_NAMED, _MAX_LENGTH = 3, 28  # keys that `listed_text` names, and their characters
+_UNEVEN = "all listed"  # keys of a sum whose cells are not a full grid
 
 
 def label_text(label: object) -> str:
-    """A key of a group: missing values and truth values have words of their own.
+    """Return a key of a group as text. Missing values and booleans have texts of their own.
 
     Example:
         >>> label_text("Bern"), label_text(3), label_text(None), label_text(True)
@@ -26,31 +29,34 @@ def label_text(label: object) -> str:
 
 
 def listed_text(labels: Sequence[object]) -> str:
-    """What stands for the listed keys over which a count sums: others are not in it.
+    """Return the text for the key of a sum over listed keys; keys that are not listed are not in the sum.
 
     Example:
         >>> listed_text(["Bern", None]), listed_text(range(1, 13))
         ('all of Bern, (missing)', 'all 12 listed')
     """
-    named = ", ".join(map(label_text, labels[:_FEW]))
-    is_named = len(labels) <= _FEW and len(named) <= _SHORT
+    named = ", ".join(map(label_text, labels[:_MAX_NAMED]))
+    is_named = len(labels) <= _MAX_NAMED and len(named) <= _MAX_LENGTH
     return f"all of {named}" if is_named else f"all {len(labels):,} listed"
 
 
 def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mapping[Hashable, tuple[str, ...]]:
-    """For each sum what stands for the keys over which it runs, one text a column.
+    """Return, for each node, a text per column for the keys that its sum runs over.
+
+    `cells` are pairs of a node and the keys of one cell below it. If the cells of a node are no full grid of
+    keys, each text is "all listed".
 
     Example:
         >>> even, uneven = [("F", ["a", 1]), ("F", ["a", 2])], [("M", ["a", 1]), ("M", ["b", 2])]
-        >>> told = summed_texts([*even, *uneven])
-        >>> told["F"], told["M"]
+        >>> texts = summed_texts([*even, *uneven])
+        >>> texts["F"], texts["M"]
         (('all of a', 'all of 1, 2'), ('all listed', 'all listed'))
     """
     keys: dict[Hashable, list[dict[Hashable, None]]] = {}
     sizes: dict[Hashable, int] = {}
     for node, cell in cells:
-        met = keys.setdefault(node, [{} for _ in cell])
-        for column, key in zip(met, cell, strict=True):
+        node_keys = keys.setdefault(node, [{} for _ in cell])
+        for column, key in zip(node_keys, cell, strict=True):
             column[key] = None
         sizes[node] = sizes.get(node, 0) + 1
     return {
@@ -62,16 +68,16 @@ def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mappin
 
 
 def printable(text: str) -> str:
-    r"""The text for one line of a terminal: what is not printable, and could steer it, is U+FFFD.
+    r"""Return the text for one line of a terminal: an unprintable character, which could steer it, becomes U+FFFD.
 
     Example:
         >>> printable("health = '\x1b[2J'")
         "health = '�[2J'"
     """
-    return "".join(each if each.isprintable() else "\ufffd" for each in text)
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
-# The name of the error handler with which every text can be written.
+# Name of a codec error handler with which every text can be encoded.
 REPLACING = "noisycount.replacing"
 
 _PLAIN_SIGNS = {
@@ -104,9 +110,9 @@ _PLAIN_SIGNS = {
 
 
 def writable(text: str, encoding: str) -> str:
-    r"""The text with replacements for what an encoding cannot write, never with `?`.
+    r"""Return the text with every character replaced that the encoding lacks, never by `?`.
 
-    Signs of ours have names, letters lose their accents, and others become escapes.
+    Symbols in `_PLAIN_SIGNS` are spelled out, letters lose their accents, and other characters become escapes.
 
     Example:
         >>> writable("ε = 0.1: −54 ±300", "cp1252"), writable("Kosten €", "ascii")
@@ -115,31 +121,31 @@ def writable(text: str, encoding: str) -> str:
     return text.encode(encoding, REPLACING).decode(encoding)
 
 
-def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What stands for the characters that could not be encoded, and where they end."""
+def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Return the replacement of the characters that could not be encoded, and the index after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lost = error.object[error.start : error.end]
-    return "".join(_plain(character, error.encoding) for character in lost), error.end
+    characters = error.object[error.start : error.end]
+    return "".join(_replacement(character, error.encoding) for character in characters), error.end
 
 
-def _plain(character: str, encoding: str) -> str:
-    """A replacement that the encoding can write."""
-    known = _PLAIN_SIGNS.get(character, "")
-    letters = known or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+def _replacement(character: str, encoding: str) -> str:
+    """Return a replacement for one character that the encoding can write."""
+    spelling = _PLAIN_SIGNS.get(character, "")
+    letters = spelling or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
     text = letters or character.encode("ascii", "backslashreplace").decode()
     text.encode(encoding)
     return text
 
 
-codecs.register_error(REPLACING, _replaced)
+codecs.register_error(REPLACING, _replace_unencodable)
 
 
 _PASSWORD = re.compile(r"(?<=://)([^\s@:/'\"]*):[^'\"]*@")
 
 
 def without_passwords(text: str) -> str:
-    """A text of which no address tells a password, whatever is wrong with it.
+    """Return the text with the passwords of all addresses in it replaced by …, also in malformed addresses.
 
     Example:
         >>> without_passwords("unexpected argument (postgresql://ward:secret@db/clinic#visits)")
@@ -148,22 +154,22 @@ def without_passwords(text: str) -> str:
     return _PASSWORD.sub(r"\1:…@", text)
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def toml_key(name: str) -> str:
-    r"""A name as a key, in quotes where it needs them.
+    r"""Return a name as a TOML key, in quotes if it needs them.
 
     Example:
         >>> print(toml_key("age"), toml_key('Kosten "€"'))
         age "Kosten \"€\""
     """
-    return name if _BARE.fullmatch(name) else _quoted(name)
+    return name if _BARE_KEY.fullmatch(name) else _quoted(name)
 
 
 def toml_value(value: object) -> str:
-    r"""A text, a truth value, a whole number, a list or a table on one line.
+    r"""Return a text, boolean, whole number, list or table as TOML on one line.
 
     Example:
         >>> print(toml_value({"kind": "real", "missing": ["k.A.", "\x07"], "trim": True}))
@@ -172,15 +178,17 @@ def toml_value(value: object) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Mapping):
-        parts = (f"{toml_key(name)} = {toml_value(part)}" for name, part in value.items())
-        return f"{{ {', '.join(parts)} }}"
+        pairs = (f"{toml_key(name)} = {toml_value(item)}" for name, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(toml_value, value))}]"
     return str(value).lower()
 
 
 def pasteable(line: str, encoding: str) -> str:
-    r"""A line in characters that an encoding has; the others are escaped, between their quotes.
+    r"""Return a line of TOML with each character escaped that the encoding lacks.
+
+    TOML allows escapes between quotes only: unquoted parts of the line must be ASCII.
 
     Example:
         >>> print(pasteable('"Größe" = "text"', "ascii"))
@@ -189,36 +197,36 @@ def pasteable(line: str, encoding: str) -> str:
     try:
         line.encode(encoding)
     except UnicodeEncodeError:
-        return "".join(each if each.isascii() else _code(each) for each in line)
+        return "".join(character if character.isascii() else _unicode_escape(character) for character in line)
     return line
 
 
 def _quoted(text: str) -> str:
-    return f'"{"".join(map(_escaped, text))}"'
+    return f'"{"".join(map(_escape, text))}"'
 
 
-def _escaped(character: str) -> str:
-    """A character as it stands between quotes; what a terminal may not show is escaped."""
+def _escape(character: str) -> str:
+    """Return a character as it is written between quotes. An unprintable character is escaped."""
     if character in _ESCAPES:
         return _ESCAPES[character]
-    return character if character.isprintable() else _code(character)
+    return character if character.isprintable() else _unicode_escape(character)
 
 
-def _code(character: str) -> str:
+def _unicode_escape(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
 
 
-_BY_CONTENT = re.compile(r"(frame) [0-9a-f]{16}")  # as 0.1 and 0.2 called frames without a name
-_PLACE = re.compile(r"[/\\~]|[A-Za-z]:[/\\]|[A-Za-z][A-Za-z0-9+.]*://")
-_OPTIONS = re.compile(r"\?[^#]*")
+_FRAME_DIGEST = re.compile(r"(frame) [0-9a-f]{16}")  # name of an unnamed data frame in ledgers of 0.1 and 0.2
+_PATH_OR_ADDRESS = re.compile(r"[/\\~]|[A-Za-z]:[/\\]|[A-Za-z][A-Za-z0-9+.]*://")
+_ADDRESS_OPTIONS = re.compile(r"\?[^#]*")
 
 
 def redacted_name(name: object) -> str:
-    r"""A name of a data set or a file that tells no folder, no server and no content.
+    r"""Return the name of a data set or file without folder, server or content.
 
-    A path or an address is told by its last part; of a frame that an older ledger calls by its
-    content, only that it is one. Every other name was given to be told.
+    A path or an address becomes its last part. A data frame that an older ledger names by its content becomes "frame".
+    Every other name was chosen for publication, and is returned unchanged.
 
     Example:
         >>> redacted_name("/home/ana/survey.duckdb#visits"), redacted_name("survey 2025/26")
@@ -227,24 +235,24 @@ def redacted_name(name: object) -> str:
         ('clinic#visits', 'b.csv')
     """
     text = str(name)
-    if match := _BY_CONTENT.fullmatch(text):
+    if match := _FRAME_DIGEST.fullmatch(text):
         return match[1]
-    if not _PLACE.match(text):
+    if not _PATH_OR_ADDRESS.match(text):
         return text
-    place = _OPTIONS.sub("", text) if "://" in text else text
-    return re.split(r"[/\\]", place.rstrip("/\\"))[-1].lstrip("#") or "records"
+    location = _ADDRESS_OPTIONS.sub("", text) if "://" in text else text
+    return re.split(r"[/\\]", location.rstrip("/\\"))[-1].lstrip("#") or "records"
 
 
 def redacted_names(names: Iterable[str]) -> dict[str, str]:
-    """The same of several, none of them told like another.
+    """Return the redacted form of each name, with a number added so that all of them differ.
 
     Example:
         >>> redacted_names(["/a/survey.csv", "/b/survey.csv", "stay"])["/b/survey.csv"]
         'survey.csv (2)'
     """
-    told: dict[str, str] = {}
+    redacted: dict[str, str] = {}
     for name in names:
         short = redacted_name(name)
-        number = sum(redacted_name(other) == short for other in told if other != name) + 1
-        told[name] = short if number == 1 else f"{short} ({number})"
-    return told
+        number = sum(redacted_name(other) == short for other in redacted if other != name) + 1
+        redacted[name] = short if number == 1 else f"{short} ({number})"
+    return redacted

@@ -1,4 +1,8 @@
-"""Values that show themselves: on one line, as a table in a notebook, as plain data."""
+"""Display of values: one line for a terminal, a table for a notebook, plain data for JSON.
+
+`Shown` is the base class of all public results; `Charted` that of results with a chart. `plain` and `short` convert a
+single value.
+"""
 
 import math
 import sys
@@ -15,60 +19,62 @@ from typing import Any
 from noisycount.display.numbers import approximately, signed
 from noisycount.validation import exact_text
 
-MOST_ROWS = 30  # more rows than these are better told by their number
+MOST_ROWS = 30  # a notebook table shows no more rows than these
 
 
 def row_table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str], left_out: int = 0
 ) -> str:
-    """A table of texts with notes below; every text is escaped.
+    """Return an HTML table of texts with notes below it. Every text is escaped.
+
+    `left_out` is the number of further rows that the table does not show.
 
     Example:
         >>> row_table("Persons", ["town"], [["Bern"]], ["free"]).partition("<tbody>")[2]
         '<tr><td>Bern</td></tr></tbody></table><p>free</p>'
     """
-    lines = (_line("td", row) for row in rows)
+    lines = (_html_row("td", row) for row in rows)
     more = f"<p>… {left_out:,} more rows</p>" if left_out else ""
     return (
-        f"<table><caption>{escape(caption)}</caption><thead>{_line('th', header)}</thead>"
+        f"<table><caption>{escape(caption)}</caption><thead>{_html_row('th', header)}</thead>"
         f"<tbody>{''.join(lines)}</tbody></table>{more}"
         f"<p>{escape('; '.join(notes))}</p>"
     )
 
 
-def _line(cell: str, texts: Sequence[str]) -> str:
+def _html_row(cell: str, texts: Sequence[str]) -> str:
     return f"<tr>{''.join(f'<{cell}>{escape(text)}</{cell}>' for text in texts)}</tr>"
 
 
-_LONGEST = 100  # characters
-_FEW = 6  # elements that are all shown
+_MAX_LINE = 100  # characters
+_MAX_ELEMENTS = 6  # a longer sequence is abbreviated
 
 
 def line(name: str, facts: Mapping[str, object]) -> str:
-    """A name and its facts, as in a call, cut where they are too long for a terminal.
+    """Return a name with its facts, in the form of a call, cut to at most 100 characters.
 
     Example:
         >>> from fractions import Fraction
         >>> line("Release", {"answer": 57, "epsilon": Fraction(3, 20), "where": "age >= 40"})
         "Release(answer=57, epsilon=0.15, where='age >= 40')"
     """
-    told = f"{name}({', '.join(f'{key}={short(value)}' for key, value in facts.items())})"
-    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 4]}...)"
+    text = f"{name}({', '.join(f'{key}={short(value)}' for key, value in facts.items())})"
+    return text if len(text) <= _MAX_LINE else f"{text[: _MAX_LINE - 4]}...)"
 
 
 @singledispatch
-def short(value: Any) -> str:  # noqa: ANN401  (anything has a line)
-    """A value in few characters: floats have six digits, long rows their ends.
+def short(value: Any) -> str:  # noqa: ANN401 - any value has a line
+    """Return a value in few characters: floats have six digits, and a long sequence shows only both ends.
 
     Example:
         >>> short([1 / 3, 2]), short(list(range(10)))
         ('[0.333333, 2]', '[0, 1, ..., 8, 9]')
     """
-    return f"[{_row(value)}]" if hasattr(value, "tolist") else " ".join(repr(value).split())
+    return f"[{_elements_text(value)}]" if hasattr(value, "tolist") else " ".join(repr(value).split())
 
 
 @short.register(bool)
-def _(value: bool) -> str:  # noqa: FBT001  (a value to show, no switch)
+def _(value: bool) -> str:  # noqa: FBT001 - a value to show, not a switch
     return str(value)
 
 
@@ -87,24 +93,24 @@ def _(value: Real) -> str:
 
 @short.register(tuple)
 def _(value: tuple[Any, ...]) -> str:
-    return f"({_row(value)})"
+    return f"({_elements_text(value)})"
 
 
 @short.register(list)
 def _(value: list[Any]) -> str:
-    return f"[{_row(value)}]"
+    return f"[{_elements_text(value)}]"
 
 
-def _row(values: Any) -> str:  # noqa: ANN401  (a list, a tuple or an array)
-    """The elements, or those at both ends."""
-    if len(values) <= _FEW:
+def _elements_text(values: Any) -> str:  # noqa: ANN401 - a list, a tuple or an array
+    """Return the elements, or the first two and the last two of a long sequence."""
+    if len(values) <= _MAX_ELEMENTS:
         return ", ".join(map(short, values))
     return ", ".join([*map(short, values[:2]), "...", *map(short, values[-2:])])
 
 
 @singledispatch
-def plain(value: Any) -> Any:  # noqa: ANN401  (JSON has no narrower type)
-    """A value as JSON has it, nothing rounded.
+def plain(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
+    """Return a value in the types of JSON, with nothing rounded. Raises ValueError for an unknown type.
 
     Example:
         >>> from fractions import Fraction
@@ -120,11 +126,11 @@ def plain(value: Any) -> Any:  # noqa: ANN401  (JSON has no narrower type)
 
 @plain.register(type(None))
 @plain.register(bool)
-def _(value: Any) -> Any:  # noqa: ANN401  (what JSON has itself)
+def _(value: Any) -> Any:  # noqa: ANN401 - types that JSON has too
     return value
 
 
-plain.register(str, str)  # Python's own text
+plain.register(str, str)  # turns NumPy's subclass of str into str
 plain.register(Integral, int)
 plain.register(Rational, exact_text)
 plain.register(PurePath, str)
@@ -136,7 +142,7 @@ def _(value: Real) -> float | None:
 
 
 @plain.register
-def _(value: Enum) -> Any:  # noqa: ANN401  (whatever stands for the member)
+def _(value: Enum) -> Any:  # noqa: ANN401 - a member's value has any type
     return plain(value.value)
 
 
@@ -147,82 +153,84 @@ def _(value: date) -> str:
 
 @plain.register(Mapping)
 def _(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): plain(one) for name, one in value.items()}
+    return {str(name): plain(item) for name, item in value.items()}
 
 
 @plain.register(list)
 @plain.register(tuple)
-def _(value: Any) -> list[Any]:  # noqa: ANN401  (a list or a tuple of anything)
-    return [plain(one) for one in value]
+def _(value: Any) -> list[Any]:  # noqa: ANN401 - a list or a tuple
+    return [plain(item) for item in value]
 
 
 def table(name: str, facts: Mapping[str, object]) -> str:
-    """A caption and a row for each fact; every text is escaped.
+    """Return an HTML table with a caption and a row for each fact. Every text is escaped.
 
     Example:
         >>> table("Release", {"answer": 1012})
         '<table><caption>Release</caption><tr><th>answer</th><td>1,012</td></tr></table>'
     """
-    rows = (f"<tr><th>{escape(key.replace('_', ' '))}</th><td>{_cell(value)}</td></tr>" for key, value in facts.items())
+    rows = (
+        f"<tr><th>{escape(key.replace('_', ' '))}</th><td>{_html_cell(value)}</td></tr>" for key, value in facts.items()
+    )
     return f"<table><caption>{escape(name)}</caption>{''.join(rows)}</table>"
 
 
 @singledispatch
-def _cell(value: Any) -> str:  # noqa: ANN401  (anything has a cell)
-    """A value as people read it, with its parts in few digits."""
+def _html_cell(value: Any) -> str:  # noqa: ANN401 - any value has a cell
+    """Return a value as HTML for people, with the fields of a dataclass in few digits."""
     if not is_dataclass(value):
         return escape(short(value))
-    parts = {part.name: getattr(value, part.name) for part in fields(value) if part.repr}
-    return escape(line(type(value).__name__, parts))
+    facts = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
+    return escape(line(type(value).__name__, facts))
 
 
-_cell.register(str, escape)
+_html_cell.register(str, escape)
 
 
-@_cell.register
-def _(value: None) -> str:  # noqa: ARG001  (there is one)
+@_html_cell.register
+def _(value: None) -> str:  # noqa: ARG001 - None has one value
     return "none"
 
 
-@_cell.register
-def _(value: bool) -> str:  # noqa: FBT001  (a value to show, no switch)
+@_html_cell.register
+def _(value: bool) -> str:  # noqa: FBT001 - a value to show, not a switch
     return "yes" if value else "no"
 
 
-@_cell.register
+@_html_cell.register
 def _(value: Integral) -> str:
     return signed(int(value))
 
 
-@_cell.register
+@_html_cell.register
 def _(value: Rational) -> str:
     return escape(approximately(value))
 
 
-@_cell.register
+@_html_cell.register
 def _(value: Real) -> str:
     return f"{float(value):,.6g}".replace("-", "−")
 
 
-@_cell.register(Mapping)
+@_html_cell.register(Mapping)
 def _(value: Mapping[Any, Any]) -> str:
-    return ", ".join(f"{escape(str(name))} {_cell(one)}" for name, one in value.items())
+    return ", ".join(f"{escape(str(name))} {_html_cell(item)}" for name, item in value.items())
 
 
-@_cell.register(list)
+@_html_cell.register(list)
 def _(value: list[Any]) -> str:
-    if value and all(isinstance(one, Mapping) for one in value):
-        return "<br>".join(map(_cell, value))
+    if value and all(isinstance(item, Mapping) for item in value):
+        return "<br>".join(map(_html_cell, value))
     if value and all(map(is_dataclass, value)):
-        return ", ".join(map(_cell, value))
+        return ", ".join(map(_html_cell, value))
     return escape(short(value))
 
 
 class Shown:
-    """What everybody may hold and look at: a result, a mechanism, a population, a budget.
+    """Base class of public objects: results, mechanisms, populations, budgets.
 
-    A class states its facts; how they look is decided here. A dataclass has its public fields as facts; one whose own
-    line would be long, or tell of its insides, leaves it to this class with `repr=False`.
+    A subclass states its facts, and this class displays them. The facts of a dataclass are its public fields. A
+    dataclass uses `repr=False` to have the `repr` of this class in place of its own.
 
     Example:
         >>> from noisycount import DiscreteLaplace
@@ -233,11 +241,11 @@ class Shown:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """All its facts in the types of JSON.
+        """Return all facts in the types of JSON.
 
         Returns:
-            "type", the name of the class, then each fact: rationals as exact text, floats that are
-            not finite as None, arrays as lists, other values as dictionaries of their own.
+            The class name under "type", then each fact: rationals as exact text, non-finite floats as None, arrays as
+            lists, and other objects as dictionaries.
         """
         facts = {name: plain(value) for name, value in self._facts().items()}
         return {"type": type(self).__name__, **facts}
@@ -246,18 +254,18 @@ class Shown:
         return line(type(self).__name__, self._key_facts())
 
     def _repr_html_(self) -> str:
-        """A table of its facts, for a notebook."""
+        """Return an HTML table of the facts, for a notebook."""
         return table(type(self).__name__, self._facts())
 
     def _facts(self) -> dict[str, object]:
-        """All that there is to say, by name, the most important first."""
+        """Return all facts by name, the most important first."""
         if not is_dataclass(self):
             return {}
         names = [field.name for field in fields(self) if field.repr]
         return {name: getattr(self, name) for name in names if not name.startswith("_")}
 
     def _key_facts(self) -> dict[str, object]:
-        """What fits on one line and takes no time to know."""
+        """Return the facts for `repr`: those that fit on one line and take no time to compute."""
         return self._facts()
 
 
@@ -266,6 +274,6 @@ class Charted(Shown):
 
     __slots__ = ()
 
-    def chart(self) -> Any:  # noqa: ANN401 - of Altair, which is an extra
-        """Its Altair chart, as `noisycount.chart` draws it; NoisyCountError where the extra is not installed."""
+    def chart(self) -> Any:  # noqa: ANN401 - Altair is an optional dependency
+        """Return the Altair chart of `noisycount.chart`. Raises NoisyCountError if the extra is not installed."""
         return sys.modules["noisycount"].chart(self)

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.columns import Cells, Columns, query_of
+from noisycount.display.columns import Cells, Columns, select_query
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.files import PARQUET, TEXTS
 from noisycount.engines.duckdb.table import SQL_TYPES
@@ -216,7 +216,7 @@ class PublicColumns(Columns):
         """The writing of all rows in their order; an older file is replaced when all is written."""
         form = table_format(out)
         with duckdb.connect(":memory:") as connection:
-            write_rows(connection, query_of(self.columns, connection), out, form)
+            write_rows(connection, select_query(self.columns, connection), out, form)
 
 
 _MEASURED = {"geocode", "query_name", "value", "variance"}
