@@ -1,1 +1,5 @@
-"""What people type, and the value that it stands for."""
+"""Parsing of what people type, send or write in forms.
+
+`values` parses single texts, `options` defines the options that several commands share, `assumption` holds assumptions
+about a count. Start with `values`.
+"""

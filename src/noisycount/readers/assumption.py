@@ -1,4 +1,8 @@
-"""What is assumed about a count before its answer: a public rate, or one for each group."""
+"""Public assumptions about a count before its answer: a rate for all records, or one for each group.
+
+`Rate` is what a user types, `Assumed` is the distribution of the count that follows from it. `assumed_of_file` reads
+the rates of groups from a file.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,15 +26,15 @@ if TYPE_CHECKING:
 
 @frozen
 class Rate:
-    """The chance that a record counts, and how uncertain it is.
+    """Probability that a record counts, with its uncertainty.
 
     Example:
         >>> str(Rate(0.017, 0.005)), Rate(0.017, 0.005).typed
         ('1.7 % ± 0.5 %', '1.7%±0.5%')
     """
 
-    mean: float  # the chance, in [0, 1]
-    deviation: float = 0.0  # its standard deviation; 0 where the chance is known
+    mean: float  # expected probability, in [0, 1]
+    deviation: float = 0.0  # standard deviation of the probability; 0 if it is known exactly
 
     def __post_init__(self) -> None:
         closed_probability(self.mean, "rate")
@@ -45,11 +49,11 @@ class Rate:
 
     @property
     def typed(self) -> str:
-        """The rate as one types it for an option."""
+        """The rate in the form that an option accepts."""
         return str(self).replace(" ", "")
 
     def population(self, size: int) -> Binomial | BetaBinomial:
-        """That many records of this rate."""
+        """Return the population of `size` records with this rate."""
         if not self.deviation:
             return Binomial(size, self.mean)
         return BetaBinomial.from_rate(size, self.mean, self.deviation)
@@ -57,34 +61,34 @@ class Rate:
 
 @frozen
 class Assumed:
-    """What is public before the answer."""
+    """Public knowledge about a count before its answer."""
 
-    population: Population  # the law of the count
-    rate: Rate | None  # the one rate of all records; None where each group has its own, or none is known
+    population: Population  # gives the distribution of the count
+    rate: Rate | None  # rate of all records; None if each group has its own, or if no rate is known
 
     @classmethod
     def of_rate(cls, size: int, rate: Rate) -> "Assumed":
-        """That many records of one rate."""
+        """Return the assumption that each of `size` records counts with the same rate."""
         return cls(rate.population(size), rate)
 
     @classmethod
     def of_size(cls, size: int) -> "Assumed":
-        """That many records of which nothing else is known: every count is as likely."""
+        """Return the assumption that only the number of records is known: each count from 0 to `size` is as likely."""
         return cls(BetaBinomial(size, 1, 1), None)
 
     @property
     def is_flat(self) -> bool:
-        """Whether only the size is known."""
+        """True if only the number of records is known."""
         return self.rate is None and self.groups is None
 
     @property
     def groups(self) -> int | None:
-        """The number of groups with rates of their own; None for one rate."""
+        """Number of groups with rates of their own, or None if one rate holds for all."""
         return len(self.population.sizes) if isinstance(self.population, Strata) else None
 
     @property
     def words(self) -> str:
-        """The assumption, with the count that it leads to expect."""
+        """The assumption in English, with the expected count and its standard deviation."""
         size, prior = signed(self.population.records), self.population.law()
         if self.is_flat:
             records = f"of {size} records each count is as likely, as no rate is known"
@@ -96,23 +100,26 @@ class Assumed:
         return f"{records}: {signed(prior.mean, 1)} expected, standard deviation {deviation}"
 
 
-RATES = "a rate between 0 and 1, such as 0.02 or 2%"  # what a cell of rates must be
-_MOST = 10**9  # the law of more records of several rates takes minutes and gigabytes
+RATES = "a rate between 0 and 1, such as 0.02 or 2%"  # valid contents of a cell, for error messages
+_MAX_RECORDS = 10**9  # with several rates, the distribution of more records takes minutes and gigabytes
 
 
 def assumed_of_file(path: Path, size: int | None) -> Assumed:
-    """The groups of a CSV or Parquet file with the columns `size` and `rate`."""
-    from noisycount.engines.duckdb.public import PublicTable  # noqa: PLC0415  (loads DuckDB)
+    """Read groups of records from a CSV or Parquet file with the columns `size` and `rate`.
+
+    Raises SourceError for an invalid file, and NoisyCountError if `size` is not the sum of the sizes in it.
+    """
+    from noisycount.engines.duckdb.public import PublicTable  # noqa: PLC0415 - loads DuckDB
 
     with PublicTable.open(path) as table:
         check_columns(table, ["size", "rate"])
         sizes, rates = table.numbers("size"), table.numbers("rate", has_shares=True)
-        whole = (sizes >= 0) & (sizes == np.floor(sizes)) & (sizes <= _MOST)
-        check_rows(table, "size", whole, f"a whole number from 0 to {_MOST:,}")
+        is_valid = (sizes >= 0) & (sizes == np.floor(sizes)) & (sizes <= _MAX_RECORDS)
+        check_rows(table, "size", is_valid, f"a whole number from 0 to {_MAX_RECORDS:,}")
         check_rows(table, "rate", (rates >= 0) & (rates <= 1), RATES)
     total = int(sizes.sum())
-    if not 0 < total <= _MOST:
-        raise SourceError(f"the sizes in {str(path)!r} must add up to 1 to {_MOST:,} records, got {total:,}")
+    if not 0 < total <= _MAX_RECORDS:
+        raise SourceError(f"the sizes in {str(path)!r} must add up to 1 to {_MAX_RECORDS:,} records, got {total:,}")
     if size is not None and size != total:
         raise NoisyCountError(
             f"--size {size} is not the {total} that the sizes in {str(path)!r} add up to: "
@@ -122,7 +129,7 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
 
 
 def check_columns(table: "PublicTable", names: Iterable[str]) -> None:
-    """The refusal of a file without a column that nobody typed, as every such file has it."""
+    """Raise SourceError if the table lacks one of the columns."""
     for name in names:
         if name not in table.columns:
             raise SourceError(
@@ -131,7 +138,7 @@ def check_columns(table: "PublicTable", names: Iterable[str]) -> None:
             )
 
 
-def check_rows(table: "PublicTable", column: str, fine: NDArray[np.bool_], meant: str) -> None:
-    """The refusal of the first row that is not fine."""
-    if not fine.all():
-        raise table.refusal(column, int(np.argmin(fine)), meant)
+def check_rows(table: "PublicTable", column: str, is_valid: NDArray[np.bool_], requirement: str) -> None:
+    """Raise SourceError for the first row that is not valid. `requirement` states what the column must hold."""
+    if not is_valid.all():
+        raise table.refusal(column, int(np.argmin(is_valid)), requirement)

@@ -1,4 +1,7 @@
-"""Options that several commands have, what a shell completes of them, and the type of them all."""
+"""Options that several commands share, their types, and their completion in a shell.
+
+`typed`, `repeated` and `flag` make an option. The parsers of the option values are in `values`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,17 +25,17 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 class Parsed(click.ParamType[Any]):
-    """The type of an option whose text a reader of `values` reads."""
+    """An option type that parses its text with a function of `values`."""
 
-    def __init__(self, read: Callable[[str], object]) -> None:
-        self.name, self.read = read.__name__.removeprefix("parse_"), read
+    def __init__(self, parse: Callable[[str], object]) -> None:
+        self.name, self.parse = parse.__name__.removeprefix("parse_"), parse
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """The value of the text; what has a value already keeps it."""
+        """Return the parsed text. A value that is no text is already parsed, and is returned unchanged."""
         if not isinstance(value, str):
             return value
         try:
-            return self.read(value)
+            return self.parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -42,12 +45,15 @@ def typed(
     read: Callable[[str], object] | click.ParamType[Any],
     metavar: str,
     words: str,
-    **settings: Any,  # noqa: ANN401 - more that an option of Click has
+    **settings: Any,  # noqa: ANN401 - further settings of a Click option
 ) -> Callable[[Command], Command]:
-    """An option, and the argument's name if it has another, whose text a reader reads; with words for the help."""
+    """Return a decorator that adds an option with a value. `read` parses it, `words` is its help.
+
+    `names` is the option, followed by the parameter name if that differs.
+    """
     kind = read if isinstance(read, click.ParamType) else Parsed(read)
-    shown = "default" in settings
-    return click.option(*names.split(), type=kind, metavar=metavar, help=words, show_default=shown, **settings)
+    has_default = "default" in settings
+    return click.option(*names.split(), type=kind, metavar=metavar, help=words, show_default=has_default, **settings)
 
 
 def repeated(
@@ -55,11 +61,11 @@ def repeated(
     read: Callable[[Sequence[str]], Any],
     metavar: str,
     words: str,
-    **settings: Any,  # noqa: ANN401 - more that an option of Click has
+    **settings: Any,  # noqa: ANN401 - further settings of a Click option
 ) -> Callable[[Command], Command]:
-    """An option that may be given several times, whose texts a reader reads together."""
+    """Return a decorator that adds an option that may be repeated. `read` parses all of its texts together."""
 
-    def value(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:  # noqa: ANN401 - as it reads them
+    def value(_: click.Context, __: click.Parameter, texts: Sequence[str]) -> Any:  # noqa: ANN401 - what `read` returns
         try:
             return read(texts)
         except ValueError as error:
@@ -69,7 +75,7 @@ def repeated(
 
 
 def flag(names: str, words: str) -> Callable[[Command], Command]:
-    """An option without a value."""
+    """Return a decorator that adds an option without a value."""
     return click.option(*names.split(), is_flag=True, help=words)
 
 
@@ -84,38 +90,38 @@ unit_option = click.option(
 )
 
 
-def _loaded(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
-    """The configuration that is named or found; an empty one where there is none."""
+def _load_configuration(_: click.Context, __: click.Parameter, path: Path | None) -> Config:
+    """Return the given configuration, or the nearest `noisycount.toml`, or an empty one if there is none."""
     try:
-        found = path or find_config(Path.cwd())
+        file = path or find_config(Path.cwd())
     except FileNotFoundError:
         raise click.UsageError("the current folder was removed: change to another") from None
-    return load_config(found) if found else default_config()
+    return load_config(file) if file else default_config()
 
 
 config_option = click.option(
     "--config",
     "configuration",
     type=click.Path(path_type=Path),
-    callback=_loaded,
+    callback=_load_configuration,
     metavar="FILE",
     help="The configuration; left out: noisycount.toml here or in a folder above.",
 )
 
 
 def common_options(command: Command) -> Command:
-    """The command with `--config` and `--json`."""
+    """Add `--config` and `--json` to a command."""
     return config_option(json_option(command))
 
 
 def plot_option(words: str) -> Callable[[Command], Command]:
-    """`--plot`, the file of a picture, with words on what it draws for the help."""
-    told = f"{words} An older picture of that name is replaced."
-    return click.option("--plot", type=FILE, callback=_drawable, metavar="FILE", help=told)
+    """Return a decorator that adds `--plot FILE`. `words` says in its help what the picture shows."""
+    text = f"{words} An older picture of that name is replaced."
+    return click.option("--plot", type=FILE, callback=_check_picture_file, metavar="FILE", help=text)
 
 
-def _drawable(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """A file for a picture, which can be drawn."""
+def _check_picture_file(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Return the path if it ends in .svg or .png and the packages for charts are installed, else raise."""
     if path is None:
         return None
     if path.suffix.lower() not in {".svg", ".png"}:
@@ -125,8 +131,8 @@ def _drawable(_: click.Context, __: click.Parameter, path: Path | None) -> Path 
 
 
 def population_options(command: Command) -> Command:
-    """The command with `--size`, `--rate` and `--strata`, of which `assumed_of_options` is made."""
-    from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415  (loads NumPy)
+    """Add `--size`, `--rate` and `--strata` to a command, for `assumed_of_options`."""
+    from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415 - loads NumPy
 
     strata = typed("--strata", FILE, "FILE", "Or: groups of records, in a table with the columns size and rate.")
     words = "and the chance that each counts: 30%, or 30%±2% if it has that standard deviation."
@@ -137,13 +143,16 @@ def population_options(command: Command) -> Command:
 def assumed_of_options(
     size: int | None, rate: "Rate | None", strata: Path | None, *, is_flat_allowed: bool = False
 ) -> "Assumed":
-    """What is known about the count before its answer; nothing but the size, if that may be."""
-    from noisycount.readers.assumption import Assumed  # noqa: PLC0415  (loads the laws)
+    """Return the assumption that `--size`, `--rate` and `--strata` state. Raises UsageError if they do not fit.
+
+    `is_flat_allowed` permits a size without a rate.
+    """
+    from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the distributions
 
     if rate is not None and size is not None and strata is None:
         return Assumed.of_rate(size, rate)
     if rate is None and strata is not None:
-        from noisycount.readers.assumption import assumed_of_file  # noqa: PLC0415  (loads DuckDB)
+        from noisycount.readers.assumption import assumed_of_file  # noqa: PLC0415 - loads DuckDB
 
         return assumed_of_file(strata, size)
     if is_flat_allowed and rate is None and size is not None:
@@ -158,34 +167,34 @@ def assumed_of_options(
 
 
 def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The data sets that begin so, and files; nothing completes an address."""
+    """Complete the names of data sets, and files. The address of a server has no completion."""
     if is_server(incomplete):
         return []
-    # A shell offers files only where no name fits, and forgets the names before a file.
+    # The file item comes first: a shell drops names that stand before it, and offers files only if no name fits.
     return [CompletionItem(incomplete, "file"), *completions(configuration_so_far(ctx).datasets, incomplete)]
 
 
 def analyst_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The analysts whose names begin so."""
+    """Complete the names of analysts."""
     return completions(configuration_so_far(ctx).analysts, incomplete)
 
 
 def dataset_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The configured data sets whose names begin so."""
+    """Complete the names of configured data sets."""
     return completions(configuration_so_far(ctx).datasets, incomplete)
 
 
 def completions(names: Mapping[str, object], incomplete: str) -> list[CompletionItem]:
-    """The names that begin so."""
+    """Return a completion item for each name that begins with `incomplete`."""
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def configuration_so_far(ctx: click.Context) -> Config:
-    """The configuration of the words so far; an empty one where it cannot be read."""
-    given = ctx.params.get("configuration")
-    if isinstance(given, Config):
-        return given
+    """Return the configuration of a command line that is being completed, or an empty one if it is unreadable."""
+    configuration = ctx.params.get("configuration")
+    if isinstance(configuration, Config):
+        return configuration
     with suppress(NoisyCountError, OSError):
-        if found := find_config(Path.cwd()):
-            return load_config(found)
+        if path := find_config(Path.cwd()):
+            return load_config(path)
     return default_config()

@@ -1,7 +1,7 @@
-"""Texts that people type, send or write in a form, and the values that they stand for.
+"""Parsers of single values: one text that a person typed, sent or wrote in a form, one value.
 
-Each reader takes one text, and refuses what stands for no value with a ValueError that begins with
-what it must be: the option, the member or the field that holds it is named by whoever reads it.
+Each parser raises a ValueError that begins with what the text must be. The caller puts the name of the option, JSON
+member or form field before it. `options` uses these parsers for the command line.
 """
 
 import math
@@ -26,18 +26,18 @@ _PLUS_MINUS = re.compile(r"±|\+/?-")
 _SCALE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?)(?:/([0-9]{1,20}))?")
 _WHOLE = re.compile(r"-?[0-9]{1,300}")
 
-# The kinds of noise by what one types for them.
+# Noise classes by the names that users type.
 NOISE_KINDS: dict[str, NoiseClass] = {str(kind.name).lower().replace(" ", "-"): kind for kind in NOISES}
 
 
 def parse_share(text: str) -> float:
-    """The share that a text stands for; nan for a text that is no share."""
-    found = parse_probability(text)
-    return math.nan if found is None else float(found)
+    """Return the share in [0, 1] that a text states, or nan if it states none."""
+    share = parse_probability(text)
+    return math.nan if share is None else float(share)
 
 
 def parse_number(text: str) -> float:
-    """The number that a text stands for; nan for a text that is no number."""
+    """Return the number that a text states, or nan if it states none."""
     try:
         return float(drop_thousands(text))
     except ValueError:
@@ -45,7 +45,7 @@ def parse_number(text: str) -> float:
 
 
 def drop_thousands(text: str) -> str:
-    """The text of a number of records without the separators of thousands that answers have.
+    """Return the text of a number without thousands separators, if they stand where they belong.
 
     Example:
         >>> drop_thousands("1,012"), drop_thousands("0,125"), drop_thousands("1,5")
@@ -55,32 +55,32 @@ def drop_thousands(text: str) -> str:
 
 
 def parse_epsilon(text: str) -> Fraction:
-    """An exact ε such as `0.1` or `1/3`."""
+    """Return an exact ε such as `0.1` or `1/3`."""
     return exact_epsilon(text)
 
 
 def parse_at_most(text: str) -> Fraction:
-    """The largest ε that an answer may cost, such as `0.5`."""
+    """Return the largest ε that an answer may cost, such as `0.5`, exactly."""
     return exact_epsilon(text, "at_most")
 
 
 def parse_rho(text: str) -> Fraction:
-    """An exact ρ such as `0.1`."""
+    """Return an exact ρ such as `0.1`."""
     return exact_epsilon(text, "rho")
 
 
 def parse_budget(text: str) -> Fraction:
-    """An exact budget such as `2` or `1/3`."""
+    """Return an exact budget in ε such as `2` or `1/3`."""
     return exact_epsilon(text, "budget")
 
 
 def parse_delta(text: str) -> Fraction:
-    """An exact δ such as `1e-6`."""
+    """Return an exact δ such as `1e-6`."""
     return exact_delta(text)
 
 
 def parse_guess(text: str) -> float:
-    """A positive number of records."""
+    """Return a guess of a count: a number of records above 0, at most 2**53."""
     guess = parse_number(text)
     if 0 < guess <= LARGEST_WHOLE:
         return guess
@@ -88,7 +88,7 @@ def parse_guess(text: str) -> float:
 
 
 def parse_error(text: str) -> Fraction:
-    """A positive number of records such as `15`, `15.5` or `±15`."""
+    """Return an error in records above 0, such as `15`, `15.5` or `±15`."""
     match = _ERROR.fullmatch(drop_thousands(text).strip())
     error = Fraction(match[1]) if match else Fraction(0)
     if 0 < error <= LARGEST_WHOLE:
@@ -98,43 +98,43 @@ def parse_error(text: str) -> Fraction:
 
 
 def parse_queries(text: str) -> int:
-    """A number of answers, at least 1."""
-    return _whole(text, 1, LARGEST_WHOLE, "must be a whole number from 1 to 2**53, such as 10")
+    """Return a number of answers from 1 to 2**53."""
+    return _parse_whole(text, 1, LARGEST_WHOLE, "must be a whole number from 1 to 2**53, such as 10")
 
 
 def parse_groups(text: str) -> int:
-    """A number of groups, at least 1."""
-    return _whole(text, 1, 10**9 - 1, "must be a whole number from 1, such as 1")
+    """Return a contribution bound: a whole number of groups from 1."""
+    return _parse_whole(text, 1, 10**9 - 1, "must be a whole number from 1, such as 1")
 
 
 def parse_size(text: str) -> int:
-    """A public number of records."""
-    return _whole(text, 1, LARGEST_WHOLE, "must be a whole number of records from 1 to 2**53")
+    """Return a public number of records from 1 to 2**53."""
+    return _parse_whole(text, 1, LARGEST_WHOLE, "must be a whole number of records from 1 to 2**53")
 
 
 def parse_count(text: str) -> int:
-    """A number of records that may be none."""
-    return _whole(text, 0, LARGEST_WHOLE, "must be a whole number of records from 0 to 2**53")
+    """Return a number of records from 0 to 2**53."""
+    return _parse_whole(text, 0, LARGEST_WHOLE, "must be a whole number of records from 0 to 2**53")
 
 
-def _whole(text: str, smallest: int, largest: int, wanted: str) -> int:
+def _parse_whole(text: str, smallest: int, largest: int, requirement: str) -> int:
     digits = drop_thousands(text)
     if _WHOLE.fullmatch(digits) and smallest <= int(digits) <= largest:
         return int(digits)
-    raise ValueError(f"{wanted}, got {text!r}")
+    raise ValueError(f"{requirement}, got {text!r}")
 
 
 def parse_answer(text: str) -> float:
-    """A noisy answer such as `107`, `-5` or `35.2`: an int where it is written as one."""
-    plain = drop_thousands(text.strip().replace("−", "-"))
-    answer = parse_number(plain)
+    """Return a noisy answer such as `107`, `-5` or `35.2`; it is an int if it is written without a decimal point."""
+    number = drop_thousands(text.strip().replace("−", "-"))
+    answer = parse_number(number)
     if math.isfinite(answer):
-        return int(plain) if _WHOLE.fullmatch(plain) else answer
-    raise ValueError(f"must be a finite number of records, got {plain!r}")
+        return int(number) if _WHOLE.fullmatch(number) else answer
+    raise ValueError(f"must be a finite number of records, got {number!r}")
 
 
 def parse_scale(text: str) -> Fraction:
-    """An exact scale in records such as `10`, `6.67` or `20/3`."""
+    """Return an exact noise scale in records such as `10`, `6.67` or `20/3`."""
     match = _SCALE.fullmatch(drop_thousands(text.strip().lower()))
     try:
         scale = Fraction(match[1]) / int(match[2] or 1) if match else Fraction(0)
@@ -147,31 +147,31 @@ def parse_scale(text: str) -> Fraction:
 
 
 def parse_rate(text: str) -> "Rate":
-    """A rate such as `30%` or `0.3`, with a standard deviation as in `30%±2%` or `0.3+-0.02`."""
+    """Return a rate such as `30%` or `0.3`, with a standard deviation if one is given: `30%±2%`, `0.3+-0.02`."""
     mean, *deviations = (parse_share(part) for part in _PLUS_MINUS.split(text))
     if len(deviations) > 1 or not all(0 <= part <= 1 for part in (mean, *deviations)):
         example = "30%±2%" if deviations else "30%"
         raise ValueError(f"must lie between 0 and 1, such as {example}, got {text!r}")
-    from noisycount.readers.assumption import Rate  # noqa: PLC0415  (loads the laws)
+    from noisycount.readers.assumption import Rate  # noqa: PLC0415 - loads the distributions
 
     return Rate(mean, *deviations)
 
 
 def noise_of(kind: str, scale: Fraction | int) -> AdditiveNoise:
-    """The noise of a kind, as one types it or as answers tell it, and of a scale in records.
+    """Return the noise of a kind and a scale in records. The kind may be the name in an answer.
 
     Example:
         >>> noise_of("discrete Laplace", Fraction(20, 3))
         DiscreteLaplace(scale=Fraction(20, 3))
     """
-    made = NOISE_KINDS.get(kind.lower().replace(" ", "-"))
-    if made is None:
+    noise_class = NOISE_KINDS.get(kind.lower().replace(" ", "-"))
+    if noise_class is None:
         raise ValueError(f"noise must be one of {', '.join(NOISE_KINDS)}, got {kind[:40]!r}")
-    return made(scale)
+    return noise_class(scale)
 
 
 def parse_columns(text: str) -> list[str]:
-    """The names of columns."""
+    """Return the column names in a text with commas between them."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ValueError(f"must name columns with commas between them: county,town, got {text!r}")
@@ -179,13 +179,13 @@ def parse_columns(text: str) -> list[str]:
 
 
 def parse_purpose(text: str) -> str:
-    """What an answer is for."""
+    """Return the purpose of an answer, if it is one that the ledger can store."""
     check_purpose(text)
     return text
 
 
 def parse_tick(text: str) -> ReplyTick:
-    """At which seconds replies leave."""
+    """Return the reply tick of a period in seconds from 0.001 to 3600."""
     try:
         return ReplyTick(parse_number(text))
     except ValueError:
