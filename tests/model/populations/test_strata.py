@@ -168,13 +168,13 @@ def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:
 def test_few_kinds_are_all_kinds() -> None:
     """What is few already is not touched."""
     sizes, log_odds = np.array([3.0, 5.0]), np.array([-1.0, 0.5])
-    assert (Kinds(sizes, log_odds).few == [sizes, log_odds]).all()
+    assert (Kinds(sizes, log_odds).gauss == [sizes, log_odds]).all()
 
 
 def test_equal_log_odds_are_one_kind() -> None:
     """Rates that are the same but for rounding leave a single node."""
     log_odds = np.sort(-1.0 + 1e-15 * np.arange(40))
-    few = Kinds(np.ones(40), log_odds).few
+    few = Kinds(np.ones(40), log_odds).gauss
     assert few[0].sum() == pytest.approx(40, rel=1e-14)
     assert few[1] == pytest.approx(np.full(few.shape[1], -1.0), rel=1e-13)
 
