@@ -81,7 +81,7 @@ def line(
 
 def lines(*points: list[Point]) -> LinesPicture:
     """Give the picture of lines, which there must be."""
-    found = LinesPicture.of("persons by month", [point for each in points for point in each], AXES)
+    found = LinesPicture.from_points("persons by month", [point for each in points for point in each], AXES)
     assert found is not None
     return found
 
@@ -127,7 +127,7 @@ def test_labels_of_months_stand_evenly(width: float, months: int) -> None:
 )
 def test_unequal_steps_are_no_line(points: list[Point]) -> None:
     """A line would show a course that nobody counted, or no eye could tell the lines apart."""
-    assert LinesPicture.of("persons by month", points, AXES) is None
+    assert LinesPicture.from_points("persons by month", points, AXES) is None
 
 
 def test_years_have_one_row_of_labels() -> None:

@@ -57,7 +57,7 @@ def test_a_posterior_is_shown_with_its_prior_and_its_answer() -> None:
 def test_the_answer_alone_is_shown_by_its_likelihood(law: nc.Binomial, scale: int) -> None:
     """The curve of each count is the probability of that error, also where not all are shown."""
     answer = round(law.law().mean)
-    curves = RefinementCurves.of(nc.posterior(answer, law, nc.DiscreteLaplace(scale)))
+    curves = RefinementCurves.from_posterior(nc.posterior(answer, law, nc.DiscreteLaplace(scale)))
     errors = abs(np.array(curves.counts) - answer)
     chances = math.tanh(1 / (2 * scale)) * np.exp(-errors / scale)
     assert curves.noisy == pytest.approx(chances.tolist(), rel=0.01)

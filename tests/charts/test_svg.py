@@ -77,14 +77,14 @@ def test_same_place_same_bytes() -> None:
 )
 def test_numbers_are_round(axis: Axis, values: list[float], ticks: list[str]) -> None:
     """Axes have few round numbers, in the form in which people write them."""
-    assert [text for _, text in AxisRange.of(axis, values).ticks] == ticks
+    assert [text for _, text in AxisRange.from_values(axis, values).ticks] == ticks
 
 
 @pytest.mark.parametrize("is_log", [False, True])
 @pytest.mark.parametrize("values", [[5.0, 5.0], [5.0, 5.0001], [1e-12, 1e9]])
 def test_every_span_has_a_width(values: list[float], is_log: bool) -> None:  # noqa: FBT001
     """Values that are hardly apart, or far apart, are drawn from end to end."""
-    span = AxisRange.of(Axis("x", is_log=is_log), values)
+    span = AxisRange.from_values(Axis("x", is_log=is_log), values)
     assert span.low < span.high
     assert 0 <= span.share(values[0]) <= span.share(values[1]) <= 1
     assert len(span.ticks) > 1

@@ -68,7 +68,7 @@ def test_long_labels_are_cut_into_lines() -> None:
 def test_few_last_keys_have_colours() -> None:
     """Bars of one label stand together, and a legend names the colours."""
     rows = [Row((site, sex), 10) for site in (1, 2, 3) for sex in (False, True)]
-    bars = TableBars.of(told(rows, ("site", "female"), "age >= 40"))
+    bars = TableBars.from_table(told(rows, ("site", "female"), "age >= 40"))
     assert (bars.kinds, bars.names) == ("female", ["false", "true"])
     assert bars.title == "Persons by site and female"
     assert bars.notes == ["age >= 40", "line: ±9 around each answer, 95 % sure; all at once within ±14"]
@@ -80,7 +80,7 @@ def test_few_last_keys_have_colours() -> None:
 def test_errors_that_differ_are_all_stated() -> None:
     """The note gives the smallest and the largest ±, and every bar has the line of its own."""
     rows = [Row(("a",), 40, error=7), Row(("b",), 400, error=30, error_of_all=50), Row(("c",), 90, error=12)]
-    bars = TableBars.of(told(rows, ("town",)))
+    bars = TableBars.from_table(told(rows, ("town",)))
     assert bars.notes == ["line: ±7 to ±30 around each answer, 95 % sure; all at once within ±50"]
     assert [bar.error for bar in bars.bars] == [7, 30, 12]
 
@@ -95,7 +95,7 @@ def test_errors_that_differ_are_all_stated() -> None:
 )
 def test_other_keys_are_in_the_label(rows: list[Row]) -> None:
     """Where they are many, or out of order, or one row is that of all others."""
-    bars = TableBars.of(told(rows, ("site", "plan")))
+    bars = TableBars.from_table(told(rows, ("site", "plan")))
     assert not bars.kinds
     assert len({bar.label for bar in bars.bars}) == len(rows)
 
@@ -103,14 +103,14 @@ def test_other_keys_are_in_the_label(rows: list[Row]) -> None:
 def test_words_stand_for_keys_without_text() -> None:
     """Missing values and other keys; margins are no bars, as they would hide the cells."""
     rows = [Row((None,), 4), Row((None,), 2, "other"), Row((None,), 7, "total")]
-    bars = TableBars.of(told(rows, ("town",)))
+    bars = TableBars.from_table(told(rows, ("town",)))
     assert [bar.label for bar in bars.bars] == ["(missing)", "(other)"]
 
 
 def test_what_nobody_could_read_is_refused() -> None:
     """More rows than fit, none at all, or more kinds than colours."""
     with pytest.raises(ValueError, match="result has 201 rows, and a chart shows 1 to 200"):
-        TableBars.of(told([Row((number,), 1) for number in range(MOST_ROWS + 1)], ("town",)))
+        TableBars.from_table(told([Row((number,), 1) for number in range(MOST_ROWS + 1)], ("town",)))
     with pytest.raises(ValueError, match="result has 0 rows"):
         replace(BARS, bars=[])
     with pytest.raises(ValueError, match="5 kinds of bars"):
@@ -125,7 +125,7 @@ def test_sums_of_a_cumulative_table_stand_below_its_rows() -> None:
     rows = [Row(("18 to 64",), 40), Row(("0 to 17",), -10), Row(("65 or more",), 70)]
     table = told(rows, ("age",))
     table.cumulative, table.cumulative_errors = SUMS.cumulative, SUMS.cumulative_errors
-    bars = TableBars.of(table)
+    bars = TableBars.from_table(table)
     assert [(bar.label, bar.answer, bar.error) for bar in bars.sums] == [
         ("18 to 64", 40.5, 6.0),
         ("0 to 17", 30.25, 8.0),
@@ -151,7 +151,7 @@ def test_a_list_keeps_its_order() -> None:
     questions = ["town = 'Bern'", "age >= 65", "10 <= age", "age < 9", "age >= 65 and town = 'Bern'"]
     counts = [30, 900, 5, 400, 1]
     rows = [Row((question,), count) for question, count in zip(questions, counts, strict=True)]
-    (_, bars), *_, (_, labels), (name, _) = layers(TableBars.of(told(rows, ("question",))))
+    (_, bars), *_, (_, labels), (name, _) = layers(TableBars.from_table(told(rows, ("question",))))
     assert [label["label"] for label in labels] == questions
     assert [bar["answer"] for bar in bars] == counts
     assert [bar["place"] for bar in bars] == [label["place"] for label in labels]

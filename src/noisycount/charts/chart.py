@@ -1,4 +1,7 @@
-"""The chart of any result; the extra `charts`, which draws it, is imported when it is needed."""
+"""The public function `chart`, which draws any result. It needs the extra `charts`, imported on the first call.
+
+The chart of each kind of result is chosen in `results`.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,9 +12,13 @@ if TYPE_CHECKING:
 
 
 def check_charts() -> None:
-    """The refusal of a chart that no package can draw."""
+    """Check that the extra `charts` is installed.
+
+    Raises:
+        NoisyCountError: Altair or vl-convert is missing.
+    """
     try:
-        import altair as alt  # noqa: F401, PLC0415  (is it there?)
+        import altair as alt  # noqa: F401, PLC0415  (checks that it is installed)
         import vl_convert  # noqa: F401, PLC0415  (the same)
     except ImportError:
         raise NoisyCountError(
@@ -20,15 +27,15 @@ def check_charts() -> None:
 
 
 def chart(result: object) -> "alt.TopLevelMixin":
-    """An Altair chart of a result, as the command line draws it.
+    """Return an Altair chart of a result, as the command line draws it.
 
     Args:
-        result: A `Posterior`, a `TablePosterior`, a `PrivacyCurve`, a `Figure`, or what a desk
-            releases.
+        result: A `Posterior`, a `TablePosterior`, a `PrivacyCurve`, a `Figure`, or an answer of a desk
+            (`Release` or `TableRelease`).
 
     Raises:
         NoisyCountError: The extra `charts` is not installed.
-        ValueError: It is something else, or an answer without added noise, or the posterior of one.
+        ValueError: The result is of another type, or an answer without added noise, or the posterior of one.
 
     Example:
         >>> import noisycount as nc
@@ -37,6 +44,6 @@ def chart(result: object) -> "alt.TopLevelMixin":
         'What is the true count?'
     """
     check_charts()
-    from noisycount.charts.results import chart_of  # noqa: PLC0415  (loads Altair)
+    from noisycount.charts.results import build_chart  # noqa: PLC0415  (loads Altair)
 
-    return chart_of(result)
+    return build_chart(result)

@@ -1,4 +1,7 @@
-"""What charts show of one count: before and after its noisy answer, and given that answer alone."""
+"""Curves of a single count: its distribution before and after the noisy answer, and the likelihood of the answer.
+
+`refinement` draws them.
+"""
 
 import math
 from collections.abc import Sequence
@@ -12,14 +15,14 @@ from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 from noisycount.model.noises.additive import SymmetricNoise
 
-MOST_COUNTS = 5000  # what Altair takes inside a chart
+MOST_COUNTS = 5000  # limit of Altair for data inside a chart
 
 
 @frozen
 class RefinementCurves:
-    """What is known about a count before and after its noisy answer."""
+    """The distribution of a count before and after its noisy answer."""
 
-    counts: Sequence[int]  # the run of counts to show, increasing, at most 5,000; in records
+    counts: Sequence[int]  # the counts to show, increasing, at most 5,000; in records
     prior: Sequence[float]  # the probability of each count before the answer
     noisy: Sequence[float]  # the likelihood of the answer at each count, normalised over the counts
     posterior: Sequence[float]  # the probability of each count given the answer
@@ -30,7 +33,7 @@ class RefinementCurves:
     level: float = 0.95  # the probability of the interval
 
     def __post_init__(self) -> None:
-        """The refusal of curves that cannot be drawn on one axis."""
+        """Raise ValueError if the curves differ in length, are empty or too long, or if low > high."""
         lengths = [len(self.counts), len(self.prior), len(self.noisy), len(self.posterior)]
         if len(set(lengths)) > 1:
             raise ValueError(f"curves must be equally long, got {lengths}: give one value a count")
@@ -43,56 +46,66 @@ class RefinementCurves:
             raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
     @classmethod
-    def of(cls, told: Posterior, level: float = 0.95, answer: float | None = None) -> Self:
-        """The curves of a posterior over the counts that hold nearly all the probability."""
-        counts = shown_counts(told)
-        answers = [answer for answer, _ in told.observed if not isinstance(answer, Below)]
+    def from_posterior(cls, posterior: Posterior, level: float = 0.95, answer: float | None = None) -> Self:
+        """Return the curves of a posterior over the counts that hold nearly all the probability.
+
+        Args:
+            posterior: The distribution of the count given its noisy answers.
+            level: The probability of the interval.
+            answer: The answer to mark; by default the mean of the observed answers, except those below a threshold.
+        """
+        counts = shown_counts(posterior)
+        answers = [answer for answer, _ in posterior.observed if not isinstance(answer, Below)]
         if answer is None:
             answer = answers[0] if len(answers) == 1 else sum(answers) / len(answers)
-        low, high = told.interval(level)
+        low, high = posterior.interval(level)
         return cls(
             counts=counts.astype(int).tolist(),
-            prior=told.population.law().pmf(counts).tolist(),
-            noisy=likelihood_curve(told, counts).tolist(),
-            posterior=told.pmf(counts).tolist(),
+            prior=posterior.population.law().pmf(counts).tolist(),
+            noisy=likelihood_curve(posterior, counts).tolist(),
+            posterior=posterior.pmf(counts).tolist(),
             answer=answer,
-            estimate=told.mean,
+            estimate=posterior.mean,
             low=low,
             high=high,
             level=level,
         )
 
 
-_POINTS = 1000  # at most so many counts: enough for a curve without corners
-_LEFT_OUT = 1e-3  # of the noise, beyond the ends of the curve
-_CONFIDENCE = 0.95  # of an answer that does not state one
+_POINTS = 1000  # largest number of counts of a curve, enough to look smooth
+_LEFT_OUT = 1e-3  # probability of the noise beyond the ends of the curve
+_CONFIDENCE = 0.95  # confidence of an answer that states none
 
 
 @frozen
 class AnswerCurve:
-    """How likely the answer is at each count, and between which counts the true one lies."""
+    """The likelihood of each count given one noisy answer, and the interval of the true count."""
 
     answer: float  # the noisy answer, in records
     counts: tuple[int, ...]  # the counts that are shown, none below 0
-    chances: tuple[float, ...]  # the probability of the answer, or its density, at each
+    chances: tuple[float, ...]  # probability or density of the answer, given each count
     low: int  # the smallest count of the interval
     high: int  # the largest
-    confidence: float  # with which the count lies between them
+    confidence: float  # probability that the interval contains the true count
 
     @classmethod
-    def of(cls, told: Published) -> Self:
-        """The curve of an answer with noise that was added to the count."""
-        noise, answer = told.mechanism, told.answer
+    def from_answer(cls, published: Published) -> Self:
+        """Return the curve of a published answer.
+
+        Raises:
+            ValueError: The mechanism does not add symmetric noise to the count.
+        """
+        noise, answer = published.mechanism, published.answer
         if not isinstance(noise, SymmetricNoise):
             raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere)
                 f"mechanism must be noise that is added to the count, got {noise!r}"
             )
-        confidence = float(getattr(told, "confidence", _CONFIDENCE))
-        error = noise.smallest_error(1 - confidence) - noise.is_discrete  # ±error holds error
+        confidence = float(getattr(published, "confidence", _CONFIDENCE))
+        error = noise.smallest_error(1 - confidence) - noise.is_discrete  # discrete noise: ±error includes error itself
         reach = noise.smallest_error(_LEFT_OUT)
         first, last = max(0, math.floor(answer - reach)), max(0, math.ceil(answer + reach))
-        shown = np.append(np.linspace(first, last, _POINTS), max(answer, 0))
-        counts = np.unique(shown.round())
+        grid = np.append(np.linspace(first, last, _POINTS), max(answer, 0))
+        counts = np.unique(grid.round())
         return cls(
             answer=answer,
             counts=tuple(counts.astype(int).tolist()),

@@ -1,4 +1,4 @@
-"""A plot as a value: its axes and its lines."""
+"""Line plots as plain data: axes, lines, panels. `plot_chart` draws them with Altair, `svg` as SVG text."""
 
 import csv
 import io
@@ -12,55 +12,55 @@ from noisycount.frozen import frozen
 
 @frozen
 class Axis:
-    """What an axis shows."""
+    """Quantity, unit, range and ticks of an axis."""
 
-    title: str  # the quantity
-    unit: str = ""  # its unit; empty for a plain number
-    low: float | None = None  # where the axis begins; None for the least of the data
-    high: float | None = None  # where it ends; None for a little above the largest of the data
-    is_log: bool = False  # whether powers of ten are equally far apart
-    is_reversed: bool = False  # whether it runs from the largest value to the least
-    is_share: bool = False  # whether numbers are shown in percent
-    ticks: tuple[float, ...] = ()  # where numbers stand; empty for a choice by the chart
+    title: str  # name of the quantity
+    unit: str = ""  # unit; empty for a plain number
+    low: float | None = None  # first value of the axis; None: the smallest value of the data
+    high: float | None = None  # last value of the axis; None: a little above the largest value of the data
+    is_log: bool = False  # True if the axis is logarithmic
+    is_reversed: bool = False  # True if values decrease along the axis
+    is_share: bool = False  # True if numbers are shown in percent
+    ticks: tuple[float, ...] = ()  # values with a number; empty: the chart chooses them
 
     @property
     def label(self) -> str:
-        """The quantity and its unit, as below an axis."""
+        """The quantity and its unit as the title of an axis, such as "error, records"."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
     @property
     def header(self) -> str:
-        """The quantity and its unit, as above a column."""
+        """The quantity and its unit as the header of a column, such as "error (records)"."""
         return f"{self.title} ({self.unit or ('share' if self.is_share else 'no unit')})"
 
     def to_dict(self) -> dict[str, Any]:
-        """What the numbers on it mean."""
+        """Return the title, the unit and the scale as JSON members."""
         return {"title": self.title, "unit": self.unit, "log": self.is_log}
 
     def holds(self, value: float) -> bool:
-        """Whether a value lies on the axis."""
+        """Return True if a value lies within the ends of the axis; on a logarithmic axis it must also be positive."""
         above = self.low is None or value >= self.low
         below = self.high is None or value <= self.high
         return above and below and (value > 0 or not self.is_log)
 
 
 def share_of(axis: Axis, low: float, high: float, value: float) -> float:
-    """How far a value is along an axis that is drawn from `low` to `high`, from 0 to 1 between them."""
-    least, most, at = map(math.log, (low, high, value)) if axis.is_log else (low, high, value)
-    return (at - least) / (most - least)
+    """Return the position of a value on an axis drawn from `low` to `high`: 0 at low, 1 at high."""
+    first, last, position = map(math.log, (low, high, value)) if axis.is_log else (low, high, value)
+    return (position - first) / (last - first)
 
 
 @frozen
 class Line:
-    """Values along an axis; a single one is drawn as a dot."""
+    """A named line through points (x, y); a single point is drawn as a dot."""
 
-    name: str  # what stands beside the line; empty for a line that only guides the eye
-    style: Style  # how it is drawn
-    xs: tuple[float, ...]  # where values are known, in order, at least one place
-    ys: tuple[float, ...]  # the value at each, finite
+    name: str  # name shown beside the line; empty for a reference line
+    style: Style  # colour and dashes
+    xs: tuple[float, ...]  # x of each point, in ascending order, at least one
+    ys: tuple[float, ...]  # y of each point, finite
 
     def __post_init__(self) -> None:
-        """The refusal of what cannot be drawn."""
+        """Raise ValueError if xs and ys differ in length or are empty, or if a value is not finite."""
         if not len(self.xs) == len(self.ys) > 0:
             raise ValueError(
                 f"xs and ys must be equally many, got {len(self.xs)} and {len(self.ys)}: give a value for each place"
@@ -71,16 +71,20 @@ class Line:
 
     @classmethod
     def through(cls, name: str, style: Style, points: Sequence[tuple[float, float]]) -> "Line":
-        """A line through points (x, y)."""
+        """Return the line through points (x, y)."""
         xs, ys = zip(*points, strict=True)
         return cls(name, style, tuple(map(float, xs)), tuple(map(float, ys)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Its name, None for a guide, and its points."""
+        """Return the name (None for a reference line) and the points as JSON members."""
         return {"name": self.name or None, "x": list(self.xs), "y": list(self.ys)}
 
     def at(self, x: float) -> float:
-        """The value at a place where one is known."""
+        """Return y at the point with this x.
+
+        Raises:
+            ValueError: The line has no point with this x.
+        """
         if x not in self.xs:
             raise ValueError(f"x must be a place of the line {self.name!r}, got {x!r}")
         return self.ys[self.xs.index(x)]
@@ -88,17 +92,21 @@ class Line:
 
 @frozen
 class Panel:
-    """Lines on one pair of axes; several panels stand below each other."""
+    """Lines on one pair of axes. The panels of a plot are drawn below each other."""
 
-    title: str  # what this panel shows; empty where there is one panel
+    title: str  # heading of the panel; empty if it is the only one
     lines: tuple[Line, ...]  # at least one
 
     def to_dict(self) -> dict[str, Any]:
-        """Its title and its lines."""
+        """Return the title and the lines as JSON members."""
         return {"title": self.title, "lines": [line.to_dict() for line in self.lines]}
 
     def line(self, name: str) -> Line:
-        """The line of a name."""
+        """Return the line of this name.
+
+        Raises:
+            ValueError: No line of the panel has this name.
+        """
         for line in self.lines:
             if line.name == name:
                 return line
@@ -108,19 +116,19 @@ class Panel:
 
 @frozen
 class Plot:
-    """Lines on axes, with all words that stand about them."""
+    """Lines on axes, with title, caption and source."""
 
-    key: str  # what it is called by, such as `naldi2014.1`
-    source: str  # whose it is
-    number: str  # what it is called there, such as `Fig. 1`
-    title: str  # what it shows, one line
-    caption: str  # its settings, and what was added to the printed figure
-    x: Axis  # the axis across
-    y: Axis  # the axis upwards
+    key: str  # identifier of the figure, such as `naldi2014.1`
+    source: str  # authors and year
+    number: str  # number of the figure in the source, such as `Fig. 1`
+    title: str  # title, one line
+    caption: str  # settings, and additions to the printed figure
+    x: Axis  # horizontal axis
+    y: Axis  # vertical axis
     panels: tuple[Panel, ...]  # at least one
 
     def __post_init__(self) -> None:
-        """The refusal of lines that would run out of the picture."""
+        """Raise ValueError if a point lies outside the axes."""
         for _, name, x, y in self.rows():
             for axis, value in ((self.x, x), (self.y, y)):
                 if not axis.holds(value):
@@ -131,7 +139,7 @@ class Plot:
 
     @property
     def description(self) -> str:
-        """What is seen, in words, for whoever cannot see it.
+        """Description of the plot in words, for readers who cannot see it.
 
         Example:
             >>> from noisycount.charts.plot import Axis, Line, Panel, Plot
@@ -143,19 +151,19 @@ class Plot:
         """
         parts = [f"{self.title}. {self.y.label} against {self.x.label}."]
         for panel in self.panels:
-            lines = "; ".join(_course(line) for line in panel.lines if line.name)
+            lines = "; ".join(_describe_line(line) for line in panel.lines if line.name)
             parts.append(f"{panel.title}: {lines}." if panel.title else f"{lines}.")
         return " ".join(parts)
 
     def rows(self) -> Iterator[tuple[str, str, float, float]]:
-        """Every point: its panel, its line, x and y."""
+        """Yield every point as (title of the panel, name of the line, x, y)."""
         for panel in self.panels:
             for line in panel.lines:
                 points = zip(line.xs, line.ys, strict=True)
                 yield from ((panel.title, line.name or "guide", x, y) for x, y in points)
 
     def csv(self) -> str:
-        """All points as comma-separated values, with units in the first row."""
+        """Return all points as comma-separated values; the first row has the names and units."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["panel", "line", self.x.header, self.y.header])
@@ -163,14 +171,14 @@ class Plot:
         return text.getvalue()
 
 
-def _course(line: Line) -> str:
-    """Where a line begins and ends, and its extremes if they lie between."""
+def _describe_line(line: Line) -> str:
+    """Return a description of a line: its first and last point, and its maximum and minimum if they lie in between."""
     ends = f"{line.ys[0]:.3g} at {line.xs[0]:.3g}"
     if len(line.xs) == 1:
         return f"{line.name}: {ends}"
-    words = f"{line.name}: from {ends} to {line.ys[-1]:.3g} at {line.xs[-1]:.3g}"
+    text = f"{line.name}: from {ends} to {line.ys[-1]:.3g} at {line.xs[-1]:.3g}"
     for name, extreme in (("highest", max(line.ys)), ("lowest", min(line.ys))):
         if extreme not in {line.ys[0], line.ys[-1]}:
-            place = line.xs[line.ys.index(extreme)]
-            words += f", {name} {extreme:.3g} at {place:.3g}"
-    return words
+            x = line.xs[line.ys.index(extreme)]
+            text += f", {name} {extreme:.3g} at {x:.3g}"
+    return text

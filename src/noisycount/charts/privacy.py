@@ -1,4 +1,7 @@
-"""Privacy curves as an Altair chart: which part of them is shown, and where their names stand."""
+"""Altair chart of privacy profiles δ(ε): choice of the visible part, placing of the names, drawing.
+
+`PrivacyView.from_curves` chooses the axes, `labels` places the names, `privacy_chart` draws.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,21 +16,21 @@ from noisycount.charts.drawing import as_lines, data_chart, heading, unchecked
 from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
 from noisycount.frozen import frozen
 
-_MOST_POWERS = 8
+_MAX_POWERS = 8
 
 
 @frozen
 class PrivacyLine:
-    """δ(ε) against one adversary, as far as it is drawn."""
+    """Points of the privacy profile δ(ε) against one adversary, within the axes."""
 
-    name: str  # the adversary
-    note: str  # what stands below the name, such as δ at the ε that is asked for
-    epsilons: Sequence[float]  # where δ is known, increasing, at least one
-    deltas: Sequence[float]  # δ there, positive, not increasing
-    mark: float | None = None  # δ at the ε that is asked for; None where it is not drawn
+    name: str  # name of the adversary
+    note: str  # text below the name, such as δ at the requested ε
+    epsilons: Sequence[float]  # ε of each point, increasing, at least one
+    deltas: Sequence[float]  # δ of each point, positive, not increasing
+    mark: float | None = None  # δ at the requested ε; None if it is not drawn
 
     def __post_init__(self) -> None:
-        """The refusal of a line that cannot be drawn."""
+        """Raise ValueError if the lengths differ or a δ is not positive."""
         if not len(self.epsilons) == len(self.deltas) > 0:
             lengths = len(self.epsilons), len(self.deltas)
             raise ValueError(f"epsilons and deltas must be equally many, got {lengths}: give a δ for each ε")
@@ -35,7 +38,10 @@ class PrivacyLine:
             raise ValueError(f"deltas must be positive, got {min(self.deltas)!r}: leave it out")
 
     def place(self, delta: float) -> tuple[float, float]:
-        """Where the line comes down to δ; else its first point, below it, or its last, above."""
+        """Return the point (ε, δ) at which the line falls to δ.
+
+        Returns the first point if the whole line is below δ, and the last if it is above.
+        """
         points = list(zip(self.epsilons, self.deltas, strict=True))
         for (before, high), (after, low) in pairwise(points):
             if low <= delta <= high:
@@ -46,50 +52,56 @@ class PrivacyLine:
 
 @frozen
 class PrivacyAxes:
-    """What the two axes show."""
+    """Ends of the two axes, and the requested ε."""
 
     epsilon: float  # the largest ε
     floor: float  # the smallest δ, a power of ten below the top
     top: float  # the largest δ, a power of ten
-    asked: float | None  # the ε that is asked for; None: none is
-    words: str  # that ε in words
+    asked: float | None  # requested ε; None if there is none
+    words: str  # requested ε in words
 
     def delta(self, share: float) -> float:
-        """The δ at a share of the height, from the top."""
+        """Return δ at a share of the height, measured from the top."""
         return self.top * math.exp(share * math.log(self.floor / self.top))
 
     def share(self, delta: float) -> float:
-        """The share of the height at which δ is, from the top."""
+        """Return the position of δ as a share of the height, measured from the top."""
         return math.log(delta / self.top) / math.log(self.floor / self.top)
 
     @property
     def powers(self) -> list[float]:
-        """Powers of ten that have room on the axis."""
+        """Powers of ten with a number on the axis, at most nine."""
         low, high = round(math.log10(self.floor)), round(math.log10(self.top))
-        step = math.ceil((high - low) / _MOST_POWERS)
+        step = math.ceil((high - low) / _MAX_POWERS)
         return [float(f"1e{power}") for power in range(high, low - 1, -step)]
 
 
 _POINTS = 120
 _FLOORS = (1e-6, 1e-9, 1e-12)
-_BESIDE = 1.25  # how far the axis goes beyond the ε that is asked for
-_WIDEST = 3.0  # how often the shortest line fits into the axis
-_ROOM = 4.0  # how often the axis without the ε that is asked for fits into that with it
+_MARGIN_RATIO = 1.25  # end of the axis relative to the requested ε
+_WIDEST = 3.0  # largest length of the axis relative to the shortest line
+_ROOM = 4.0  # largest length of the axis with the requested ε relative to that without it
 
 
 @frozen
 class NamedCurve:
-    """A privacy curve, and what stands beside it."""
+    """A privacy profile with the name of the adversary and a note."""
 
-    name: str  # the adversary
-    curve: PrivacyCurve  # how well an answer hides one record from this adversary
-    delta: float | None = None  # δ at the ε that is asked for; None where none is
-    note: str = ""  # what stands below the name
+    name: str  # name of the adversary
+    curve: PrivacyCurve  # privacy profile of one record against this adversary
+    delta: float | None = None  # δ at the requested ε; None if no ε is requested
+    note: str = ""  # text below the name
 
     def line(self, end: float, floor: float, asked: float | None) -> PrivacyLine:
-        """A line from ε = 0 to where it leaves the picture."""
-        left = np.linspace(1.0, 0.0, _POINTS if end else 1)
-        epsilons = end * (1 - left**3)  # lines fall steepest at their end
+        """Return the points from ε = 0 to `end`, with δ at least `floor`.
+
+        Args:
+            end: The last ε of the line.
+            floor: The smallest δ of the axis.
+            asked: The requested ε, if there is one.
+        """
+        remaining = np.linspace(1.0, 0.0, _POINTS if end else 1)
+        epsilons = end * (1 - remaining**3)  # denser towards the end, where lines are steepest
         deltas = np.maximum(self.curve.delta(epsilons), floor)
         is_asked = self.delta is not None and asked is not None and asked <= end
         return PrivacyLine(
@@ -103,58 +115,70 @@ class NamedCurve:
 
 @frozen
 class PrivacyView:
-    """Lines and the axes that hold them."""
+    """Lines, and the axes that contain them."""
 
     lines: tuple[PrivacyLine, ...]  # one for each curve
-    axes: PrivacyAxes  # from ε = 0 and from the largest δ to where δ is negligible
+    axes: PrivacyAxes  # ε from 0; δ from the largest value down to a negligible one
 
     @classmethod
-    def of(
+    def from_curves(
         cls,
         curves: Sequence[NamedCurve],
         asked: float | None = None,
         words: str = "",
         done: Callable[[float], None] = lambda _: None,
     ) -> Self:
-        """The part of the curves that tells them apart."""
-        floor = _floor(curves)
-        ends = [float(each.curve.epsilon(floor)) for each in curves]
-        width = _width(ends, asked)
+        """Return the part of the curves in which they differ visibly.
+
+        Args:
+            curves: A privacy profile for each adversary.
+            asked: The requested ε, if there is one.
+            words: The requested ε in words.
+            done: Called with the share of the curves that are computed.
+        """
+        floor = _smallest_delta(curves)
+        ends = [float(named.curve.epsilon(floor)) for named in curves]
+        width = _largest_epsilon(ends, asked)
         lines = []
-        for number, (each, end) in enumerate(zip(curves, ends, strict=True), start=1):
-            lines.append(each.line(min(end, width), floor, asked))
+        for number, (named, end) in enumerate(zip(curves, ends, strict=True), start=1):
+            lines.append(named.line(min(end, width), floor, asked))
             done(number / len(ends))
         top = float(f"1e{math.ceil(math.log10(max(line.deltas[0] for line in lines)))}")
         return cls(tuple(lines), PrivacyAxes(width, floor, max(top, 10 * floor), asked, words))
 
 
-def _floor(curves: Sequence[NamedCurve]) -> float:
-    """A δ that is negligible, and below all that are asked for if one of them is."""
-    least = min((each.delta for each in curves if each.delta), default=1.0)
-    return next((floor for floor in _FLOORS if floor < least), _FLOORS[-1])
+def _smallest_delta(curves: Sequence[NamedCurve]) -> float:
+    """Return the smallest δ of the axis: 1e-6, or less if a curve has a smaller δ at the requested ε."""
+    smallest = min((named.delta for named in curves if named.delta), default=1.0)
+    return next((floor for floor in _FLOORS if floor < smallest), _FLOORS[-1])
 
 
-def _width(ends: Sequence[float], asked: float | None) -> float:
-    """The largest ε to show, from those at which the lines come down to the floor."""
-    down = [end for end in ends if 0 < end < math.inf]
-    if not down:
-        return _BESIDE * (asked or 1.0)
-    longest = min(max(down), _WIDEST * min(down))
+def _largest_epsilon(ends: Sequence[float], asked: float | None) -> float:
+    """Return the largest ε of the axis.
+
+    Args:
+        ends: The ε at which each line falls to the smallest δ of the axis.
+        asked: The requested ε, if there is one.
+    """
+    finite_ends = [end for end in ends if 0 < end < math.inf]
+    if not finite_ends:
+        return _MARGIN_RATIO * (asked or 1.0)
+    longest = min(max(finite_ends), _WIDEST * min(finite_ends))
     if asked is None:
         return longest
-    if asked <= max(down) or _BESIDE * asked <= _ROOM * longest:
-        return max(longest, _BESIDE * asked)
+    if asked <= max(finite_ends) or _MARGIN_RATIO * asked <= _ROOM * longest:
+        return max(longest, _MARGIN_RATIO * asked)
     return longest
 
 
-WIDTH, HEIGHT = 560, 340  # of the axes, in pixels
-_HEIGHTS = (0.5, 0.68, 0.86)  # where labels stand, as shares from the top, outer lines first
+WIDTH, HEIGHT = 560, 340  # size of the plotting area, in pixels
+_HEIGHTS = (0.5, 0.68, 0.86)  # heights of the labels as shares from the top, outer lines first
 _TEXT_WIDTH, _TEXT_HEIGHT, _GAP = 140, 40, 10
 
 
 @frozen
 class Label:
-    """The name of a line, and where it stands: right of all lines, or left of them."""
+    """Name of a line and its position, right of all lines or left of them."""
 
     line: PrivacyLine
     on_line: tuple[float, float]
@@ -162,13 +186,13 @@ class Label:
     is_left: bool = False
 
     def layers(self, colour: str) -> list[alt.Chart]:
-        """A thin line from the curve to the text, and the text's two lines."""
+        """Return a thin line from the curve to the label, and the two lines of the label."""
         ends = [self.on_line, self.place]
         leader = points(ends).mark_line(color=MUTED, strokeWidth=1)
         return [leader, self._text(-1, colour, self.line.name), self._text(1, INK, self.line.note)]
 
     def _text(self, side: int, colour: str, text: str) -> alt.Chart:
-        """A line of the text, above or below the place."""
+        """Return one line of the label: side −1 above its position, side 1 below."""
         chart: alt.Chart = points([self.place]).mark_text(
             align="right" if self.is_left else "left",
             baseline="middle",
@@ -182,46 +206,47 @@ class Label:
 
 
 def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
-    """A label for each line, at the height of its mark or, where it has none, apart from others.
+    """Return a label for each line at the height of its mark, or if it has none at a height apart from the others.
 
-    The innermost stands left of itself if there is room, the others right of all lines.
+    The label of the innermost line is left of that line if it fits there; the others are right of all lines.
+
     """
     inward = sorted(lines, key=lambda line: line.place(axes.floor)[0], reverse=True)
-    found: list[Label] = []
+    placed: list[Label] = []
     highest = 0.0
     half, gap = _TEXT_HEIGHT / 2 / HEIGHT, _GAP / WIDTH * axes.epsilon
     room = _TEXT_WIDTH / WIDTH * axes.epsilon + gap
     for number, line in enumerate(inward):
         is_inner = number == len(inward) - 1 > 0
-        on_line = _point(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
+        on_line = _label_anchor(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
         above = line.place(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
         if is_inner and line.deltas[-1] <= on_line[1] and above >= room:
-            found.append(Label(line, on_line, (above - gap, on_line[1]), is_left=True))
+            placed.append(Label(line, on_line, (above - gap, on_line[1]), is_left=True))
             continue
         lowest = 1 - half - 2 * half * (len(inward) - 1 - number)
         share = min(max(axes.share(on_line[1]), highest), lowest)
         below = axes.delta(share + half)
         passing = [other.place(below)[0] for other in lines if other.deltas[0] >= below]
         outside = max(passing, default=on_line[0])
-        found.append(Label(line, on_line, (outside + gap, axes.delta(share))))
+        placed.append(Label(line, on_line, (outside + gap, axes.delta(share))))
         highest = share + 2 * half
-    return found
+    return placed
 
 
-def _point(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
-    """The mark of a line; without one, where it comes down to a share of the height."""
+def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
+    """Return the mark of a line, or if it has none the point at which it falls to a share of the height."""
     if line.mark is not None and axes.asked is not None:
         return axes.asked, line.mark
     return line.place(axes.delta(share))
 
 
 def points(places: Sequence[tuple[float, float]]) -> alt.Chart:
-    """Pairs of ε and δ as the data of a mark."""
+    """Return a chart without marks whose data are the pairs (ε, δ)."""
     values = [{"epsilon": float(epsilon), "delta": float(delta)} for epsilon, delta in places]
     return data_chart(values)
 
 
-_CHARACTERS = 90  # of a line above the chart, so that it is no wider
+_CHARACTERS = 90  # characters of a line above the chart, so that it is no wider than the chart
 _EPSILON = "ε: the odds about one person change by a factor of at most e^ε"
 _DELTA = "δ: the probability that the person is given away instead"
 _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
@@ -229,14 +254,14 @@ _POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, 
 
 @unchecked
 def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> alt.LayerChart:
-    """δ against ε, one line an adversary, with marks and names at the ε that is asked for."""
-    layers = _asked(axes)
+    """Return the chart of δ against ε: a line for each adversary, with marks at the requested ε."""
+    layers = _requested_epsilon(axes)
     names = [line.name for line in lines]
-    drawn = dict(zip(names, styles(names), strict=True))
+    line_styles = dict(zip(names, styles(names), strict=True))
     for line in lines:
-        layers += [_curve(line, drawn[line.name]), *_mark(line, axes, drawn[line.name].colour)]
+        layers += [_draw_curve(line, line_styles[line.name]), *_draw_mark(line, axes, line_styles[line.name].colour)]
     for label in labels(lines, axes):
-        layers += label.layers(drawn[label.line.name].colour)
+        layers += label.layers(line_styles[label.line.name].colour)
     x = alt.X("epsilon:Q", title=_EPSILON, scale=alt.Scale(domain=[0, axes.epsilon], nice=False))
     y = alt.Y(
         "delta:Q",
@@ -253,14 +278,14 @@ def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, s
     )
 
 
-def _curve(line: PrivacyLine, style: Style) -> alt.Chart:
+def _draw_curve(line: PrivacyLine, style: Style) -> alt.Chart:
     chart = points(list(zip(line.epsilons, line.deltas, strict=True)))
     curve: alt.Chart = chart.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width)
     return curve
 
 
-def _mark(line: PrivacyLine, axes: PrivacyAxes, colour: str) -> list[alt.Chart]:
-    """A dot where the line has the ε that is asked for."""
+def _draw_mark(line: PrivacyLine, axes: PrivacyAxes, colour: str) -> list[alt.Chart]:
+    """Return a dot at the requested ε, if the line has a δ there."""
     if line.mark is None or axes.asked is None:
         return []
     dot: alt.Chart = points([(axes.asked, line.mark)]).mark_point(
@@ -269,8 +294,8 @@ def _mark(line: PrivacyLine, axes: PrivacyAxes, colour: str) -> list[alt.Chart]:
     return [dot]
 
 
-def _asked(axes: PrivacyAxes) -> list[alt.Chart]:
-    """A dashed line over the whole height, with its ε above; nothing beyond the axis."""
+def _requested_epsilon(axes: PrivacyAxes) -> list[alt.Chart]:
+    """Return a vertical dashed line at the requested ε, with its text above; nothing if it lies beyond the axis."""
     if axes.asked is None or axes.asked > axes.epsilon:
         return []
     ends = points([(axes.asked, axes.floor), (axes.asked, axes.top)])

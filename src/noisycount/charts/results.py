@@ -1,4 +1,4 @@
-"""The chart of a result, by its kind."""
+"""Choice of the chart by the type of the result. The function `chart` in the module of that name calls it."""
 
 from functools import singledispatch
 
@@ -17,49 +17,53 @@ from noisycount.charts.refinement import answer_chart, refinement_chart
 from noisycount.charts.table import TableBars, is_tabled, table_chart
 from noisycount.display.values import short
 
-_SHOWN = 100  # characters of what is refused
+_QUOTED_LENGTH = 100  # longest quotation of an invalid result in an error message
 
 
 @singledispatch
-def chart_of(result: object) -> alt.TopLevelMixin:
-    """The chart of a posterior, a privacy curve or a figure, of an answer or a table of them."""
+def build_chart(result: object) -> alt.TopLevelMixin:
+    """Return the chart of a result: a posterior, a privacy curve, a figure, an answer or a table of answers.
+
+    Raises:
+        ValueError: The result is of another type.
+    """
     if is_published(result):
         where = getattr(result, "where", "an answer with noise")
         unit = "records" if getattr(result, "unit", None) is None else "persons"
-        return answer_chart(AnswerCurve.of(result), where, unit)
+        return answer_chart(AnswerCurve.from_answer(result), where, unit)
     if is_tabled(result):
-        return table_chart(TableBars.of(result))
+        return table_chart(TableBars.from_table(result))
     raise ValueError(
         "result must be a Posterior, a TablePosterior, a PrivacyCurve, a Release, a TableRelease "
-        f"or a Figure, got {short(result)[:_SHOWN]}: give one of these"
+        f"or a Figure, got {short(result)[:_QUOTED_LENGTH]}: give one of these"
     )
 
 
-@chart_of.register
-def _(told: Posterior) -> alt.TopLevelMixin:
-    """What was assumed, what the answers say, and what both say."""
-    several = len(told.observed)
+@build_chart.register
+def _(posterior: Posterior) -> alt.TopLevelMixin:
+    """Return the chart of a posterior: the prior, the likelihood of the answers, and the posterior."""
+    several = len(posterior.observed)
     averaged = f"; the answer is the average of {several}" if several > 1 else ""
-    subtitle = f"{told.population.records:,} records{averaged}"
-    return refinement_chart(RefinementCurves.of(told), "What is the true count?", subtitle)
+    subtitle = f"{posterior.population.records:,} records{averaged}"
+    return refinement_chart(RefinementCurves.from_posterior(posterior), "What is the true count?", subtitle)
 
 
-@chart_of.register
-def _(told: TablePosterior) -> alt.TopLevelMixin:
-    """The answers of the cells and of their sums, and the estimates."""
-    return refined_chart(posterior_dots(told))
+@build_chart.register
+def _(posterior: TablePosterior) -> alt.TopLevelMixin:
+    """Return the chart of a refined table: the answers of its cells and sums, and the estimates."""
+    return refined_chart(posterior_dots(posterior))
 
 
-@chart_of.register
+@build_chart.register
 def _(curve: PrivacyCurve) -> alt.TopLevelMixin:
-    """δ against ε."""
-    view = PrivacyView.of([NamedCurve("δ(ε)", curve)])
+    """Return the chart of a privacy curve, δ against ε."""
+    view = PrivacyView.from_curves([NamedCurve("δ(ε)", curve)])
     against = "all other records" if curve.population is None else f"{curve.population!r}"
     subtitle = f"{curve.mechanism!r}, against whoever knows {against}"
     return privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)
 
 
-@chart_of.register
+@build_chart.register
 def _(plot: Plot) -> alt.TopLevelMixin:
-    """The lines of a figure."""
+    """Return the chart of a figure of a paper."""
     return plot_chart(plot)

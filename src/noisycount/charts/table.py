@@ -1,4 +1,7 @@
-"""A table of published counts as an Altair chart: a bar a row, and where its count lies."""
+"""Altair chart of a table of published counts: a bar for each cell, with the interval of its true count.
+
+`TableBars.from_table` prepares the data; `table_chart` draws it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,39 +16,39 @@ from noisycount.display.numbers import percent, plus_minus
 from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.frozen import frozen
 
-MOST_KINDS = 4  # so many colours are told apart by every kind of colour vision
-_STANDARD_ERRORS = 2  # length of the line on each side of a sum
+MOST_KINDS = 4  # number of colours that readers with any colour vision can distinguish
+_STANDARD_ERRORS = 2  # half-length of the line at a sum, in standard errors
 
 
 def is_tabled(result: object) -> bool:
-    """Whether a result is a published table, whose first level are its cells."""
+    """Return True if a result is a published table; its first level contains the cells."""
     return all(hasattr(result, name) for name in ("answers", "labels", "rows", "confidence"))
 
 
 @frozen
 class TableBar:
-    """One count."""
+    """A count as a bar."""
 
-    label: str  # what was counted
-    answer: float  # the published count, or a sum of counts, in units
-    error: float  # the length of the line on each side of it
-    kind: str = ""  # which of several bars of one label; empty where each label has one
+    label: str  # name of the cell
+    answer: float  # published count, or a sum of counts, in rows or persons
+    error: float  # half-length of the line at the answer
+    kind: str = ""  # distinguishes several bars with one label; empty if each label has one bar
 
 
 @frozen
 class TableBars:
-    """What a chart of a table shows."""
+    """Data of the chart of a table."""
 
-    bars: Sequence[TableBar]  # rows in their order, those of one label behind each other
-    title: str  # the heading
-    notes: Sequence[str]  # lines below it
-    axis: str  # what the numbers are
-    kinds: str = ""  # what tells the bars of one label apart, such as the name of a column
-    labels: str = ""  # what the labels are, such as the names of columns
-    sums: Sequence[TableBar] = ()  # of a cumulative table for each row the sum of the rows up to it
+    bars: Sequence[TableBar]  # rows in their order; bars with the same label are adjacent
+    title: str  # heading
+    notes: Sequence[str]  # lines below the heading
+    axis: str  # title of the axis of numbers
+    kinds: str = ""  # title of the legend that distinguishes bars with one label, such as the name of a column
+    labels: str = ""  # common name of the labels, such as the names of columns
+    sums: Sequence[TableBar] = ()  # in a cumulative table, the sum of all rows up to each row
 
     def __post_init__(self) -> None:
-        """The refusal of what cannot be drawn."""
+        """Raise ValueError if there is no bar, or if there are too many bars or kinds."""
         if not 1 <= len(self.bars) <= MOST_ROWS:
             raise ValueError(
                 f"result has {len(self.bars):,} rows, and a chart shows 1 to {MOST_ROWS}: draw "
@@ -59,87 +62,87 @@ class TableBars:
 
     @property
     def names(self) -> list[str]:
-        """The kinds in their order."""
+        """The distinct kinds in the order of the bars."""
         return list(dict.fromkeys(bar.kind for bar in self.bars))
 
     @classmethod
-    def of(cls, told: Any) -> Self:  # noqa: ANN401 - a published table
-        """The cells of a published table, those of its last column beside each other if few."""
-        cells, names = told.rows[: len(told.answers[0])], list(told.labels.names)
-        labels = [_keys(row, names) for row in cells]
-        is_beside = _is_beside(labels)
+    def from_table(cls, table: Any) -> Self:  # noqa: ANN401 - a published table
+        """Return the bars of the cells of a published table, side by side if the last key has few values."""
+        cells, names = table.rows[: len(table.answers[0])], list(table.labels.names)
+        labels = [_key_texts(row, names) for row in cells]
+        is_grouped = _has_few_last_keys(labels)
         bars = [
-            TableBar(", ".join(each[:-1]), row.answer, row.error, each[-1])
-            if is_beside
-            else TableBar(", ".join(each), row.answer, row.error)
-            for row, each in zip(cells, labels, strict=True)
+            TableBar(", ".join(keys[:-1]), row.answer, row.error, keys[-1])
+            if is_grouped
+            else TableBar(", ".join(keys), row.answer, row.error)
+            for row, keys in zip(cells, labels, strict=True)
         ]
-        unit = "rows" if told.unit is None else "persons"
+        unit = "rows" if table.unit is None else "persons"
         return cls(
             bars=bars,
-            title=f"{unit.capitalize()} by {_listed(names)}",
-            notes=_notes(told, cells),
+            title=f"{unit.capitalize()} by {_join_with_and(names)}",
+            notes=_notes(table, cells),
             axis=f"{unit}, with noise",
-            kinds=names[-1] if is_beside else "",
-            labels=", ".join(names[:-1] if is_beside else names),
-            sums=_sums(told, [", ".join(each) for each in labels]),
+            kinds=names[-1] if is_grouped else "",
+            labels=", ".join(names[:-1] if is_grouped else names),
+            sums=_sum_bars(table, [", ".join(keys) for keys in labels]),
         )
 
 
-def _keys(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a table
-    """What stands for each key of a row."""
+def _key_texts(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of a published table
+    """Return the text of each key of a row."""
     if row.level == "other" and "other" not in names:
         return [OTHER_KEYS] if len(names) == 1 else [OTHER_KEYS, ""]
     return [label_text(label) for label in row.labels]
 
 
-def _sums(told: Any, labels: Sequence[str]) -> list[TableBar]:  # noqa: ANN401 - a published table
-    """Return the sums of the first cells of a cumulative table, each up to a label; of other tables none."""
-    if getattr(told, "cumulative", None) is None:
+def _sum_bars(table: Any, labels: Sequence[str]) -> list[TableBar]:  # noqa: ANN401 - a published table
+    """Return the sums of the first cells of a cumulative table, each up to a label; of any other table an empty list."""
+    if getattr(table, "cumulative", None) is None:
         return []
-    return list(map(sum_bar, labels, told.cumulative.tolist(), told.cumulative_errors.tolist()))
+    return list(map(sum_bar, labels, table.cumulative.tolist(), table.cumulative_errors.tolist()))
 
 
 def sum_bar(label: str, total: float, standard_error: float) -> TableBar:
-    """Return the bar of the sum of all rows up to a label."""
+    """Return the bar of the sum of all rows up to a label. Its line spans two standard errors on each side."""
     return TableBar(label, total, _STANDARD_ERRORS * standard_error)
 
 
-def _is_beside(labels: Sequence[Sequence[str]]) -> bool:
-    """Whether the cells of each label follow each other, and differ in few last keys."""
+def _has_few_last_keys(labels: Sequence[Sequence[str]]) -> bool:
+    """Return True if cells with the same first keys are adjacent and there are 2 to 4 distinct last keys."""
     if not labels or min(map(len, labels)) < 2 or labels[-1][0] == OTHER_KEYS:  # noqa: PLR2004
         return False
-    kinds = {each[-1] for each in labels}
-    firsts = [tuple(each[:-1]) for each in labels]
-    runs = 1 + sum(one != other for one, other in pairwise(firsts))
-    return 1 < len(kinds) <= MOST_KINDS and runs == len(set(firsts))
+    kinds = {keys[-1] for keys in labels}
+    first_keys = [tuple(keys[:-1]) for keys in labels]
+    runs = 1 + sum(keys != following for keys, following in pairwise(first_keys))
+    return 1 < len(kinds) <= MOST_KINDS and runs == len(set(first_keys))
 
 
-def _notes(told: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - the same
-    """Return what was counted, and how far off it may be."""
+def _notes(table: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - a published table
+    """Return the notes of the chart: the condition of the count, and the errors of single cells and of all at once."""
     errors = sorted({cell.error for cell in cells})
     widths = " to ".join(dict.fromkeys(map(plus_minus, (errors[0], errors[-1]))))
     all_within = plus_minus(max(cell.error_of_all for cell in cells))
-    sure = f"line: {widths} around each answer, {percent(told.confidence)} sure"
-    together = f"all at once within {all_within}" if len(told.rows) > 1 else ""
-    return [*([told.where] if told.where else []), "; ".join(filter(None, (sure, together)))]
+    single = f"line: {widths} around each answer, {percent(table.confidence)} sure"
+    together = f"all at once within {all_within}" if len(table.rows) > 1 else ""
+    return [*([table.where] if table.where else []), "; ".join(filter(None, (single, together)))]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_with_and(names: Sequence[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 _WIDTH = 420
-_BETWEEN = 28  # pixels from the cells to their sums
-_GAP = 8  # pixels between groups
-_ALONE, _BESIDE = 14, 12  # thickness of a bar, and of one beside others
+_CHART_SPACING = 28  # pixels between the cells and their sums
+_GAP = 8  # pixels between groups of bars
+_BAR_HEIGHT, _GROUPED_BAR_HEIGHT = 14, 12  # thickness of a bar, and of a bar in a group
 
 
 @drawing.unchecked
 def table_chart(table: TableBars) -> alt.LayerChart | alt.VConcatChart:
-    """Draw bars from 0 to each answer, and a line from the least to the largest count that it may be; sums below."""
+    """Return the chart: bars from 0 to each answer, with the interval of the true count as a line; sums below."""
     title = drawing.table_heading(table.title, table.notes)
     rows = _rows_chart(table)
     if not table.sums:
@@ -151,20 +154,20 @@ def table_chart(table: TableBars) -> alt.LayerChart | alt.VConcatChart:
     return alt.VConcatChart(
         vconcat=[rows, sums.properties(title=heading)],
         title=title,
-        spacing=_BETWEEN,
+        spacing=_CHART_SPACING,
         config=CONFIG,
         resolve=alt.Resolve(scale={"x": "independent", "y": "independent"}),
     )
 
 
 def _rows_chart(table: TableBars) -> alt.LayerChart:
-    """Draw the bars of a table, with their labels and axis."""
+    """Return the chart of the bars of a table, with their labels and axis."""
     places, labels, height = _layout(table)
     values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
     rows, y = drawing.data_chart(values), drawing.rows_axis(height)
     x = alt.X("answer:Q", title=table.axis, axis=drawing.count_axis(), scale=drawing.count_scale(values))
-    thick = _BESIDE if table.kinds else _ALONE
-    bars = rows.mark_bar(height=thick, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
+    bar_height = _GROUPED_BAR_HEIGHT if table.kinds else _BAR_HEIGHT
+    bars = rows.mark_bar(height=bar_height, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
     spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
     dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
     layers = [bars, drawing.zero_line(), spans, dots, *drawing.row_labels(labels, y, table.labels)]
@@ -172,7 +175,7 @@ def _rows_chart(table: TableBars) -> alt.LayerChart:
 
 
 def _colour(table: TableBars) -> alt.Color | alt.ColorValue:
-    """A colour for each kind, with its name above the chart."""
+    """Return a colour for each kind, explained in a legend above the chart."""
     if not table.kinds:
         return alt.ColorValue(BLUE)
     legend = alt.Legend(orient="top", labelFontSize=13, titleFontSize=13, title=table.kinds, symbolOpacity=0.55)
@@ -191,14 +194,18 @@ def _value(bar: TableBar, place: float, table: TableBars) -> dict[str, object]:
 
 
 def _layout(table: TableBars) -> tuple[list[float], list[tuple[str, float]], float]:
-    """The middle of each bar from the top, of each label, bars of one behind each other; and the height of all."""
-    thick = (_BESIDE if table.kinds else _ALONE) + 2
+    """Return the layout of the rows, in pixels from the top.
+
+    Returns:
+        The middle of each bar, each label with its middle, and the total height. Bars with one label are adjacent.
+    """
+    bar_height = (_GROUPED_BAR_HEIGHT if table.kinds else _BAR_HEIGHT) + 2
     places, labels, top = list[float](), list[tuple[str, float]](), _GAP / 2
     for label, group in groupby(table.bars, key=lambda bar: bar.label):
         number = len(list(group))
-        room = max(number * thick, drawing.label_height(label))
+        room = max(number * bar_height, drawing.label_height(label))
         middle = top + room / 2
         labels.append((label, middle))
-        places += [middle + (place - (number - 1) / 2) * thick for place in range(number)]
+        places += [middle + (place - (number - 1) / 2) * bar_height for place in range(number)]
         top += room + _GAP
     return places, labels, top - _GAP / 2

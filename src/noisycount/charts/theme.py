@@ -1,33 +1,36 @@
-"""One look for all charts: the same colour and dashes for the same thing everywhere."""
+"""Colours, dashes and fonts of all charts: each quantity has the same style everywhere.
+
+Start with `STYLES`, the style of each quantity; `CONFIG` is the configuration for Vega-Lite.
+"""
 
 from typing import Any
 
 from noisycount.frozen import frozen
 
-# Four of the palette of Okabe and Ito, which every kind of colour vision tells apart, made darker
-# until a text in them is read as easily as one in ink: its contrast to white is at least 4.5.
+# Four colours of the palette of Okabe and Ito, which readers with any colour vision can distinguish. They are darkened
+# to a contrast of at least 4.5 to white, so that text in these colours is readable.
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#C24A00", "#00805C", "#A0447E"
 INK, MUTED, GRID = "#222222", "#555555", "#E4E4E4"
-INDIGOS = ("#2B1B5A", "#4A3795", "#6450B4", "#7A66C6")  # dark to light, for one thing's levels
+INDIGOS = ("#2B1B5A", "#4A3795", "#6450B4", "#7A66C6")  # dark to light, for the levels of one quantity
 SOLID, LONG, DOTS, MIXED = (1, 0), (9, 4), (2, 3), (9, 3, 2, 3)
 DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
-MOST_ROWS = 200  # nobody reads a longer chart
+MOST_ROWS = 200  # rows of a chart; a longer one is unreadable
 
 
 @frozen
 class Style:
-    """How a line is drawn."""
+    """Colour, dashes and width of a line."""
 
-    colour: str  # of the line and of its name
-    dash: tuple[int, ...] = SOLID  # lengths of strokes and gaps, in pixels, which tell lines apart in grey
+    colour: str  # colour of the line and of its name
+    dash: tuple[int, ...] = SOLID  # lengths of strokes and gaps in pixels, so that lines differ without colour
     width: float = 2.5  # in pixels
 
     def dashed(self, dash: tuple[int, ...]) -> "Style":
-        """This colour with other dashes."""
+        """Return this style with other dashes."""
         return Style(self.colour, dash, self.width)
 
 
-# The style of each thing; two things of one colour are never in one chart.
+# Style of each quantity. Two quantities of the same colour never appear in one chart.
 STYLES = {
     "answer": Style(VERMILION),
     "rounded": Style(PURPLE, DOTS),
@@ -50,31 +53,31 @@ STYLES = {
     "tree": Style(GREEN),
 }
 
-# The styles of one thing at several levels, such as four values of ε.
+# Styles of one quantity at several levels, such as four values of ε.
 LEVELS = tuple(map(Style, INDIGOS, (SOLID, LONG, MIXED, DOTS)))
-GUIDE = Style(MUTED, (4, 4), 1.25)  # the style of a line that is there to compare with
+GUIDE = Style(MUTED, (4, 4), 1.25)  # style of a line for comparison
 _OTHERS = (STYLES["worst case"], STYLES["partly informed"], STYLES["distribution only"])
 
 
 def styles(names: list[str]) -> list[Style]:
-    """The style of each name; those of no known thing get what is left of three, in order.
+    """Return a style for each name. Names without an entry in `STYLES` get those of three styles that are still free.
 
     Example:
         >>> [style.colour for style in styles(["worst case", "somebody"])]
         ['#C24A00', '#0072B2']
     """
-    known = [STYLES.get(name) for name in names]
-    left = iter([style for style in _OTHERS if style not in known])
-    return [style or next(left) for style in known]
+    assigned = [STYLES.get(name) for name in names]
+    free_styles = iter([style for style in _OTHERS if style not in assigned])
+    return [style or next(free_styles) for style in assigned]
 
 
-# What Vega-Lite takes as the configuration of a chart.
+# Configuration of every chart for Vega-Lite.
 CONFIG: dict[str, Any] = {
     "background": "white",
-    # Fonts of one width, as pictures are laid out here and shown elsewhere.
+    # Fonts with equal letter widths: the layout is computed here, and the picture may be shown on another machine.
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "padding": {"bottom": 12, "left": 12, "right": 24, "top": 12},
-    "aria": False,  # a page says in one text what a picture shows
+    "aria": False,  # pages describe each picture in a text of their own
     "title": {
         "anchor": "start",
         "color": INK,

@@ -77,7 +77,7 @@ def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
     from noisycount.charts.drawing import save  # noqa: PLC0415  (loads Altair)
     from noisycount.charts.refinement import refinement_chart  # noqa: PLC0415  (the same)
 
-    curves = RefinementCurves.of(refinement.told, refinement.level)
+    curves = RefinementCurves.from_posterior(refinement.told, refinement.level)
     try:
         return tuple(save(refinement_chart(curves, _HEADING, _SUBTITLE, "persons"), folder, "poor-health"))
     except OSError as error:

@@ -107,7 +107,7 @@ def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
         NamedCurve(risk.adversary.name, risk.curve, risk.delta, f"δ = {at_most(risk.delta)}") for risk in risks.risks
     ]
     words = f"ε = {approximately(risks.epsilon)}"
-    view = PrivacyView.of(curves, float(risks.epsilon), words, done)
+    view = PrivacyView.from_curves(curves, float(risks.epsilon), words, done)
     size = signed(risks.setting.assumed.population.records)
     subtitle = f"{size} records; {answer_words(risks.setting)}"
     chart = privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)

@@ -101,7 +101,7 @@ def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
         from noisycount.charts.table import TableBars, table_chart  # noqa: PLC0415  (the same)
 
         with status("drawing"):
-            chart = table_chart(TableBars.of(answer.table))
+            chart = table_chart(TableBars.from_table(answer.table))
             with writing(files.plot):
                 save_file(chart, files.plot)
         yield files.plot

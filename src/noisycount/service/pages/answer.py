@@ -202,7 +202,9 @@ class Released:
             for row in self.rows
             if row.level == self.rows[0].level and (period := length.number(str(row.labels[column]))) is not None
         ]
-        return LinesPicture.of(self.question, points, (f"{self.header[column]}, by {length.name.lower()}", self.unit))
+        return LinesPicture.from_points(
+            self.question, points, (f"{self.header[column]}, by {length.name.lower()}", self.unit)
+        )
 
     @property
     def drawn(self) -> Sequence[tuple[str, Markup]]:

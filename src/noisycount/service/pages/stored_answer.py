@@ -99,7 +99,7 @@ class CountEstimate:
     @property
     def curve(self) -> Sequence[tuple[float, float]]:
         """The counts that hold nearly all the probability, and that of each."""
-        shown = RefinementCurves.of(self.refined.told)
+        shown = RefinementCurves.from_posterior(self.refined.told)
         return list(zip(shown.counts, shown.posterior, strict=True))
 
 

@@ -57,7 +57,7 @@ _POINTS = 61  # of the whole range, and as many again where the count probably l
 def _posterior(sliders: Sliders) -> ChartView:
     """What is the count of the records that are drawn, given the answer?"""
     told = posterior_of(sliders.answer, sliders.counted, sliders.made_noise)
-    curves = RefinementCurves.of(told)
+    curves = RefinementCurves.from_posterior(told)
     shown, low, high = _shown(curves), curves.low, curves.high
     counts = tuple(float(curves.counts[place]) for place in shown)
     laws = (

@@ -22,7 +22,9 @@ def save_plot(refinement: Refinement, file: Path) -> None:
     averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
     subtitle = f"{size:,} records{averaged}"
     chart = refinement_chart(
-        RefinementCurves.of(refinement.told, refinement.level, refinement.answer), "What is the true count?", subtitle
+        RefinementCurves.from_posterior(refinement.told, refinement.level, refinement.answer),
+        "What is the true count?",
+        subtitle,
     )
     with writing(file):
         save_file(chart, file)
