@@ -1,4 +1,7 @@
-"""Noise that is added to the count: its law at many errors at once, and what every noise states."""
+"""Base classes of noise Z that is added to a count, and of the distribution of Z at arrays of errors.
+
+`SymmetricNoise` derives answers, likelihoods and error quantiles from an `ErrorLaw`. Read `laplace` next.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -19,146 +22,147 @@ from noisycount.model.sampling.scalar import RandomIntegers, as_written, drawabl
 from noisycount.model.searches import bracketed, bracketed_by_factors, first_whole, root
 from noisycount.validation import positive_number, real_number, whole_number
 
-# ln(1/2): of a tail and the mass within, the one below it is the part that keeps its digits.
+# ln(1/2). Of P[|Z| >= z] and P[|Z| < z], only the smaller one keeps its relative precision.
 LOG_HALF = -math.log(2)
 
 
 def log_one_minus_exp(logarithm: float) -> float:
-    """ln(1 − e^x) for x <= 0, to full relative precision at both ends."""
+    """Return ln(1 − e^x) for x <= 0, to full relative precision at both ends."""
     if logarithm > LOG_HALF:
         return math.log(-math.expm1(logarithm)) if logarithm < 0 else -math.inf
     return math.log1p(-math.exp(logarithm))
 
 
 class ErrorLaw(ABC):
-    """The law of symmetric, one-peaked noise Z at arrays of errors, in records."""
+    """The distribution of symmetric, unimodal noise Z at arrays of errors, in records."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def is_discrete(self) -> bool:
-        """Whether Z is an integer."""
+        """True if Z is an integer."""
 
     @property
     def is_geometric(self) -> bool:
-        """Whether the logarithm of the density is −|z|/spread up to a constant."""
+        """True if the logarithm of the density is −|z|/spread plus a constant."""
         return False
 
     @property
     def is_costly(self) -> bool:
-        """Whether each value takes an integral of its own."""
+        """True if each value takes a numerical integral."""
         return False
 
     @property
     @abstractmethod
     def steepest(self) -> Fraction | None:
-        """The largest change of the logarithm of the density a record; None: there is no bound."""
+        """Largest change of the logarithm of the density from one record to the next, or None if it is unbounded."""
 
     @property
     @abstractmethod
     def spread(self) -> float:
-        """A typical size of the noise, in records."""
+        """Typical size of the noise, in records."""
 
     @property
     @abstractmethod
     def smooth_over(self) -> float:
-        """The length in records over which the density has no bend; 0 if it has a kink."""
+        """Length in records over which the density is smooth; 0 if the density has a kink."""
 
     @property
     @abstractmethod
     def peak(self) -> float:
-        """The density at 0, or the probability of 0 if Z is discrete."""
+        """Density at 0, or P[Z = 0] if Z is discrete."""
 
     @abstractmethod
     def reach(self, depth: float) -> float:
-        """The distance from 0, in records, at which the density has fallen by e^depth."""
+        """Return the distance from 0, in records, at which the density has fallen by a factor e^depth."""
 
     @abstractmethod
     def log_density(self, errors: Reals) -> Reals:
-        """The logarithm of the density, or of the probability, up to a constant."""
+        """Return the logarithm of the density, or of P[Z = z] if Z is discrete, up to an additive constant."""
 
     def log_heights(self, errors: Reals) -> Reals:
-        """The same with its constant."""
+        """Return the logarithm of the density, or of P[Z = z] if Z is discrete, with its constant."""
         at_zero = float(self.log_density(np.zeros(1))[0])
         return self.log_density(errors) + (math.log(self.peak) - at_zero)
 
     @abstractmethod
     def log_change(self, error: float, steps: Reals) -> Reals:
-        """How the logarithm of the density changes from an error to error − step."""
+        """Return ln f(error − step) − ln f(error) for the density f and each step."""
 
     @abstractmethod
     def log_tail(self, distances: Reals) -> Reals:
-        """The logarithm of P[|Z| >= z] for z > 0, also where the probability underflows.
+        """Return ln P[|Z| >= z] for z > 0, also if the probability underflows.
 
-        Of discrete noise it is smooth between the integers from 1 on; of continuous noise it is asked for at 0, too.
+        For discrete noise, the function is smooth between the integers from 1 on. For continuous noise, z = 0 is
+        allowed.
         """
 
     def log_tail_at(self, distance: float) -> float:
-        """The `log_tail` of one distance, which laws take as an array without axes."""
+        """Return ln P[|Z| >= distance] of a single distance."""
         return float(self.log_tail(cast("Reals", np.float64(distance))))
 
     @abstractmethod
     def between(self, low: Reals, widths: Reals) -> Reals:
-        """P[low <= Z < low + width] for widths >= 0, to full relative precision."""
+        """Return P[low <= Z < low + width] for widths >= 0, to full relative precision."""
 
     def tail(self, distances: Reals) -> Reals:
-        """P[|Z| >= z] for z > 0, to full relative precision."""
+        """Return P[|Z| >= z] for z > 0, to full relative precision."""
         return np.exp(self.log_tail(distances))
 
     def exceedance(self, errors: Reals) -> Reals:
-        """P[Z >= error], to full relative precision; smooth between integers if Z is discrete."""
+        """Return P[Z >= error] to full relative precision. It is smooth between integers if Z is discrete."""
         is_above = np.asarray(errors) > 0
         distances = np.where(is_above, errors, 1.0 - errors) if self.is_discrete else np.abs(errors)
         tails = self.tail(distances) / 2
         return np.where(is_above, tails, 1 - tails)
 
     def log_exceedance(self, errors: Reals) -> Reals:
-        """The logarithm of P[Z >= error], also where the probability underflows."""
+        """Return ln P[Z >= error], also if the probability underflows."""
         is_above = np.asarray(errors) > 0
         logs = self.log_tail(np.where(is_above, errors, self.first - errors)) - math.log(2)
         return np.where(is_above, logs, np.log1p(-np.exp(logs)))
 
     def within(self, reach: float) -> float:
-        """P[|Z| < reach] for a reach above 0, whole if Z is discrete; also where it is tiny."""
+        """Return P[|Z| < reach] for reach > 0, also if it is tiny; `reach` is whole if Z is discrete."""
         width = np.array([reach - self.first])
         at_zero = self.peak if self.is_discrete else 0.0
         return at_zero + 2 * float(self.between(np.array([self.first]), width)[0])
 
     def tabulated(self, reach: float) -> "ErrorLaw":  # noqa: ARG002  (a closed form needs no table)
-        """The law for very many errors up to a distance from 0: itself where each is cheap."""
+        """Return a version for very many errors up to `reach`: the distribution itself if each value is cheap."""
         return self
 
     @property
     def first(self) -> float:
-        """What an error and its opposite add up to, as P[Z < z] = P[Z >= first − z]."""
+        """The constant c with P[Z < z] = P[Z >= c − z]: 1 if Z is discrete, else 0."""
         return 1.0 if self.is_discrete else 0.0
 
 
 class CertifiedErrorLaw(ErrorLaw):
-    """A law of noise that tells how exact its tails and masses are."""
+    """A distribution of noise with bounds on the numerical error of its tails and masses."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def rounding(self) -> float:
-        """The relative error of a tail or a mass, where it exceeds that of a few operations."""
+        """Relative error of a tail or a mass, as far as it exceeds that of a few operations."""
 
     @abstractmethod
     def uncertainty(self, low: Reals, widths: Reals) -> Reals | float:
-        """How far each mass of `between` may be off beyond that."""
+        """Return the additional absolute error of each mass that `between` returns."""
 
 
 class ClosedForm(CertifiedErrorLaw):
-    """A law whose tails and masses are closed forms, exact but for a few operations."""
+    """A distribution whose tails and masses are closed formulas, exact up to the rounding of a few operations."""
 
     rounding: ClassVar[float] = 0.0
 
     __slots__ = ()
 
     def uncertainty(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
-        """0."""
+        """Return 0."""
         return 0.0
 
 
@@ -168,32 +172,32 @@ class ErrorLikelihood(Factor):
 
     answer: float  # the answer, in records
     errors: ErrorLaw
-    is_log_concave: bool = True  # whether the logarithm of the density is concave
+    is_log_concave: bool = True  # True if the logarithm of the density is concave
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """The answer, unless the density is smooth and turns only there."""
+        """The answer, except if the density is smooth and log-concave."""
         is_smooth = self.errors.smooth_over > 0 and self.is_log_concave
         return () if is_smooth else (self.answer,)
 
     def expansion(self, centre: int) -> Expansion:
-        """All of the change as bend."""
+        """Return the change of the logarithm from the centre, all of it as bend."""
         error = self.answer - centre
         return Expansion(Decimal(0), lambda offsets: self.errors.log_change(error, offsets))
 
     def log_step(self, count: int) -> float:
-        """The change from this count to the next."""
+        """Return the change of the logarithm from this count to the next."""
         return float(self.errors.log_change(self.answer - count, np.ones(1))[0])
 
 
-_PRECISE = 1e-14  # relative; 1e-11 is promised
-_FIRST_STEP = 0.1  # of the start, which Gaussian noise of that variance or the slope tells
+_PRECISE = 1e-14  # relative precision of the search; the docstrings promise 1e-11
+_FIRST_STEP = 0.1  # first step of the search, relative to its start
 
 
 class SymmetricNoise(Mechanism):
-    """A mechanism Y = K + Z: the noise Z is symmetric, one-peaked and independent of the count.
+    """A mechanism Y = K + Z, where the noise Z is symmetric, unimodal and independent of the count K.
 
-    What is abstract here a noise must state; the rest follows from it.
+    A kind of noise implements the abstract members; the others follow from them.
     """
 
     __slots__ = ()
@@ -201,54 +205,54 @@ class SymmetricNoise(Mechanism):
     @property
     @abstractmethod
     def errors(self) -> CertifiedErrorLaw:
-        """The law of the noise at many errors at once."""
+        """The distribution of Z at many errors at once."""
 
     @property
     @abstractmethod
     def is_log_concave(self) -> bool:
-        """Whether the logarithm of the density is concave."""
+        """True if the logarithm of the density is concave."""
 
     @property
     def epsilon(self) -> float | Fraction | None:
-        """An ε with δ = 0 for a count of sensitivity 1; None: there is none."""
+        """An ε with δ = 0 for a count of sensitivity 1, or None if no finite ε has δ = 0."""
         steepest = self.errors.steepest
         return None if steepest is None else float(steepest)
 
     @property
     @abstractmethod
     def variance(self) -> float:
-        """The variance of the noise, in records²; infinite if it has none."""
+        """Variance of the noise, in records²; infinite if it does not exist."""
 
     @property
     @abstractmethod
     def mean_absolute(self) -> float:
-        """E|Z|, in records; infinite if it has none."""
+        """E|Z| in records; infinite if it does not exist."""
 
     @abstractmethod
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        """Return simulated noise from a seeded generator, in records, shape (size,). Never release these values."""
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the answers are integers."""
+        """True if the answers are integers."""
         return self.errors.is_discrete
 
     def check_answer(self, answer: float) -> None:
-        """Refuse, with a ValueError, an answer that this noise cannot give."""
+        """Raise ValueError if this noise cannot produce the answer."""
         if not real_number(answer, "answer").is_integer() and self.is_discrete:
             raise ValueError(f"answer must be an integer under discrete noise, got {answer!r}")
 
-    def likelihood(self, answer: float, size: int) -> Factor:  # noqa: ARG002  (as additive noise of every size)
-        """The likelihood of a count k: the density of the noise at answer − k."""
+    def likelihood(self, answer: float, size: int) -> Factor:  # noqa: ARG002  (additive noise does not depend on the size)
+        """Return the likelihood of a count k: the density of the noise at answer − k."""
         self.check_answer(answer)
         return self.factor(float(answer))
 
     def factor(self, answer: float) -> Factor:
-        """The likelihood of a count for an answer that this noise can give."""
+        """Return the likelihood of a count for an answer that has been checked."""
         return ErrorLikelihood(answer, self.errors, self.is_log_concave)
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (as additive noise of every size)
-        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (additive noise does not depend on the size)
+        """Return P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         self.check_answer(answer)
         side, errors = (1 if upper else -1), self.errors
         return LogFactor(
@@ -261,14 +265,14 @@ class SymmetricNoise(Mechanism):
         self,
         answer: float,
         counts: ArrayLike,
-        size: int | None = None,  # noqa: ARG002  (as additive noise of every size)
+        size: int | None = None,  # noqa: ARG002  (additive noise does not depend on the size)
     ) -> Reals:
-        """The logarithm of P[Y = answer | K = k], or of the density, for each count k.
+        """Return ln P[Y = answer | K = k], or the logarithm of the density, for each count k.
 
         Args:
             answer: The answer, in records.
             counts: Counts k, an array of any shape.
-            size: Not needed.
+            size: Ignored; additive noise does not depend on the number of records.
 
         Raises:
             ValueError: If this noise cannot give that answer.
@@ -279,12 +283,12 @@ class SymmetricNoise(Mechanism):
         return self.errors.log_heights(float(answer) - np.asarray(counts, dtype=np.float64))[()]
 
     def log_tail(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| >= alpha], alpha in records."""
+        """Return ln P[|Y − K| >= alpha], alpha in records."""
         errors = self.errors
         return min(0.0, errors.log_tail_at(_reach(errors, alpha))) if alpha > 0 else 0.0
 
     def log_within(self, alpha: float) -> float:
-        """The logarithm of P[|Y − K| < alpha], alpha in records, also where it is tiny."""
+        """Return ln P[|Y − K| < alpha], alpha in records, also if it is tiny."""
         if alpha <= 0:
             return -math.inf
         errors = self.errors
@@ -295,17 +299,17 @@ class SymmetricNoise(Mechanism):
         return math.log(inside) if inside > 0 else -math.inf
 
     def log_exceedance(self, error: float) -> float:
-        """The logarithm of P[Z >= error], error in records."""
+        """Return ln P[Z >= error], error in records."""
         errors = self.errors
         tail = errors.log_tail_at(error if error > 0 else errors.first - error) + LOG_HALF
         return tail if error > 0 else math.log1p(-math.exp(tail))
 
     def smallest_error(self, beta: float) -> float:
-        """The smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, beta in (0, 1)."""
+        """Return the smallest alpha, in records, with P[|Y − K| >= alpha] <= beta, for beta in (0, 1)."""
         return self.error_with_tail(math.log(beta))
 
     def error_with_tail(self, log_beta: float) -> float:
-        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0.
+        """Return the smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0.
 
         Numerical error: 1e-11 relative; an integer is the smallest up to ties within 1e-12 of beta.
         """
@@ -315,20 +319,20 @@ class SymmetricNoise(Mechanism):
         else:
             start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))
 
-        def missing(alpha: float) -> float:
+        def shortfall(alpha: float) -> float:
             return -self.excess(alpha, log_beta) if alpha else -math.inf
 
         if self.is_discrete:
             first, step = max(1, math.ceil(start)), max(1, math.ceil(_FIRST_STEP * start))
-            return int(first_whole(missing, bracketed(missing, first, step, (0, math.inf))).high)
-        bracket = bracketed_by_factors(missing, start, 1 + _FIRST_STEP)
-        return root(missing, bracket, _PRECISE).high
+            return int(first_whole(shortfall, bracketed(shortfall, first, step, (0, math.inf))).high)
+        bracket = bracketed_by_factors(shortfall, start, 1 + _FIRST_STEP)
+        return root(shortfall, bracket, _PRECISE).high
 
     def excess(self, alpha: float, log_beta: float) -> float:
-        """Positive where P[|Y − K| >= alpha] exceeds beta, falling in alpha.
+        """Return a number that falls in alpha and is positive if P[|Y − K| >= alpha] exceeds beta.
 
-        Below beta = 1/2 the difference of the logarithms of the tails, which are concave; above that of the masses
-        within alpha, which are then the part that keeps its digits.
+        For beta < 1/2, it is the difference of the logarithms of the tails, which are concave. For larger beta, it is
+        that of the masses within alpha, which then keep their relative precision.
         """
         if log_beta < LOG_HALF:
             return self.log_tail(alpha) - log_beta
@@ -336,40 +340,40 @@ class SymmetricNoise(Mechanism):
 
 
 class AdditiveNoise(SymmetricNoise):
-    """Noise of one kind and one scale."""
+    """Noise of one kind, with one scale."""
 
     __slots__ = ()
 
     scales: ClassVar[tuple[float, float]] = (2.0**-52, 2.0**52)
-    """The smallest and the largest scale whose variance a float holds."""
+    """Smallest and largest scale with a variance that a float can represent."""
 
     @abstractmethod
     def __init__(self, scale: float | Fraction) -> None:
-        """Noise of that scale, in records."""
+        """Build noise of a scale in records."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the kind of noise is called, in words."""
+        """Name of the kind of noise in plain text, such as "discrete Gaussian"."""
 
     @property
     @abstractmethod
     def scale(self) -> float | Fraction:
-        """How wide the noise is, in records: larger scales have larger variances."""
+        """Width of the noise, in records: a larger scale has a larger variance."""
 
     @property
     def exact_scale(self) -> Fraction:
-        """The scale as the rational that it stands for."""
+        """The scale as an exact rational number."""
         return Fraction(self.scale)
 
     @property
     def variance_rounding(self) -> float:
-        """The relative error of the variance, where it exceeds that of a few operations."""
+        """Relative error of the variance, as far as it exceeds that of a few operations."""
         return 0.0
 
 
 def require_log_concave(noise: SymmetricNoise, what: str) -> None:
-    """Refuse, with a ValueError, noise under which several runs of answers can mean the same."""
+    """Raise ValueError if the density is not log-concave, as a decision about answers then needs several thresholds."""
     if not noise.is_log_concave:
         raise ValueError(
             f"mechanism must have a log-concave density for {what}, which rests on a single threshold, got {noise!r}"
@@ -377,29 +381,29 @@ def require_log_concave(noise: SymmetricNoise, what: str) -> None:
 
 
 def _reach(errors: ErrorLaw, alpha: float) -> float:
-    """The smallest error of at least alpha that the noise can make."""
+    """Return the smallest possible error that is at least alpha."""
     return math.ceil(alpha) if errors.is_discrete else alpha
 
 
 @frozen
 class ContinuousNoise(AdditiveNoise):
-    """Noise on the real numbers, of any positive scale.
+    """Noise on the real numbers, with any positive scale.
 
     Attributes:
         scale: In records, positive and finite.
     """
 
-    scale: float = field()  # without, the property of the base would be its default
+    scale: float = field()  # without field(), the property of the base class would become the default value
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive_number(self.scale, "scale"))
 
     def on_grid(self, count: int, steps: Callable[[Fraction, RandomIntegers], int]) -> float:
-        """The count plus noise on a public grid.
+        """Return the count plus noise on a public grid.
 
         Args:
             count: The true count, a whole number.
-            steps: Draws the noise in steps of the grid, from the scale in such steps.
+            steps: A function that draws the noise in grid steps, given the scale in grid steps.
         """
         grid = public_grid(self.scale)
         drawn = steps(self.exact_scale / grid, RandomIntegers())
@@ -407,26 +411,26 @@ class ContinuousNoise(AdditiveNoise):
 
 
 class Sampler(NamedTuple):
-    """The exact draws of a law on the integers, of a scale that is a rational number."""
+    """Exact samplers of an integer distribution with a rational scale."""
 
-    one: Callable[[Fraction, RandomIntegers], int]  # a single draw
-    many: Callable[..., NDArray[np.int64]]  # draws in bulk, of the same law
+    one: Callable[[Fraction, RandomIntegers], int]  # draws one number
+    many: Callable[..., NDArray[np.int64]]  # draws an array from the same distribution
 
 
 @frozen(init=False)
 class DiscreteNoise(AdditiveNoise):
-    """Noise on the integers; of its scale its kinds tell."""
+    """Noise on the integers. Each kind defines the meaning of its scale."""
 
     scales: ClassVar[tuple[float, float]] = (2.0**-10, 2.0**52)  # below, the variance underflows
     sampler: ClassVar[Sampler]
 
-    scale: Fraction = field()  # without, the property of the base would be its default
+    scale: Fraction = field()  # without field(), the property of the base class would become the default value
 
     def __init__(self, scale: float | Fraction) -> None:
         object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
 
     def release(self, count: int) -> int:
-        """The count plus one exact draw of the noise.
+        """Return the count plus one exact draw of the noise.
 
         Args:
             count: The true count, a whole number.
@@ -434,9 +438,9 @@ class DiscreteNoise(AdditiveNoise):
         return whole_number(count, "count") + self.sampler.one(self.scale, RandomIntegers())
 
     def samples(self, size: int) -> NDArray[np.int64]:
-        """Independent draws of the noise, in records, shape (size,), by the exact sampler."""
+        """Return independent exact draws of the noise, in records, shape (size,)."""
         return self.sampler.many(self.scale, whole_number(size, "size"))
 
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        """Return simulated noise from a seeded generator, in records, shape (size,). Never release these values."""
         return self.sampler.many(self.scale, size, generator.bytes).astype(np.float64)

@@ -1,4 +1,7 @@
-"""Discrete Gaussian noise, by sums of e^(−z²/(2·scale²)) over the integers."""
+"""Discrete Gaussian noise, computed from sums of e^(−z²/(2·scale²)) over the integers.
+
+`DiscreteGaussian` is public; `gaussian` has the base classes that it shares with continuous noise.
+"""
 
 import math
 from functools import lru_cache
@@ -16,14 +19,14 @@ from noisycount.model.noises.gaussian import GaussianKernel, GaussianShape
 from noisycount.model.sampling.scalar import discrete_gaussian
 from noisycount.model.sampling.vectors import discrete_gaussian_array
 
-_NEGLIGIBLE = 50.0  # nats: e^−50 is far below a double's rounding of the sum
-_FLAT = 1 / 32  # nats a record up to which the next derivative of a wide sum is below 1e-17
-# Records of a scale from which on sums over the integers are integrals with few corrections.
+_NEGLIGIBLE = 50.0  # nats: terms below e^−50 of the largest do not change a sum of doubles
+_FLAT = 1 / 32  # nats a record: up to this slope, the first omitted correction of a wide sum is below 1e-17
+# Records. From this scale on, sums over the integers are computed as integrals with a few corrections.
 WIDE = 64.0
 
 
 def theta(rate: float) -> tuple[float, float]:
-    """Σ e^(−rate·z²) over the integers, and the mean of z² under these weights; rate >= 1/2."""
+    """Return Σ e^(−rate·z²) over the integers, and the mean of z² under these weights, for rate >= 1/2."""
     squares = np.arange(1.0, 10.0) ** 2
     weights = np.exp(-rate * squares)
     total = 1 + 2 * float(weights.sum())
@@ -32,7 +35,7 @@ def theta(rate: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def log_sum_of_all(scale: float) -> float:
-    """The logarithm of Σ e^(−z²/(2·scale²)) over the integers; wide sums by Poisson's formula."""
+    """Return ln Σ e^(−z²/(2·scale²)) over the integers; for scale >= 1 by Poisson's summation formula."""
     if scale < 1:
         return math.log(theta(1 / (2 * scale**2))[0])
     images = theta(2 * math.pi**2 * scale**2)[0]
@@ -40,7 +43,7 @@ def log_sum_of_all(scale: float) -> float:
 
 
 def log_sum_from(first: float, scale: float) -> float:
-    """The logarithm of Σ e^(−z²/(2·scale²)) over z = first, first + 1, and so on; first >= 0."""
+    """Return ln Σ e^(−z²/(2·scale²)) over z = first, first + 1, … for first >= 0."""
     reach = first / scale
     slope = reach / scale
     if scale >= WIDE and slope <= _FLAT:
@@ -55,9 +58,9 @@ def log_sum_from(first: float, scale: float) -> float:
 
 
 def _log_smooth_sum(units: float, scale: float) -> float:
-    """The sum from a place on, in scales, half a record below its first term.
+    """Return the logarithm of a wide sum whose first term lies half a record above `units` scales.
 
-    It is ∫ f + f'/24 − 7f'''/5760 + 31f'''''/967680 there, f being e^(−z²/(2·scale²)).
+    The sum is ∫ f + f'/24 − 7f'''/5760 + 31f'''''/967680 at that point, where f is e^(−z²/(2·scale²)).
     """
     square, inverse = units * units, 1 / scale**2
     steps = 1 / 24 - inverse * 7 / 5760 * (square - 3)
@@ -67,7 +70,7 @@ def _log_smooth_sum(units: float, scale: float) -> float:
 
 
 def sum_of_distances(scale: float) -> float:
-    """Σ z·e^(−z²/(2·scale²)) over z = 1, 2, and so on; wide ones by Euler-Maclaurin."""
+    """Return Σ z·e^(−z²/(2·scale²)) over z = 1, 2, …; for wide noise by the Euler–Maclaurin formula."""
     if scale >= WIDE:
         return scale**2 - 1 / 12 - (1 / 240 + 1 / (2016 * scale**2)) / scale**2
     numbers = np.arange(1, math.ceil(math.sqrt(2 * _NEGLIGIBLE) * scale) + 2)
@@ -109,7 +112,7 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
 
     @property
     def variance(self) -> float:
-        """The variance of the noise, in records²: the mean of z² over the law."""
+        """Variance of the noise, in records²: the mean of z²."""
         scale = float(self.scale)
         if scale < 1:
             return theta(1 / (2 * scale**2))[1]
@@ -118,53 +121,53 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
 
     @property
     def variance_rounding(self) -> float:
-        """That of e^(−1/(2·scale²)) at small scales."""
+        """Relative rounding error of e^(−1/(2·scale²)) at scales below 1."""
         return _ROUNDING * max(0.0, float(self.scale) ** -2 - 1)
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|: twice the sum of z·P[Z = z] over z >= 1."""
+        """E|Z| in records: twice the sum of z·P[Z = z] over z >= 1."""
         scale = float(self.scale)
         return 2 * sum_of_distances(scale) * math.exp(-log_sum_of_all(scale))
 
     @property
     def errors(self) -> "DiscreteGaussianErrors":
-        """The law of the noise at many errors at once."""
+        """The distribution of Z at many errors at once."""
         return DiscreteGaussianErrors(float(self.scale))
 
 
 @frozen
 class DiscreteGaussianErrors(GaussianShape):
-    """The law at many errors."""
+    """The discrete Gaussian distribution at many errors."""
 
     is_discrete: ClassVar[bool] = True
 
     @property
     def peak(self) -> float:
-        """1/Σ e^(−z²/(2·scale²))."""
+        """P[Z = 0] = 1/Σ e^(−z²/(2·scale²))."""
         return math.exp(-log_sum_of_all(self.scale))
 
     def log_tail(self, distances: Reals) -> Reals:
-        """Ln 2 + ln Σ_{j >= 0} P[Z = z + j], each summed on its own.
+        """Return ln 2 + ln Σ_{j >= 0} P[Z = z + j], one sum for each distance z.
 
-        Relative error of the tail: 1e-12 down to 1e-300.
+        Numerical error: 1e-12 relative in the tail, down to 1e-300.
         """
         whole = math.log(2) - log_sum_of_all(self.scale)
         sums = [log_sum_from(distance, self.scale) for distance in distances.ravel().tolist()]
         return np.reshape(sums, distances.shape) + whole
 
     def tail(self, distances: Reals) -> Reals:
-        """2·Σ_{j >= 0} P[Z = z + j], of many errors by a table."""
+        """Return 2·Σ_{j >= 0} P[Z = z + j]; many errors are read from a table."""
         return np.exp(self.log_tail(distances)) if distances.size <= _FEW else 2 * self._tail(distances)
 
     def between(self, low: Reals, widths: Reals) -> Reals:
-        """From the integers from 1 on and those up to 0."""
-        return self._from(1.0, low, widths) + self._from(0.0, 1 - low - widths, widths)
+        """Return P[low <= Z < low + width], as the sum of the masses above 0 and up to 0."""
+        return self._mass_from(1.0, low, widths) + self._mass_from(0.0, 1 - low - widths, widths)
 
-    def _from(self, least: float, low: Reals, widths: Reals) -> Reals:
-        """The mass of the integers from low on and so wide, of those that are at least so large."""
-        high = np.maximum(low + widths, least)
-        first, last = np.broadcast_arrays(np.maximum(low, least), high)
+    def _mass_from(self, start: float, low: Reals, widths: Reals) -> Reals:
+        """Return P[low <= Z < low + width and Z >= start]."""
+        high = np.maximum(low + widths, start)
+        first, last = np.broadcast_arrays(np.maximum(low, start), high)
         near = last - first < self.scale / 4
         if self.scale < WIDE:
             near &= last - first == np.floor(last - first)
@@ -175,17 +178,17 @@ class DiscreteGaussianErrors(GaussianShape):
         return masses
 
     def _summed_mass(self, first: Reals, last: Reals) -> Reals:
-        """Near errors, term by term: there are at most 16."""
+        """Return the masses of short intervals of narrow noise, summed over at most 16 integers."""
         steps = np.arange(math.ceil(self.scale / 4))
         points = (first[:, None] + steps) / self.scale
         densities = np.exp(-points * points / 2 - log_sum_of_all(self.scale))
         return (densities * (steps < (last - first)[:, None])).sum(axis=1)
 
     def _smooth_mass(self, first: Reals, last: Reals) -> Reals:
-        """Near errors: the normal mass half a record lower, corrected for the steps of a sum.
+        """Return the masses of short intervals of wide noise: a normal integral with corrections for the sum.
 
         Σ_{z=a}^{b−1} f(z) = ∫ (f − f''/24 + 7f''''/5760 − 31f''''''/967680) from a − 1/2 to b − 1/2, and the integrals
-        of the derivatives are differences of lower ones.
+        of the derivatives are differences of lower derivatives.
         """
         low, high = first - 0.5, last - 0.5
         points = (low[..., None] + (high - low)[..., None] * ((1 + _NODES) / 2)) / self.scale
@@ -197,7 +200,7 @@ class DiscreteGaussianErrors(GaussianShape):
         return densities @ _WEIGHTS * ((high - low) / 2)
 
     def _tail(self, errors: Reals) -> Reals:
-        """P[Z >= z] for z >= 0."""
+        """Return P[Z >= z] for z >= 0, from the table of cubics."""
         units = np.minimum(errors / self.scale, _FARTHEST)
         places = (units * _PER_SCALE).astype(np.int64)
         shares = units * _PER_SCALE - places
@@ -210,9 +213,9 @@ class DiscreteGaussianErrors(GaussianShape):
 
 @lru_cache(maxsize=64)
 def _log_tail_ratios(scale: float) -> Reals:
-    """The logarithm of Σ_{j >= 0} f(z + j)/f(z) from z = 0 to 40 scales, as cubics.
+    """Return ln(Σ_{j >= 0} f(z + j)/f(z)) from z = 0 to 40 scales, as coefficients of cubics.
 
-    Each goes through the four values around 1/512 of a scale, which it keeps to 1e-13.
+    Each cubic spans 1/512 of a scale and interpolates the four nearest values, with an error of 1e-13.
     """
 
     def ratios(units: Reals) -> Reals:

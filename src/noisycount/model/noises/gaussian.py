@@ -1,4 +1,7 @@
-"""Gaussian noise of density ∝ e^(−z²/(2·scale²)), and what the discrete kind has in common with it."""
+"""Continuous Gaussian noise with density ∝ e^(−z²/(2·scale²)), and the base classes of both Gaussian kinds.
+
+`Gaussian` is public; `discrete_gaussian` has the kind on the integers.
+"""
 
 import math
 from fractions import Fraction
@@ -14,24 +17,24 @@ from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_q
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise
 from noisycount.model.sampling.scalar import check_range, discrete_gaussian
 
-_FARTHEST_ANSWER = 2.0**600  # beyond, slopes of the narrowest noise would overflow
+_FARTHEST_ANSWER = 2.0**600  # for answers farther out, the slope of the narrowest noise would overflow
 
 
 class GaussianKernel(AdditiveNoise):
-    """Noise whose law is proportional to e^(−(y − k)²/(2·scale²)): continuous or discrete."""
+    """Noise with a density proportional to e^(−(y − k)²/(2·scale²)), continuous or discrete."""
 
     is_log_concave: ClassVar[bool] = True  # the logarithm is a parabola
 
     __slots__ = ()
 
     def factor(self, answer: float) -> "GaussianLikelihood":
-        """The factor e^(−(answer − k)²/(2·scale²)) of a count k."""
+        """Return the factor e^(−(answer − k)²/(2·scale²)) of a count k."""
         return GaussianLikelihood(answer, self.exact_scale)
 
 
 @frozen
 class GaussianLikelihood(Factor):
-    """The factor e^(−(answer − k)²/(2·scale²)) of a count k: a parabola in its logarithm."""
+    """The factor e^(−(answer − k)²/(2·scale²)) of a count k, whose logarithm is a parabola."""
 
     answer: float  # the answer, in records, within ±2^600
     scale: Fraction  # in records, between 2^−52 and 2^52
@@ -41,55 +44,55 @@ class GaussianLikelihood(Factor):
             raise ValueError(f"answer must lie within 2**600 records of 0, got {self.answer!r}")
 
     def expansion(self, centre: int) -> Expansion:
-        """The tangent at the centre as slope, (answer − centre)/scale², curved by −1/(2·scale²)."""
+        """Return the slope (answer − centre)/scale² at the centre and the curvature −1/(2·scale²)."""
         slope = (Fraction(self.answer) - centre) / self.scale**2
         curvature = decimal_ratio(-1 / (2 * self.scale**2))
         return Expansion(decimal_ratio(slope), FLAT.bend, curvature)
 
     def log_step(self, count: int) -> float:
-        """The slope half way to the next count: (answer − count − 1/2)/scale²."""
+        """Return the change of the logarithm to the next count: (answer − count − 1/2)/scale²."""
         return (self.answer - count - 0.5) / float(self.scale**2)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The slope half way as a rational number of nats."""
+        """Return the change of the logarithm to the next count as a rational number of nats."""
         return LogStep(shift=(Fraction(self.answer) - count - Fraction(1, 2)) / self.scale**2)
 
 
 @frozen
 class GaussianShape(ClosedForm):
-    """The law at many errors, up to what tells continuous noise from discrete one."""
+    """The density at many errors up to its constant, shared by continuous and discrete Gaussian noise."""
 
-    steepest: ClassVar[None] = None  # the slope grows without end
+    steepest: ClassVar[None] = None  # the slope is unbounded
 
     scale: float  # in records
 
     @property
     def spread(self) -> float:
-        """The scale."""
+        """The scale, in records."""
         return self.scale
 
     @property
     def smooth_over(self) -> float:
-        """The scale."""
+        """The scale, in records."""
         return self.scale
 
     def reach(self, depth: float) -> float:
-        """The scale times √(2·depth)."""
+        """Return scale·√(2·depth)."""
         return self.scale * math.sqrt(2 * depth)
 
     def log_density(self, errors: Reals) -> Reals:
-        """−z²/(2·scale²)."""
+        """Return −z²/(2·scale²)."""
         units = errors / self.scale
         return -units * units / 2
 
     def log_change(self, error: float, steps: Reals) -> Reals:
-        """step·(2·error − step)/(2·scale²)."""
+        """Return step·(2·error − step)/(2·scale²)."""
         return (steps / self.scale) * ((2 * error - steps) / self.scale) / 2
 
 
-_NEAR = 1.0  # standard deviations over which these nodes hold a normal density, up to _FAR
-_FAR = 16.0  # standard deviations: farther out it falls so fast that tails do not cancel
-_NODES, _WEIGHTS = leggauss(16)  # see _NEAR
+_NEAR = 1.0  # standard deviations: a Gauss rule with 16 nodes integrates a normal density exactly over this width
+_FAR = 16.0  # standard deviations: farther out the density falls so fast that tails do not cancel
+_NODES, _WEIGHTS = leggauss(16)
 
 
 @frozen
@@ -118,29 +121,29 @@ class Gaussian(ContinuousNoise, GaussianKernel):
 
     @property
     def variance(self) -> float:
-        """The variance of the noise, in records²: scale²."""
+        """Variance of the noise, in records²: scale²."""
         return self.scale**2
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|: scale·√(2/π)."""
+        """E|Z| = scale·√(2/π), in records."""
         return self.errors.mean_absolute
 
     @property
     def errors(self) -> "GaussianErrors":
-        """The law of the noise at many errors at once."""
+        """The distribution of Z at many errors at once."""
         return GaussianErrors(self.scale)
 
     def error_with_tail(self, log_beta: float) -> float:
-        """The alpha with ln P[|Y − K| >= alpha] = log_beta."""
+        """Return the alpha with ln P[|Y − K| >= alpha] = log_beta."""
         return self.scale * two_sided_quantile(log_beta)
 
     def release(self, count: int) -> float:
-        """The count plus an exact draw of the discrete Gaussian law on a public grid.
+        """Return the count plus an exact draw of the discrete Gaussian distribution on a public grid.
 
-        The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits of an answer tell
-        nothing. P[Z = z] ∝ e^(−z²/(2·scale²)) on its points z; with s >= 2^40 steps a scale, that is within
-        1/(40·s²) < 2^−85 in total variation of the continuous law rounded to the nearest point.
+        The grid step is 2^min(0, ⌊log2 scale⌋ − 40) records. It does not depend on the count, so the low bits of an
+        answer reveal nothing. P[Z = z] ∝ e^(−z²/(2·scale²)) on the grid points z. With s >= 2^40 steps a scale, this is
+        within 1/(40·s²) < 2^−85 in total variation of the continuous distribution rounded to the nearest point.
 
         Args:
             count: The true count, a whole number.
@@ -148,44 +151,44 @@ class Gaussian(ContinuousNoise, GaussianKernel):
         return self.on_grid(count, discrete_gaussian)
 
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        """Return simulated noise from a seeded generator, in records, shape (size,). Never release these values."""
         return generator.normal(0.0, self.scale, size)
 
 
 @frozen
 class GaussianErrors(GaussianShape):
-    """The law at many errors; the scale is the standard deviation."""
+    """The Gaussian distribution with standard deviation `scale`, at many errors."""
 
     is_discrete: ClassVar[bool] = False
 
     @property
     def peak(self) -> float:
-        """1/(scale·√(2π))."""
+        """Density at 0: 1/(scale·√(2π))."""
         return 1 / (self.scale * math.sqrt(2 * math.pi))
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|: scale·√(2/π)."""
+        """E|Z| = scale·√(2/π), in records."""
         return self.scale * math.sqrt(2 / math.pi)
 
     def log_tail(self, distances: Reals) -> Reals:
-        """Ln erfc(z/(scale·√2))."""
+        """Return ln erfc(z/(scale·√2))."""
         return log_two_sided(distances / self.scale)
 
     def tail(self, distances: Reals) -> Reals:
-        """2·Φ(−z/scale)."""
+        """Return 2·Φ(−z/scale)."""
         return 2 * normal_tail(distances / self.scale)
 
     def exceedance(self, errors: Reals) -> Reals:
-        """Φ(−z/scale)."""
+        """Return Φ(−z/scale)."""
         return normal_tail(np.asarray(errors) / self.scale)
 
     def within(self, reach: float) -> float:
-        """Erf(reach/(scale·√2))."""
+        """Return erf(reach/(scale·√2))."""
         return math.erf(reach / self.scale / math.sqrt(2))
 
     def between(self, low: Reals, widths: Reals) -> Reals:
-        """A Gauss rule over near errors; a difference of the smaller tails of far ones."""
+        """Return P[low <= Z < low + width]: by a Gauss rule near 0, by the difference of the smaller tails far out."""
         lows, lengths = np.broadcast_arrays(low, widths)
         near = lengths * np.maximum(1.0, np.abs(lows) / (_FAR * self.scale)) < _NEAR * self.scale
         masses = np.empty(lows.shape)
@@ -198,7 +201,7 @@ class GaussianErrors(GaussianShape):
 
 
 def _normal_mass(lows: Reals, widths: Reals) -> Reals:
-    """Φ(low + width) − Φ(low) for widths up to 1."""
+    """Return Φ(low + width) − Φ(low) for widths up to 1."""
     points = lows[..., None] + widths[..., None] * ((1 + _NODES) / 2)
     densities = np.exp(-points * points / 2) / math.sqrt(2 * math.pi)
     return densities @ _WEIGHTS * (widths / 2)

@@ -1,4 +1,7 @@
-"""Laplace noise of density ∝ e^(−|z|/scale), continuous and discrete."""
+"""Laplace noise with density ∝ e^(−|z|/scale), continuous and on the integers.
+
+`Laplace` and `DiscreteLaplace` are public; `additive` has what they inherit.
+"""
 
 import math
 from abc import abstractmethod
@@ -19,32 +22,32 @@ from noisycount.model.sampling.vectors import discrete_laplace_array
 from noisycount.model.searches import bracketed, first_whole
 from noisycount.validation import RationalLike
 
-_STEEPEST = 1e280  # noise that narrow changes no integer
+_STEEPEST = 1e280  # noise with this 1/scale never changes an integer
 
 
 class LaplaceKernel(AdditiveNoise):
-    """Noise whose law is proportional to e^(−|y − k|/scale): continuous or discrete."""
+    """Noise with a density proportional to e^(−|y − k|/scale), continuous or discrete."""
 
-    is_log_concave: ClassVar[bool] = True  # two lines meet in a peak
+    is_log_concave: ClassVar[bool] = True  # the logarithm consists of two lines that meet in a peak
 
     __slots__ = ()
 
     @classmethod
     @abstractmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float = 1) -> Self:
-        """The noise that makes a query of that sensitivity ε-differentially private."""
+        """Return the noise that makes a query of this sensitivity ε-differentially private: scale = sensitivity/ε."""
 
     @property
     def errors(self) -> "LaplaceErrors":
-        """The law of the noise at many errors at once."""
+        """The distribution of Z at many errors at once."""
         return _errors_of(self.scale, isinstance(self, DiscreteNoise))
 
     def factor(self, answer: float) -> "LaplaceLikelihood":
-        """The factor e^(−|answer − k|/scale) of a count k."""
+        """Return the factor e^(−|answer − k|/scale) of a count k."""
         return LaplaceLikelihood(answer, self.exact_scale)
 
     def tail(self, answer: float, size: int, *, upper: bool) -> "LaplaceTail":
-        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+        """Return P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         whole = super().tail(answer, size, upper=upper)
         side = 1 if upper else -1
         return LaplaceTail(whole.log_values, kinks=whole.kinks, answer=float(answer), slope=side / self.exact_scale)
@@ -52,7 +55,7 @@ class LaplaceKernel(AdditiveNoise):
 
 @frozen
 class LaplaceLikelihood(Factor):
-    """The factor e^(−|answer − k|/scale) of a count k: two straight lines in its logarithm."""
+    """The factor e^(−|answer − k|/scale) of a count k, whose logarithm consists of two straight lines."""
 
     answer: float  # the answer, in records
     scale: Fraction  # in records
@@ -63,31 +66,37 @@ class LaplaceLikelihood(Factor):
         return (self.answer,)
 
     def expansion(self, centre: int) -> Expansion:
-        """The line through the centre as slope; the other line bends away from it."""
+        """Return the slope of the line through the centre, and a kink at the answer."""
         place, slope = DIGITS.subtract(Decimal(self.answer), Decimal(centre)), decimal_ratio(1 / self.scale)
         side, weight = (1 if place >= 0 else -1), DIGITS.multiply(slope, Decimal(-2))
         return Expansion(slope if side > 0 else DIGITS.minus(slope), FLAT.bend, kinks=(Kink(place, side, weight),))
 
     def log_step(self, count: int) -> float:
-        """A step towards the answer gains 1/scale, a step away loses it."""
+        """Return the change of the logarithm to the next count.
+
+        Up to +1/scale towards the answer, −1/scale away from it.
+        """
         nearer = 2 * (self.answer - count) - 1
         return max(-1.0, min(1.0, nearer)) / float(self.scale)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The step as a rational number of nats."""
+        """Return the change of the logarithm to the next count as a rational number of nats."""
         nearer = 2 * (Fraction(self.answer) - count) - 1
         return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
 
 
 @frozen
 class LaplaceTail(LogFactor):
-    """The probability of an answer or one farther out: beyond it a line in its logarithm."""
+    """The probability of an answer at least as extreme, as a factor of the count; log-linear beyond the answer."""
 
     answer: float = 0.0  # in records
     slope: Fraction = Fraction(0)  # of the line, per record
 
     def expansion(self, centre: int) -> Expansion:
-        """The line, far out as well, where differences of the logarithm have lost their digits."""
+        """Return the expansion.
+
+        On the linear part the slope is exact, where differences of logarithms would lose digits.
+        """
         side = 1 if self.slope > 0 else -1
         error = side * (self.answer - centre)
         if error < 1:
@@ -107,13 +116,13 @@ class LaplaceTail(LogFactor):
 
 @frozen
 class LaplaceErrors(ClosedForm):
-    """The law at many errors, q = e^(−1/scale)."""
+    """The Laplace distribution at many errors, continuous or discrete, with q = e^(−1/scale)."""
 
-    smooth_over: ClassVar[float] = 0.0  # it has a kink
+    smooth_over: ClassVar[float] = 0.0  # the density has a kink at 0
     is_geometric: ClassVar[bool] = True
 
     scale: float | Fraction  # in records
-    is_discrete: bool = field()  # without, the property of the base would be its default
+    is_discrete: bool = field()  # without field(), the property of the base class would become the default value
     steepest: Fraction = field(init=False, repr=False)  # 1/scale
     _rate: float = field(init=False, repr=False)
 
@@ -123,48 +132,48 @@ class LaplaceErrors(ClosedForm):
 
     @property
     def spread(self) -> float:
-        """The scale."""
+        """The scale, in records."""
         return 1 / self._rate
 
     def reach(self, depth: float) -> float:
-        """The scale times the depth."""
+        """Return scale·depth."""
         return depth / self._rate
 
     def log_density(self, errors: Reals) -> Reals:
-        """−|z|/scale."""
+        """Return −|z|/scale."""
         return -self._rate * np.abs(errors)
 
     def log_change(self, error: float, steps: Reals) -> Reals:
-        """−(|error − step| − |error|)/scale: a line up to the step that reaches 0, and down."""
+        """Return (|error| − |error − step|)/scale."""
         side = math.copysign(1.0, error)
         return self._rate * np.minimum(side * steps, 2 * abs(error) - side * steps)
 
     @property
     def peak(self) -> float:
-        """1/(2·scale), or (1 − q)/(1 + q)."""
+        """Density at 0, 1/(2·scale), or for discrete noise P[Z = 0] = (1 − q)/(1 + q)."""
         return math.tanh(self._rate / 2) if self.is_discrete else self._rate / 2
 
     def log_tail(self, distances: Reals) -> Reals:
-        """−z/scale, of discrete noise less ln((1 + q)/2), also where 1/scale is tiny."""
-        less = math.log1p(math.expm1(-self._rate) / 2) if self.is_discrete else 0.0
-        with np.errstate(over="ignore"):  # farther out than a double tells
-            return -self._rate * distances - less
+        """Return −z/scale; for discrete noise, −z/scale − ln((1 + q)/2), also if 1/scale is tiny."""
+        log_norm = math.log1p(math.expm1(-self._rate) / 2) if self.is_discrete else 0.0
+        with np.errstate(over="ignore"):  # the tail of a distance beyond the largest double is 0
+            return -self._rate * distances - log_norm
 
     def between(self, low: Reals, widths: Reals) -> Reals:
-        """From the parts on each side of 0, or the integers from 1 on and those up to 0."""
+        """Return P[low <= Z < low + width], as the sum of the masses on both sides of 0."""
         above = self._fall(self.first, low, widths)
         below = self._fall(0.0, self.first - low - widths, widths)
         return (above + below) / (1 + math.exp(-self._rate) if self.is_discrete else 2.0)
 
-    def _fall(self, least: float, low: Reals, widths: Reals) -> Reals:
-        """e^(−l/scale) − e^(−(l + width)/scale) of what is at least so large."""
-        lengths = np.minimum(widths, np.maximum(low + widths - least, 0))
-        return -np.exp(-self._rate * np.maximum(low, least)) * np.expm1(-self._rate * lengths)
+    def _fall(self, start: float, low: Reals, widths: Reals) -> Reals:
+        """Return e^(−l/scale) − e^(−(l + width)/scale), restricted to distances of at least `start`."""
+        lengths = np.minimum(widths, np.maximum(low + widths - start, 0))
+        return -np.exp(-self._rate * np.maximum(low, start)) * np.expm1(-self._rate * lengths)
 
 
-@lru_cache(maxsize=64)  # of each answer several questions are asked
-def _errors_of(scale: float | Fraction, is_discrete: bool) -> LaplaceErrors:  # noqa: FBT001  (a part of a key)
-    """Return the distribution of noise of a scale."""
+@lru_cache(maxsize=64)  # several quantities of one answer need the same distribution
+def _errors_of(scale: float | Fraction, is_discrete: bool) -> LaplaceErrors:  # noqa: FBT001  (part of the cache key)
+    """Return the distribution of Laplace noise of a scale, continuous or discrete."""
     return LaplaceErrors(scale, is_discrete)
 
 
@@ -193,35 +202,35 @@ class Laplace(ContinuousNoise, LaplaceKernel):
 
     @classmethod
     def for_epsilon(cls, epsilon: RationalLike, sensitivity: RationalLike = 1) -> Self:
-        """The noise that makes a query of that sensitivity ε-differentially private."""
-        moved, price = (price_as_written(sensitivity, "sensitivity"), price_as_written(epsilon, "epsilon"))
-        return cls(float(moved) / float(price))
+        """Return the noise that makes a query of this sensitivity ε-differentially private: scale = sensitivity/ε."""
+        moved_counts, price = (price_as_written(sensitivity, "sensitivity"), price_as_written(epsilon, "epsilon"))
+        return cls(float(moved_counts) / float(price))
 
     @property
     def epsilon(self) -> float:
-        """The ε of a count of sensitivity 1: 1/scale."""
+        """Privacy loss ε of a count of sensitivity 1: 1/scale."""
         return 1 / self.scale
 
     @property
     def variance(self) -> float:
-        """The variance of the noise, 2·scale², in records²."""
+        """Variance of the noise, 2·scale², in records²."""
         return 2 * self.scale * self.scale
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|: the scale."""
+        """E|Z| = scale, in records."""
         return self.scale
 
     def error_with_tail(self, log_beta: float) -> float:
-        """The alpha with ln P[|Y − K| >= alpha] = log_beta: −scale·log_beta."""
+        """Return the alpha with ln P[|Y − K| >= alpha] = log_beta, which is −scale·log_beta."""
         return -self.scale * log_beta
 
     def release(self, count: int) -> float:
-        """The count plus noise of the continuous law, rounded to a public grid by an exact sampler.
+        """Return the count plus Laplace noise, rounded to a public grid by an exact sampler.
 
-        The grid is 2^min(0, ⌊log2 scale⌋ − 40) records, whatever the count, so that the low bits of an answer tell
-        nothing. The law of the noise is the continuous one rounded to the nearest point, exactly; count and noise are
-        added exactly, and the sum is told as the nearest float.
+        The grid step is 2^min(0, ⌊log2 scale⌋ − 40) records. It does not depend on the count, so the low bits of an
+        answer reveal nothing. The noise has exactly the continuous distribution rounded to the nearest grid point.
+        Count and noise are added exactly, and the sum is returned as the nearest float.
 
         Args:
             count: The true count, a whole number.
@@ -229,11 +238,11 @@ class Laplace(ContinuousNoise, LaplaceKernel):
         return self.on_grid(count, rounded_laplace)
 
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        """Return simulated noise from a seeded generator, in records, shape (size,). Never release these values."""
         return generator.laplace(0.0, self.scale, size)
 
 
-_ROUNDING = 3e-16  # of 1/scale as a float, which e^(−1/scale) multiplies by 1/scale
+_ROUNDING = 3e-16  # relative rounding of 1/scale as a float; e^(−1/scale) multiplies it by 1/scale
 
 
 @frozen(init=False)
@@ -263,37 +272,37 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
 
     @classmethod
     def for_epsilon(cls, epsilon: RationalLike, sensitivity: RationalLike = 1) -> Self:
-        """The noise that makes a query of that sensitivity ε-differentially private."""
+        """Return the noise that makes a query of this sensitivity ε-differentially private: scale = sensitivity/ε."""
         return cls(price_as_written(sensitivity, "sensitivity") / price_as_written(epsilon, "epsilon"))
 
     @property
     def epsilon(self) -> Fraction:
-        """The exact ε of a count of sensitivity 1: 1/scale."""
+        """Exact privacy loss ε of a count of sensitivity 1: 1/scale."""
         return 1 / self.scale
 
     @property
     def variance(self) -> float:
-        """The variance of the noise, 2q/(1 − q)² with q = e^(−1/scale), in records²."""
+        """Variance of the noise, 2q/(1 − q)² with q = e^(−1/scale), in records²."""
         per_record = float(self.epsilon)
         return 2 * math.exp(-per_record) / math.expm1(-per_record) ** 2
 
     @property
     def variance_rounding(self) -> float:
-        """That of e^(−1/scale) at small scales."""
+        """Relative rounding error of e^(−1/scale) at scales below 1."""
         return _ROUNDING * max(0.0, float(self.epsilon) - 1)
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|: 1/sinh(1/scale), in a form that does not overflow."""
+        """E|Z| = 1/sinh(1/scale), in records, in a form that does not overflow."""
         per_record = float(self.epsilon)
         return -2 * math.exp(-per_record) / math.expm1(-2 * per_record)
 
     def error_with_tail(self, log_beta: float) -> int:
-        """The smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
+        """Return the smallest integer alpha with ln P[|Y − K| >= alpha] <= log_beta."""
         errors = self.errors
 
-        def missing(alpha: float) -> float:
+        def shortfall(alpha: float) -> float:
             return log_beta - errors.log_tail_at(alpha)
 
-        start = max(1, math.ceil(-missing(0) * errors.spread))
-        return int(first_whole(missing, bracketed(missing, start, 1, (0, math.inf))).high)
+        start = max(1, math.ceil(-shortfall(0) * errors.spread))
+        return int(first_whole(shortfall, bracketed(shortfall, start, 1, (0, math.inf))).high)

@@ -1,4 +1,7 @@
-"""Several independent noises that are added to one count."""
+"""The sum of several independent noises as one noise.
+
+`NoiseSum` is public; `sum_law` computes its distribution.
+"""
 
 import math
 from collections.abc import Sequence
@@ -18,24 +21,26 @@ from noisycount.model.noises.sum_law import SumLaw
 from noisycount.model.sampling.scalar import check_range
 from noisycount.validation import real_number, whole_number
 
-_FARTHEST_ANSWER = 2.0**56  # records: a count of 2^53 and 14 of the widest scales, 2^52
-_DEEP = 1e4  # nats, below which plain differences of the logarithm keep 1e-11
+_FARTHEST_ANSWER = 2.0**56  # records: the largest count 2^53 plus 14 times the largest scale 2^52
+_DEEP = 1e4  # nats: up to this depth, differences of the logarithm have an error of at most 1e-11
 
 
 @frozen(init=False, repr=False)
 class NoiseSum(SymmetricNoise):
-    """The sum of independent noises, all discrete or all continuous: the convolution of their laws.
+    """The sum Z = Σ Zᵢ of independent noises, all discrete or all continuous. Its density is their convolution.
 
     Args:
-        noises: At least one `Laplace`, `Gaussian`, `DiscreteLaplace` or `DiscreteGaussian`; of a `NoiseSum` its noises
-            are taken.
+        noises: At least one `Laplace`, `Gaussian`, `DiscreteLaplace` or `DiscreteGaussian`. A `NoiseSum` among them is
+            replaced by its own noises.
 
     Raises:
-        ValueError: If there is no noise, or something else among them, or one with a scale outside 2^−52..2^52 records,
-            or some are discrete and others continuous.
+        ValueError: If the list is empty or has other objects, if a scale lies outside 2^−52..2^52 records, or if
+            discrete and continuous noises are mixed.
 
-    Source: the sums of Laplace noises are those of the blog *Analyzing Utility of Private Mechanisms*, after Chan, Shi
-    and Song (2011).
+    Source: sums of Laplace noises as in the blog *Analyzing Utility of Private Mechanisms*, after Chan, Shi and Song
+    (2011).
+
+    Numerical error: 1e-11 absolute in the logarithm of the density, where the logarithm is above −2000.
 
     Example:
         >>> import noisycount as nc
@@ -47,41 +52,41 @@ class NoiseSum(SymmetricNoise):
     _law: SumLaw = field(init=False, repr=False, compare=False)
 
     def __init__(self, noises: Sequence[Mechanism]) -> None:
-        parts = _flat(noises)
+        parts = _flatten(noises)
         object.__setattr__(self, "noises", parts)
         object.__setattr__(self, "_law", _law_of_sum(parts))
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the answers are integers: all noises are discrete."""
+        """True if the answers are integers, because all noises are discrete."""
         return self._law.is_discrete
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether all noises are."""
+        """True if all noises are log-concave."""
         return all(noise.is_log_concave for noise in self.noises)
 
     @property
     def variance(self) -> float:
-        """The variance of the noise, in records²: the sum of the variances."""
+        """Variance of the noise, in records²: the sum of the variances."""
         return math.fsum(noise.variance for noise in self.noises)
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|, in records."""
+        """E|Z| in records."""
         if len(self.noises) == 1:
             return self.noises[0].mean_absolute
         return self._normal.mean_absolute if self._is_gaussian else self._law.mean_absolute
 
     @property
     def errors(self) -> CertifiedErrorLaw:
-        """The law of the noise at many errors at once."""
+        """The distribution of Z at many errors at once."""
         if len(self.noises) == 1:
             return self.noises[0].errors
         return self._normal if self._is_gaussian else self._law
 
     def log_density(self, error: float) -> float:
-        """The logarithm of the density of the noise, or of its probability if it is discrete.
+        """Return the logarithm of the density of the noise, or of P[Z = error] if it is discrete.
 
         Args:
             error: In records, an integer if all noises are discrete.
@@ -91,19 +96,19 @@ class NoiseSum(SymmetricNoise):
         return float(self._law.log_density(np.array(float(error))))
 
     def error_with_tail(self, log_beta: float) -> float:
-        """The smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
+        """Return the smallest alpha, in records, with ln P[|Y − K| >= alpha] <= log_beta < 0."""
         if len(self.noises) == 1:
             return self.noises[0].error_with_tail(log_beta)
         return SymmetricNoise.error_with_tail(self, log_beta)
 
     def check_answer(self, answer: float) -> None:
-        """Refuse, with a ValueError, an answer that this noise cannot give."""
+        """Raise ValueError if this noise cannot produce the answer."""
         SymmetricNoise.check_answer(self, answer)
         if len(self.noises) > 1 and abs(real_number(answer, "answer")) > _FARTHEST_ANSWER:
             raise ValueError(f"answer must lie within 2**56 records of 0, got {answer!r}")
 
     def likelihood(self, answer: float, size: int) -> Factor:
-        """The likelihood of a count k: the density of the noise at answer − k.
+        """Return the likelihood of a count k: the density of the noise at answer − k.
 
         Args:
             answer: The answer, in records, an integer if all noises are discrete.
@@ -122,13 +127,13 @@ class NoiseSum(SymmetricNoise):
         farthest, widest = max(abs(answer), abs(answer - size)), self._law.widest_laplace
         if widest and (self._law.is_kinked or farthest > _DEEP * widest):
             slope = LaplaceLikelihood(answer, Fraction(widest))
-            # What is left hardly changes far out, so that the product loses no digits there.
-            rest = LogFactor(lambda counts: self._law.log_lifted(np.asarray(answer - counts)))
-            return Product((slope, rest))
+            # The remaining factor is almost constant far out, so that the product keeps its digits there.
+            flat_factor = LogFactor(lambda counts: self._law.log_lifted(np.asarray(answer - counts)))
+            return Product((slope, flat_factor))
         return LogFactor(lambda counts: self._law.log_density(np.asarray(answer - counts)))
 
     def release(self, count: int) -> int | float:
-        """The count plus one exact draw of each noise, rounded once if they are continuous.
+        """Return the count plus one exact draw of each noise, rounded once to a float if they are continuous.
 
         Args:
             count: The true count, a whole number.
@@ -138,7 +143,7 @@ class NoiseSum(SymmetricNoise):
         return int(total) if self.is_discrete else float(total)
 
     def draws(self, size: int, generator: np.random.Generator) -> Reals:
-        """Draws of the noise from a seed, in records, shape (size,): never to be released."""
+        """Return simulated noise from a seeded generator, in records, shape (size,). Never release these values."""
         total = np.zeros(size)
         for noise in self.noises:
             total += noise.draws(size, generator)
@@ -146,17 +151,17 @@ class NoiseSum(SymmetricNoise):
 
     @property
     def _is_gaussian(self) -> bool:
-        """Whether the sum is one continuous Gaussian noise."""
+        """True if the sum is a single continuous Gaussian noise."""
         return self._law.is_normal and not self.is_discrete
 
     @property
     def _normal(self) -> GaussianErrors:
-        """The law of that Gaussian noise."""
+        """The distribution of that Gaussian noise."""
         return GaussianErrors(math.sqrt(self.variance))
 
 
-def _flat(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
-    """The noises, with those of a sum in its place."""
+def _flatten(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
+    """Return the noises, with each `NoiseSum` replaced by its noises; raise ValueError for an invalid list."""
     parts: list[AdditiveNoise] = []
     for noise in noises:
         if isinstance(noise, NoiseSum):
@@ -180,7 +185,7 @@ def _flat(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
 
 
 def _law_of_sum(noises: Sequence[AdditiveNoise]) -> SumLaw:
-    """The law of the sum."""
+    """Return the distribution of the sum."""
     laplace, gaussian = (
         tuple(float(noise.scale) for noise in noises if isinstance(noise, kind))
         for kind in (LaplaceKernel, GaussianKernel)
