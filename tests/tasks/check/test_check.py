@@ -601,3 +601,14 @@ def test_a_listed_finder_is_all_that_a_finding_needs(run: Run, here: Path, monke
         Check(2, (ColumnCheck("town", Kind.TEXT, "text", ColumnFormat(Kind.TEXT), 0),), FileFormat()), None
     )
     assert "<td>skip = 1</td>" in html._repr_html_()
+
+
+def test_a_unit_that_stands_below_a_line_of_groups_is_found(here: Path, run: Run) -> None:
+    """The refusal names the way to skip that line, which works."""
+    (here / "f.csv").write_text("Person,,Lab,\nid,age,hb,na\n1,34,13.4,140\n2,45,12.1,141\n3,51,11.0,139\n")
+    refused = run("check", "f.csv", "--unit", "id")
+    assert refused.status == 4
+    assert "--unit id --accept` skips them" in " ".join(refused.errors.split())
+    assert "A line below them" not in run("check", "f.csv", "--unit", "ids").errors
+    assert run("init", "f.csv", "--unit", "id", "--accept").status == 0
+    assert "skip = 1" in (here / "noisycount.toml").read_text()
