@@ -8,12 +8,12 @@ from scipy.stats import betabinom, binom, laplace
 
 import noisycount as nc
 from noisycount.charts.plot import Line
-from noisycount.papers.catalogue import PAPERS, chosen
+from noisycount.papers.catalogue import PAPERS, select_keys
 from noisycount.papers.figure import Figure, Verdict
 from tests.oracles import privacy
 from tests.oracles.pairs import Pair, beta_binomial_pairs, binomial_pairs, binomial_sample_pairs, known_pairs
 
-KEYS = chosen([])
+KEYS = select_keys([])
 SLOW = {"naldi2014.6", "naldi2014.8", "breutigam.8", "ours.assumed", "ours.price"}
 CASES = [pytest.param(key, marks=pytest.mark.thorough if key in SLOW else ()) for key in KEYS]
 ESTIMATES = ("mean", "median", "rounded")
@@ -386,6 +386,6 @@ def test_numbers_outside_figures_are_told_by_paper() -> None:
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
     """Figures and papers may be named."""
-    assert chosen(["naldi2015.2", "ours"])[:2] == ["naldi2015.2", "ours.sums"]
+    assert select_keys(["naldi2015.2", "ours"])[:2] == ["naldi2015.2", "ours.sums"]
     with pytest.raises(ValueError, match=r"got 'naldi2014.9': use naldi2014 \(naldi2014\.1 to"):
-        chosen(["naldi2014.9"])
+        select_keys(["naldi2014.9"])

@@ -7,7 +7,7 @@ import pytest
 from noisycount.charts.plot_chart import plot_svg
 from noisycount.papers import breutigam
 from noisycount.papers import figure as bounds
-from noisycount.papers.catalogue import PAPERS, chosen
+from noisycount.papers.catalogue import PAPERS, select_keys
 from tests.papers.claim_tables import FOLDER, PAGES, claims_of, row, rows
 from tests.papers.test_papers import CASES, KEYS, figure
 
@@ -61,7 +61,7 @@ def test_the_page_lists_every_figure() -> None:
     """Every key once, in the table, and no other."""
     table = TEXT[TEXT.index("| figure |") : TEXT.index("The figures of 2014")]
     listed = re.findall(r"`(\w+\.\w+)`", table)
-    assert sorted(listed) == sorted(chosen([]))
+    assert sorted(listed) == sorted(select_keys([]))
 
 
 def test_the_page_has_the_bounds_by_which_words_are_judged() -> None:

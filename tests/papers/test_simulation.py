@@ -12,7 +12,7 @@ from tests.papers.test_papers import figure
 
 def small() -> TrueTable:
     """16 cells of log-normal shares."""
-    return TrueTable.drawn("small", LAWS["log-normal"], 16, 200)
+    return TrueTable.draw("small", LAWS["log-normal"], 16, 200)
 
 
 @cache
@@ -52,7 +52,7 @@ def test_the_simulation_never_changes() -> None:
 def test_errors_are_those_of_the_estimates() -> None:
     """One release of the survey, by hand."""
     table = survey()
-    release = SimulatedRelease.drawn(table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"]))
+    release = SimulatedRelease.draw(table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"]))
     clamped = dict(estimates(release))["clamped"]
     found = {each.estimate: each for each in measured(table, "cells", (3,), 1.0, range(1))}["clamped"]
     away = clamped.cells - table.counts

@@ -68,7 +68,7 @@ def test_levels_nest_from_the_total_to_the_cells(name: str) -> None:
 def test_the_price_is_shared_by_the_levels(name: str) -> None:
     """Each level has an equal part of ε."""
     table = by_name(name)
-    release = SimulatedRelease.drawn(table, 0.3, table.answered, np.random.default_rng(1))
+    release = SimulatedRelease.draw(table, 0.3, table.answered, np.random.default_rng(1))
     assert [noise.size for noise in release.answers] == [level.size for level in release.levels]
     assert release.noise.epsilon == Fraction(3, 10) / len(table.answered)
     assert release.variances == [release.noise.variance] * len(table.answered)
@@ -80,7 +80,7 @@ def test_sums_of_raw_answers_take_the_fewest_nodes(name: str, is_split: bool) ->
     """Against a walk from the first cell, always by the largest answered node that fits."""
     table = by_name(name)
     places = table.answered if is_split else table.answered[-1:]
-    release = SimulatedRelease.drawn(table, 1, places, np.random.default_rng(2))
+    release = SimulatedRelease.draw(table, 1, places, np.random.default_rng(2))
     raw = release.raw()
     for end in (1, 4, 23, 24, 25, 63, table.counts.size):
         first, told = 0, 0.0
@@ -96,7 +96,7 @@ def test_sums_of_raw_answers_take_the_fewest_nodes(name: str, is_split: bool) ->
 def test_margins_of_raw_answers_are_own_or_of_the_next_finer_level() -> None:
     """Answered levels speak for themselves."""
     table = by_name("smooth")
-    release = SimulatedRelease.drawn(table, 1, table.answered, np.random.default_rng(3))
+    release = SimulatedRelease.draw(table, 1, table.answered, np.random.default_rng(3))
     margins = release.raw().margins
     assert margins[2].tolist() == release.answers[0].tolist()  # 8 nodes
     assert margins[1].tolist() == release.answers[0].reshape(4, 2).sum(axis=1).tolist()
@@ -106,7 +106,7 @@ def test_margins_of_raw_answers_are_own_or_of_the_next_finer_level() -> None:
 def test_estimates_of_cells_are_added_up() -> None:
     """The true counts give the true margins and sums."""
     table = by_name("survey")
-    added = Estimate.added(table, table.counts.astype(float))
+    added = Estimate.from_cells(table, table.counts.astype(float))
     assert [each.tolist() for each in added.margins] == [table.sums(level).tolist() for level in table.inner]
     assert added.sums[-1] == table.total
 

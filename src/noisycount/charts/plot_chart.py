@@ -80,7 +80,6 @@ def spread(places: Sequence[float], gap: float, length: float) -> list[float]:
 
     Neighbours that would be closer form a group, which is centred on the mean position of its members.
 
-
     Example:
         >>> spread([10, 12, 60], gap=8, length=100)
         [7.0, 15.0, 60.0]

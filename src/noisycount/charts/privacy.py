@@ -209,7 +209,6 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
     """Return a label for each line at the height of its mark, or if it has none at a height apart from the others.
 
     The label of the innermost line is left of that line if it fits there; the others are right of all lines.
-
     """
     inward = sorted(lines, key=lambda line: line.place(axes.floor)[0], reverse=True)
     placed: list[Label] = []

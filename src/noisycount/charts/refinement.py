@@ -22,7 +22,6 @@ def refinement_chart(curves: RefinementCurves, title: str, subtitle: str, unit: 
     """Return three curves on one axis: the prior, the likelihood of the answer, and the posterior.
 
     Each curve has a panel of its own, whose heading names the curve and its marks, so that labels never overlap.
-
     """
     inner = alt.X("count:Q", axis=alt.Axis(title=None, labels=False))
     lowest = alt.X("count:Q", title=f"true count, {unit}")

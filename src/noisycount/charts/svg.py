@@ -246,7 +246,6 @@ def fitted(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[floa
     Args:
         labels: The position of the middle of each label from the left, in ascending order, and its text.
         width: Width of the picture. A label that would reach beyond the picture is moved inwards.
-
     """
     halves = [_LETTER * len(text) / 2 for _, text in labels]
     inside = [min(max(place, half), width - half) for (place, _), half in zip(labels, halves, strict=True)]

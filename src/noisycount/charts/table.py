@@ -97,7 +97,7 @@ def _key_texts(row: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a
 
 
 def _sum_bars(table: Any, labels: Sequence[str]) -> list[TableBar]:  # noqa: ANN401 - a published table
-    """Return the sums of the first cells of a cumulative table, each up to a label; of any other table an empty list."""
+    """Return a bar for each cumulative sum of a table; an empty list if the table has no cumulative sums."""
     if getattr(table, "cumulative", None) is None:
         return []
     return list(map(sum_bar, labels, table.cumulative.tolist(), table.cumulative_errors.tolist()))

@@ -7,7 +7,7 @@ import click
 
 from noisycount.charts.chart import check_charts
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
-from noisycount.papers.catalogue import chosen
+from noisycount.papers.catalogue import select_keys
 from noisycount.readers.options import json_option, repeated, typed
 from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_json, save_figures
 
@@ -15,7 +15,7 @@ from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, f
 def _names(texts: Sequence[str]) -> list[str]:
     """Names of figures, each given alone or with others between commas."""
     try:
-        return chosen([name.strip() for text in texts for name in text.split(",")])
+        return select_keys([name.strip() for text in texts for name in text.split(",")])
     except ValueError as error:
         raise ValueError(str(error).removeprefix("only ")) from None
 

@@ -1,1 +1,1 @@
-"""The papers again, exactly, one file a paper."""
+"""Reproduction of the figures and numerical claims of papers, one module for each paper. Begin with `catalogue`."""

@@ -1,7 +1,8 @@
-"""Breutigam and Reischuk, *Statistical Privacy*: Fig. 1 to 8 and what is stated beside them.
+"""Breutigam and Reischuk, *Statistical Privacy*: Fig. 1 to 8 and the numerical claims about them.
 
-Section 5 (Fig. 1 to 4 and 6): a known database beside an unknown one. Section 6 (Fig. 5 and 8): samples beside noise of
-equal utility loss. Section 7 (Fig. 7): a sample, and the count of as many records.
+Section 5 (Fig. 1 to 4 and 6) compares differential privacy (DP: the adversary knows all other records) with statistical
+privacy (SP: the adversary knows only the rate). Section 6 (Fig. 5 and 8) compares samples with noise of equal utility
+loss. Section 7 (Fig. 7) compares a sample with the count of a database of the same size. `PAPER` lists all figures.
 """
 
 import math
@@ -47,35 +48,35 @@ RATE = Axis("rate π of the property", is_log=True, ticks=(1e-4, 1e-3, 0.01, 0.1
 DELTA = Axis("δ", "probability", low=0.0)
 SHARES = Axis("share λ = m/n that is drawn", is_log=True, ticks=(0.002, 0.01, 0.05, 0.2, 1), high=1)
 Noise = type[Gaussian] | type[Laplace]
-Deltas = dict[str, float]  # δ of a mechanism, by its name
+Deltas = dict[str, float]  # δ by the name of the mechanism
 
 
 def delta(noise: Gaussian | Laplace, population: Population | None = None) -> float:
-    """δ(0.01) of noise on the count; without a population in the worst case."""
+    """Return δ at ε = 0.01 for noise added to a count; without a population, against the worst-case adversary."""
     return privacy_curve(noise, population).delta(EPSILON)
 
 
 def ratio(noise: Noise, size: int, rate: float, scale: float) -> float:
-    """δ of the worst case over δ of an adversary who knows the rate only."""
+    """Return δ against the worst-case adversary divided by δ against one who knows only the rate."""
     return delta(noise(scale)) / delta(noise(scale), Binomial(size, rate))
 
 
-def against_rate(noise: Noise, place: int) -> Figure:
-    """δ against π at two strengths of noise: Fig. 1 of Gaussian noise, Fig. 3 of Laplace noise."""
+def against_rate(noise: Noise, figure_number: int) -> Figure:
+    """Return Fig. 1 (Gaussian noise) or Fig. 3 (Laplace noise): δ against the rate π for two scales of noise."""
     lines = []
-    for scale, known, unknown in zip(SCALES, (SOLID, LONG), (MIXED, DOTS), strict=True):
+    for scale, dp_dash, sp_dash in zip(SCALES, (SOLID, LONG), (MIXED, DOTS), strict=True):
         worst = delta(noise(scale))
         lines += [
-            Line(f"DP, ν = {scale:g}", STYLES["worst case"].dashed(known), PLACES, (worst,) * len(PLACES)),
+            Line(f"DP, ν = {scale:g}", STYLES["worst case"].dashed(dp_dash), PLACES, (worst,) * len(PLACES)),
             Line(
                 f"SP, ν = {scale:g}",
-                STYLES["distribution only"].dashed(unknown),
+                STYLES["distribution only"].dashed(sp_dash),
                 PLACES,
                 tuple(delta(noise(scale), Binomial(SIZE, rate)) for rate in PLACES),
             ),
         ]
     return Figure(
-        *(f"breutigam.{place}", _NAME, f"Fig. {place}"),
+        *(f"breutigam.{figure_number}", _NAME, f"Fig. {figure_number}"),
         title=f"δ against the rate, {noise.__name__} noise",
         caption=f"n = {SIZE:,}, ε = {EPSILON}; {noise.__name__} noise of ν records. DP: the "
         "adversary knows all other records; SP: only the rate. Both axes are logarithmic here.",
@@ -86,9 +87,9 @@ def against_rate(noise: Noise, place: int) -> Figure:
     )
 
 
-def against_strength(size: int, noises: tuple[Noise, ...], place: int) -> Figure:
-    """The ratio of both δ against ν: Fig. 2 and 4 with 1,000 records, Fig. 6 with 100."""
-    named = len(noises) > 1
+def against_strength(size: int, noises: tuple[Noise, ...], figure_number: int) -> Figure:
+    """Return Fig. 2 or 4 (1,000 records) or Fig. 6 (100 records): the ratio of δ in DP and SP against the scale ν."""
+    has_headings = len(noises) > 1
     panels = []
     for noise in noises:
         lines = [
@@ -96,11 +97,11 @@ def against_strength(size: int, noises: tuple[Noise, ...], place: int) -> Figure
             for rate, style in zip(RATES, LEVELS, strict=False)
         ]
         guide = Line("", GUIDE, (1.0, 10.0), (1.0, 1.0))
-        panels.append(Panel(f"{noise.__name__} noise" if named else "", (*lines, guide)))
+        panels.append(Panel(f"{noise.__name__} noise" if has_headings else "", (*lines, guide)))
     names = " and ".join(noise.__name__ for noise in noises)
-    added = " The text does not say which noise it is, so that both are shown." if named else ""
+    added = " The text does not say which noise it is, so that both are shown." if has_headings else ""
     return Figure(
-        *(f"breutigam.{place}", _NAME, f"Fig. {place}"),
+        *(f"breutigam.{figure_number}", _NAME, f"Fig. {figure_number}"),
         title=f"DP over SP, {names} noise, n = {size:,}",
         caption=f"δ where the adversary knows all other records, over δ where he knows only the rate π; n = {size:,}, "
         f"ε = {EPSILON}. Dashed: a ratio of 1. The axis upwards is logarithmic here.{added}",
@@ -112,42 +113,44 @@ def against_strength(size: int, noises: tuple[Noise, ...], place: int) -> Figure
 
 
 def _gaussian_claims() -> tuple[Claim, ...]:
-    worst = [delta(Gaussian(scale)) for scale in SCALES]
-    outside = {rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES}
-    rare = delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
-    shown = "; ".join(f"π = {rate:g}: {number(known)} and {number(more)}" for rate, (known, more) in outside.items())
+    dp_deltas = [delta(Gaussian(scale)) for scale in SCALES]
+    sp_deltas = {rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES}
+    rare_delta = delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
+    deltas_text = "; ".join(
+        f"π = {rate:g}: {number(weak)} and {number(strong)}" for rate, (weak, strong) in sp_deltas.items()
+    )
     return (
         Claim(
             "section 5",
             "With ν = 1 differential privacy achieves δ = 0.38, and 0.128 with ν = 3.",
-            f"{number(worst[0], 5)} and {number(worst[1], 5)}.",
-            Verdict.of(*(round(found, 3) == said for found, said in zip(worst, PRINTED, strict=True))),
+            f"{number(dp_deltas[0], 5)} and {number(dp_deltas[1], 5)}.",
+            Verdict.of(*(round(found, 3) == said for found, said in zip(dp_deltas, PRINTED, strict=True))),
         ),
         Claim(
             "section 5",
             "In the statistical setting δ is much lower, and mainly determined by the internal "
             "noise if the external noise is moderate.",
-            f"δ at ν = 1 and at ν = 3: {shown}. Tripling the noise changes δ by "
-            f"{percent(1 - outside[0.5][1] / outside[0.5][0])} at π = 0.5, but by "
-            f"{percent(1 - outside[0.01][1] / outside[0.01][0])} at π = 0.01, where at ν = 3 it "
-            f"is {number(outside[0.01][1] / worst[1], 2)} of that of the worst case.",
-            Verdict.of(*(MUCH * pair[1] < worst[1] and pair[1] > NEARLY * pair[0] for pair in outside.values())),
+            f"δ at ν = 1 and at ν = 3: {deltas_text}. Tripling the noise changes δ by "
+            f"{percent(1 - sp_deltas[0.5][1] / sp_deltas[0.5][0])} at π = 0.5, but by "
+            f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])} at π = 0.01, where at ν = 3 it "
+            f"is {number(sp_deltas[0.01][1] / dp_deltas[1], 2)} of that of the worst case.",
+            Verdict.of(*(MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values())),
         ),
         Claim(
             "section 5",
             "If π is very close to 0, the situation is similar to the worst case.",
-            f"at π = {PLACES[0]:g} and ν = 1, δ = {number(rare)} against {number(worst[0])}.",
-            Verdict.of(rare > NEARLY * worst[0]),
+            f"at π = {PLACES[0]:g} and ν = 1, δ = {number(rare_delta)} against {number(dp_deltas[0])}.",
+            Verdict.of(rare_delta > NEARLY * dp_deltas[0]),
         ),
     )
 
 
 def _laplace_claims() -> tuple[Claim, ...]:
-    same = [(scale, rate) for scale in SCALES for rate in RATES]
-    ratios = [(ratio(Laplace, SIZE, r, s), ratio(Gaussian, SIZE, r, s)) for s, r in same]
-    outside = [
-        (delta(Laplace(s), law), delta(Gaussian(s), law), delta(Gaussian(s * 2**0.5), law))
-        for s, law in ((s, Binomial(SIZE, r)) for s, r in same)
+    settings = [(scale, rate) for scale in SCALES for rate in RATES]
+    ratios = [(ratio(Laplace, SIZE, r, s), ratio(Gaussian, SIZE, r, s)) for s, r in settings]
+    deltas = [
+        (delta(Laplace(s), population), delta(Gaussian(s), population), delta(Gaussian(s * 2**0.5), population))
+        for s, population in ((s, Binomial(SIZE, r)) for s, r in settings)
     ]
     return (
         Claim(
@@ -160,34 +163,34 @@ def _laplace_claims() -> tuple[Claim, ...]:
         Claim(
             "section 5",
             "Laplace noise seems to be slightly better suited in the statistical setting.",
-            f"at the same ν its SP δ is {number(min(a / b for a, b, _ in outside))} to "
-            f"{number(max(a / b for a, b, _ in outside))} times that of Gaussian noise. But its variance is then twice "
-            f"as large; beside Gaussian noise of the same variance it is {number(min(a / c for a, _, c in outside))} "
-            f"to {number(max(a / c for a, _, c in outside), 4)} times.",
-            Verdict.of(all(a < b for a, b, _ in outside), all(a < c for a, _, c in outside)),
+            f"at the same ν its SP δ is {number(min(a / b for a, b, _ in deltas))} to "
+            f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise. But its variance is then twice "
+            f"as large; beside Gaussian noise of the same variance it is {number(min(a / c for a, _, c in deltas))} "
+            f"to {number(max(a / c for a, _, c in deltas), 4)} times.",
+            Verdict.of(all(a < b for a, b, _ in deltas), all(a < c for a, _, c in deltas)),
         ),
     )
 
 
 def _strong_claims(noise: Noise) -> tuple[Claim, ...]:
-    strongest = {rate: ratio(noise, SIZE, rate, 10.0) for rate in RATES}
-    shown = ", ".join(f"{number(each)} at π = {rate:g}" for rate, each in strongest.items())
+    ratios = {rate: ratio(noise, SIZE, rate, 10.0) for rate in RATES}
+    ratios_text = ", ".join(f"{number(ratio_at_rate)} at π = {rate:g}" for rate, ratio_at_rate in ratios.items())
     error = noise(10.0).variance ** 0.5
-    relative = {rate: error / (SIZE * rate) for rate in RATES}
-    parts = ", ".join(f"{percent(part)} at π = {rate:g}" for rate, part in relative.items())
+    error_shares = {rate: error / (SIZE * rate) for rate in RATES}
+    shares_text = ", ".join(f"{percent(share)} at π = {rate:g}" for rate, share in error_shares.items())
     return (
         Claim(
             "section 5",
             "Even for the maximum ν = 10 the ratio is significantly larger than 1.",
-            f"{shown}.",
-            Verdict.of(*(each > CLEARLY for each in strongest.values())),
+            f"{ratios_text}.",
+            Verdict.of(*(ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values())),
         ),
         Claim(
             "section 5",
             "External noise with ν much larger than 1 degrades the utility of the answer to almost useless.",
             f"at ν = 10 the standard error is {number(error)} records of {SIZE:,}: as a share of "
-            f"the count that is expected, {parts}.",
-            Verdict.of(*(MUCH * part > 1 for part in relative.values())),
+            f"the count that is expected, {shares_text}.",
+            Verdict.of(*(MUCH * share > 1 for share in error_shares.values())),
         ),
     )
 
@@ -198,97 +201,102 @@ def _small_claims() -> tuple[Claim, ...]:
         for rate in RATES
         for scale in (1.0, 10.0)
     }
-    grown = {setting: small / large for setting, (small, large) in pairs.items()}
-    shown = ", ".join(f"{number(grown[rate, 1.0])} (π = {rate:g})" for rate in RATES)
-    strong = ", ".join(number(grown[rate, 10.0]) for rate in RATES)
-    helped = {rate: ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES}
+    size_ratios = {setting: small / large for setting, (small, large) in pairs.items()}
+    weak_text = ", ".join(f"{number(size_ratios[rate, 1.0])} (π = {rate:g})" for rate in RATES)
+    strong_text = ", ".join(number(size_ratios[rate, 10.0]) for rate in RATES)
+    dp_over_sp = {rate: ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES}
     return (
         Claim(
             "section 5",
             "Even for quite small databases of size n = 100 the internal noise is quite helpful.",
             "at ν = 1, Gaussian, DP over SP is "
-            + ", ".join(f"{number(each)} (π = {rate:g})" for rate, each in helped.items())
+            + ", ".join(f"{number(quotient)} (π = {rate:g})" for rate, quotient in dp_over_sp.items())
             + ".",
-            Verdict.of(*(each > MUCH for each in helped.values())),
+            Verdict.of(*(quotient > MUCH for quotient in dp_over_sp.values())),
         ),
         Claim(
             "section 5",
             "The loss of privacy compared to n = 1000 is quite small.",
-            f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {shown}; ν = 10: {strong}.",
-            Verdict.of(*(each < SIMILAR for each in grown.values())),
+            f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {weak_text}; ν = 10: {strong_text}.",
+            Verdict.of(*(quotient < SIMILAR for quotient in size_ratios.values())),
         ),
     )
 
 
-SHARE = 0.1  # λ of Fig. 5
-SAMPLE_RATES = RATES[:2]  # π₁ and π₂ of Fig. 8
-PRINTED_EXTRA = 0.2  # how much worse Laplace noise is said to be
-USUAL_RATE = 0.1  # from here on a sample of 100 has many possible answers
-LEAST = 1e-5  # a δ to draw on a logarithmic axis
+SHARE = 0.1  # λ in Fig. 5
+SAMPLE_RATES = RATES[:2]  # π₁ and π₂ in Fig. 8
+PRINTED_EXTRA = 0.2  # relative excess of δ of Laplace noise that the paper states
+USUAL_RATE = 0.1  # smallest rate at which a sample of 100 has many possible counts
+LEAST = 1e-5  # smallest δ on the logarithmic axis
 SAMPLE_PLACES = tuple(float(rate) for rate in np.geomspace(1e-3, 0.5, 60))
 DRAWN = tuple(int(m) for m in np.unique(np.geomspace(2, 990, 60).round()))
 
 
-def equal_losses(rate: float, drawn: int) -> Deltas:
-    """δ(0.01) of a sample, and of Gaussian and Laplace noise of the same utility loss."""
-    outside, sample = Binomial(SIZE, rate), Subsample(drawn)
-    loss = utility_loss(sample, outside)
+def equal_losses(rate: float, sample_size: int) -> Deltas:
+    """Return δ at ε = 0.01 of a sample, and of Gaussian and Laplace noise with the same utility loss.
+
+    Args:
+        rate: The rate π of the property.
+        sample_size: The number of records in the sample.
+    """
+    population, sample = Binomial(SIZE, rate), Subsample(sample_size)
+    loss = utility_loss(sample, population)
     noises = [noise(scale_for_utility_loss(noise, loss, size=SIZE)) for noise in (Laplace, Gaussian)]
-    found = [privacy_curve(each, outside).delta(EPSILON) for each in (*noises, sample)]
-    return dict(zip(("Laplace", "Gaussian", "sample"), found, strict=True))
+    deltas = [privacy_curve(mechanism, population).delta(EPSILON) for mechanism in (*noises, sample)]
+    return dict(zip(("Laplace", "Gaussian", "sample"), deltas, strict=True))
 
 
 def equal_losses_against_rate() -> Figure:
-    """Fig. 5: three mechanisms of equal utility loss, against π."""
-    drawn = round(SHARE * SIZE)
-    found = {rate: equal_losses(rate, drawn) for rate in SAMPLE_PLACES}
+    """Return Fig. 5: δ of three mechanisms of equal utility loss, against the rate π."""
+    sample_size = round(SHARE * SIZE)
+    deltas = {rate: equal_losses(rate, sample_size) for rate in SAMPLE_PLACES}
     return Figure(
         *("breutigam.5", _NAME, "Fig. 5"),
         title="Three mechanisms of equal utility loss",
         caption=f"n = {SIZE:,}, ε = {EPSILON}, an adversary who knows only the rate π. Samples of λ = {SHARE:g}, that "
-        f"is {drawn} records, and noise of the same utility loss. The axis of π is logarithmic here.",
+        f"is {sample_size} records, and noise of the same utility loss. The axis of π is logarithmic here.",
         x=RATE,
         y=DELTA,
         panels=(
             Panel(
                 "",
                 tuple(
-                    Line(name, STYLES[name], SAMPLE_PLACES, tuple(found[rate][name] for rate in SAMPLE_PLACES))
+                    Line(name, STYLES[name], SAMPLE_PLACES, tuple(deltas[rate][name] for rate in SAMPLE_PLACES))
                     for name in ("Laplace", "Gaussian", "sample")
                 ),
             ),
         ),
-        claims=(_alike(found), _worse(drawn)),
+        claims=(_claim_equal_delta(deltas), _claim_laplace_worse(sample_size)),
     )
 
 
-def _alike(found: dict[float, Deltas]) -> Claim:
-    apart = {rate: abs(each["sample"] / each["Gaussian"] - 1) for rate, each in found.items()}
-    usual = max(gap for rate, gap in apart.items() if rate >= USUAL_RATE)
-    worst = max(apart, key=lambda rate: apart[rate])
+def _claim_equal_delta(deltas: dict[float, Deltas]) -> Claim:
+    gaps = {rate: abs(each["sample"] / each["Gaussian"] - 1) for rate, each in deltas.items()}
+    usual = max(gap for rate, gap in gaps.items() if rate >= USUAL_RATE)
+    worst = max(gaps, key=lambda rate: gaps[rate])
     return Claim(
         "section 6",
         "Gaussian noise and subsampling practically achieve the same δ.",
-        f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by {percent(apart[worst])} "
+        f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by {percent(gaps[worst])} "
         f"at π = {number(worst)}, where few records of a sample are positive.",
-        Verdict.of(usual < ALIKE, apart[worst] < ALIKE),
+        Verdict.of(usual < ALIKE, gaps[worst] < ALIKE),
     )
 
 
-def _worse(drawn: int) -> Claim:
-    found = {rate: equal_losses(rate, drawn) for rate in (0.5, 0.1, 0.01)}
-    extra = {rate: each["Laplace"] / each["Gaussian"] - 1 for rate, each in found.items()}
-    shown = ", ".join(f"{percent(each)} (π = {rate:g})" for rate, each in extra.items())
+def _claim_laplace_worse(sample_size: int) -> Claim:
+    deltas = {rate: equal_losses(rate, sample_size) for rate in (0.5, 0.1, 0.01)}
+    excess = {rate: each["Laplace"] / each["Gaussian"] - 1 for rate, each in deltas.items()}
+    excess_text = ", ".join(f"{percent(each)} (π = {rate:g})" for rate, each in excess.items())
     return Claim(
         "section 6",
         "Laplace noise is about 20 % worse.",
-        f"its δ is {shown} above that of Gaussian noise.",
-        Verdict.of(*(abs(each - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for each in extra.values())),
+        f"its δ is {excess_text} above that of Gaussian noise.",
+        Verdict.of(*(abs(each - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for each in excess.values())),
     )
 
 
 def equal_losses_against_share() -> Figure:
-    """Fig. 8: three mechanisms of equal utility loss, against λ."""
+    """Return Fig. 8: δ of three mechanisms of equal utility loss, against the sampling rate λ."""
     every = {(rate, m): equal_losses(rate, m) for rate in SAMPLE_RATES for m in DRAWN}
     ratios = {rate: [every[rate, m]["Laplace"] / every[rate, m]["Gaussian"] for m in DRAWN] for rate in SAMPLE_RATES}
     panels = []
@@ -306,24 +314,28 @@ def equal_losses_against_share() -> Figure:
         x=SHARES,
         y=Axis("δ", "probability", is_log=True, low=LEAST, high=0.1, ticks=(1e-5, 1e-4, 1e-3, 0.01, 0.1)),
         panels=tuple(panels),
-        claims=(_together(every), _always_worse(ratios), _deteriorates(ratios)),
+        claims=(
+            _claim_curves_coincide(every),
+            _claim_laplace_always_worse(ratios),
+            _claim_laplace_deteriorates(ratios),
+        ),
     )
 
 
-def _together(every: dict[tuple[float, int], Deltas]) -> Claim:
-    apart = {at: abs(each["sample"] / each["Gaussian"] - 1) for at, each in every.items()}
-    large = max(gap for (_, m), gap in apart.items() if m >= SHARE * SIZE)
-    small = max(apart, key=lambda at: apart[at])
+def _claim_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> Claim:
+    differences = {at: abs(each["sample"] / each["Gaussian"] - 1) for at, each in deltas.items()}
+    large = max(gap for (_, m), gap in differences.items() if m >= SHARE * SIZE)
+    small = max(differences, key=lambda at: differences[at])
     return Claim(
         "section 6",
         "The curves of subsampling and Gaussian noise fall together.",
         f"they differ by at most {percent(large)} for λ from {SHARE:g} on; at worst the one is "
-        f"{number(1 + apart[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
-        Verdict.of(large < ALIKE, apart[small] < ALIKE),
+        f"{number(1 + differences[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
+        Verdict.of(large < ALIKE, differences[small] < ALIKE),
     )
 
 
-def _always_worse(ratios: dict[float, list[float]]) -> Claim:
+def _claim_laplace_always_worse(ratios: dict[float, list[float]]) -> Claim:
     free = " and ".join(f"{number(_free_share(rate))} (π = {rate:g})" for rate in ratios)
     worse = " and ".join(
         number(next(m for m, ratio in zip(DRAWN, each, strict=True) if ratio > 1) / SIZE) for each in ratios.values()
@@ -339,7 +351,7 @@ def _always_worse(ratios: dict[float, list[float]]) -> Claim:
     )
 
 
-def _deteriorates(ratios: dict[float, list[float]]) -> Claim:
+def _claim_laplace_deteriorates(ratios: dict[float, list[float]]) -> Claim:
     peaks = " and ".join(
         f"{number(max(each))} at λ = {number(DRAWN[each.index(max(each))] / SIZE)} (π = {rate:g})"
         for rate, each in ratios.items()
@@ -353,7 +365,7 @@ def _deteriorates(ratios: dict[float, list[float]]) -> Claim:
 
 
 def _free_share(rate: float) -> float:
-    """The λ up to which Laplace noise of the sample's loss is ε-differentially private.
+    """Return the largest λ at which Laplace noise with the utility loss of the sample is ε-differentially private.
 
     ε = √(2λ/(π(1 − π)(n − m))) in section 4.4, solved for λ.
     """
@@ -364,19 +376,19 @@ def _free_share(rate: float) -> float:
 SAMPLED_RATE, SAMPLED_EPSILON = 0.5, 0.1
 SAMPLES = (1, *DRAWN, SIZE)
 PARTS = tuple(m / SIZE for m in SAMPLES)
-ROUNDING = 1 + 1e-9  # of a privacy curve
+ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 
 
 def sampled() -> Figure:
-    """Fig. 7: δ of a sample, and λ times δ of the count of a database of its size."""
-    shrunk = [math.log1p(part * math.expm1(SAMPLED_EPSILON)) for part in PARTS]
-    exact, pure, proved = [], [], []
-    for m, part, epsilon in zip(SAMPLES, PARTS, shrunk, strict=True):
+    """Return Fig. 7: δ of a sample, and λ times δ of the count of a database of the size of the sample."""
+    sample_epsilons = [math.log1p(part * math.expm1(SAMPLED_EPSILON)) for part in PARTS]
+    exact, conjectured, proved = [], [], []
+    for m, part, epsilon in zip(SAMPLES, PARTS, sample_epsilons, strict=True):
         exact.append(privacy_curve(Subsample(m), Binomial(SIZE, SAMPLED_RATE)).delta(epsilon))
-        pure.append(part * privacy_curve(Exact(), Binomial(m, SAMPLED_RATE)).delta(SAMPLED_EPSILON))
+        conjectured.append(part * privacy_curve(Exact(), Binomial(m, SAMPLED_RATE)).delta(SAMPLED_EPSILON))
         proved.append(amplified_delta(SIZE, m, SAMPLED_RATE, epsilon))
     lines = (
-        Line("conjecture", STYLES["printed"], PARTS, tuple(pure)),
+        Line("conjecture", STYLES["printed"], PARTS, tuple(conjectured)),
         Line("proved", STYLES["proved"], PARTS, tuple(proved)),
         Line("sample", STYLES["sample"], PARTS, tuple(exact)),
     )
@@ -389,12 +401,16 @@ def sampled() -> Figure:
         x=SHARES,
         y=DELTA,
         panels=(Panel("", lines),),
-        claims=(_better(exact, pure), _conjecture(exact, proved, pure), _turns(exact)),
+        claims=(
+            _claim_better_than_bound(exact, conjectured),
+            _claim_conjecture(exact, proved, conjectured),
+            _claim_maximum(exact),
+        ),
     )
 
 
-def _better(exact: list[float], pure: list[float]) -> Claim:
-    parts = [found / bound for found, bound in zip(exact[:-1], pure[:-1], strict=True)]
+def _claim_better_than_bound(exact: list[float], conjectured: list[float]) -> Claim:
+    parts = [found / bound for found, bound in zip(exact[:-1], conjectured[:-1], strict=True)]
     return Claim(
         "section 7",
         "Subsampling gives even better results than λ times δ of the smaller database.",
@@ -403,20 +419,20 @@ def _better(exact: list[float], pure: list[float]) -> Claim:
     )
 
 
-def _conjecture(exact: list[float], proved: list[float], pure: list[float]) -> Claim:
-    shares = [bound / said for bound, said in zip(proved, pure, strict=True)]
-    every = zip(exact, proved, pure, strict=True)
+def _claim_conjecture(exact: list[float], proved: list[float], conjectured: list[float]) -> Claim:
+    shares = [bound / conjecture for bound, conjecture in zip(proved, conjectured, strict=True)]
+    triples = zip(exact, proved, conjectured, strict=True)
     return Claim(
         "section 7",
         "We conjecture that for property queries subsampling never leads to larger δ.",
         "proved since, for every symmetric query of independent records. For counts the bound that "
         f"is proved is {number(min(shares))} to {number(max(shares))} of the conjectured one in "
         "this figure. In print the rate is λ = n/m; m/n is meant.",
-        Verdict.of(all(found <= bound * ROUNDING <= said * ROUNDING**2 for found, bound, said in every)),
+        Verdict.of(all(delta <= bound * ROUNDING <= conjecture * ROUNDING**2 for delta, bound, conjecture in triples)),
     )
 
 
-def _turns(exact: list[float]) -> Claim:
+def _claim_maximum(exact: list[float]) -> Claim:
     best = exact.index(max(exact))
     return Claim(
         "caption of Fig. 7",
@@ -428,8 +444,8 @@ def _turns(exact: list[float]) -> Claim:
 
 
 def numbers() -> tuple[Claim, ...]:
-    """Lemma 5, and the conclusion on rare properties."""
-    scale, few = 10.0, (1, 10, 100)  # of the noise; and positive records that are expected
+    """Return the claims of Lemma 5 and of the conclusion on rare properties."""
+    scale, few = 10.0, (1, 10, 100)  # scale of the noise, and expected numbers of positive records
     curve = privacy_curve(Laplace(scale), Binomial(SIZE, 0.1))
     bound = 1 / scale
     just_below = curve.delta(bound * (1 - 1e-3))

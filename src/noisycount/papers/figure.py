@@ -1,8 +1,6 @@
-"""What a text claims, and what was found.
+"""Building blocks of the reproduced papers: `Claim` and `Verdict`, `Figure` (a plot with claims), and `Paper`.
 
-A figure of a paper: a plot, and what is claimed of it.
-
-A paper: where it appeared, its figures and its numbers.
+`catalogue` collects the papers; the constants below state when a claim in words counts as true.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +15,7 @@ from noisycount.frozen import frozen
 
 
 class Verdict(StrEnum):
-    """What a computation says about a claim: "holds", "holds in part" or "does not hold".
+    """Result of checking a claim: "holds", "holds in part" or "does not hold".
 
     `HOLDS`, `PARTLY` and `FAILS`; `verdict.value` is the text.
     """
@@ -28,7 +26,7 @@ class Verdict(StrEnum):
 
     @classmethod
     def of(cls, *checks: bool) -> "Verdict":
-        """All checks hold, some do, or none does.
+        """Return HOLDS if all checks are true, PARTLY if some are, FAILS if none is.
 
         Example:
             >>> Verdict.of(True, False).value
@@ -41,13 +39,13 @@ class Verdict(StrEnum):
 
 @frozen
 class Claim:
-    """What a text says, and what was found.
+    """A claim of a text, our numbers, and a verdict.
 
     Args:
-        source: Where it says so.
-        says: What it says.
-        found: Our numbers.
-        verdict: Whether they agree.
+        source: The place in the text, such as a section or an equation.
+        says: The claim.
+        found: Our numbers, as a sentence.
+        verdict: The result of the comparison.
     """
 
     source: str
@@ -57,28 +55,28 @@ class Claim:
 
     @property
     def words(self) -> str:
-        """The claim, what was found, and the verdict."""
+        """The claim, our numbers and the verdict as text."""
         return f"{self.says} ({self.source}) {self.found} {self.verdict.value.capitalize()}."
 
     def to_dict(self) -> dict[str, str]:
-        """The claim as text by name."""
+        """Return the parts of the claim as JSON members."""
         return {"source": self.source, "says": self.says, "found": self.found, "verdict": self.verdict.value}
 
 
 @frozen(repr=False)
 class Figure(Plot):
-    """A plot, with what is claimed of it; `figure` computes it by its key.
+    """A plot with the claims about it. The function `figure` computes it from its key.
 
     Args:
-        key: What it is called by, such as `naldi2014.1`.
-        source: Whose it is.
-        number: What it is called there, such as `Fig. 1`.
-        title: What it shows, one line.
-        caption: Its settings, and what was added to the printed figure.
-        x: The axis across.
-        y: The axis upwards.
-        panels: Each with its title and lines; a line has a name, `xs` and `ys`.
-        claims: What the text says of it, with our verdicts.
+        key: The identifier, such as `naldi2014.1`.
+        source: Authors and year.
+        number: The number in the source, such as `Fig. 1`.
+        title: The title, one line.
+        caption: The settings, and additions to the printed figure.
+        x: The horizontal axis.
+        y: The vertical axis.
+        panels: Panels, each with title and lines; a line has a name, `xs` and `ys`.
+        claims: Claims of the text about the figure, with our verdicts.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -87,11 +85,15 @@ class Figure(Plot):
         return f"Figure({self.key!r}: {self.title}, {len(self.claims)} claims)"
 
     def chart(self) -> Any:  # noqa: ANN401 - of Altair, which is an extra
-        """Its Altair chart; NoisyCountError where the extra is not installed."""
+        """Return an Altair chart of the figure.
+
+        Raises:
+            NoisyCountError: The extra `charts` is not installed.
+        """
         return chart(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its words, its data and its claims, as JSON has them."""
+        """Return title, caption, data and claims as JSON members."""
         return {
             "figure": self.key,
             "source": self.source,
@@ -105,43 +107,46 @@ class Figure(Plot):
         }
 
     def _repr_html_(self) -> str:
-        """Its picture, or what to install for it, and its claims, for a notebook."""
+        """Return the HTML for notebooks: the picture, the caption and the claims.
+
+        If the extra `charts` is missing, the command that installs it replaces the picture.
+        """
         claims = "".join(f"<li>{escape(claim.words)}</li>" for claim in self.claims)
         return f"{self._picture()}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
 
     def _picture(self) -> str:
         try:
             check_charts()
-        except NoisyCountError as refusal:
-            return f"<p>{escape(str(refusal), quote=False)}</p>"
+        except NoisyCountError as error:
+            return f"<p>{escape(str(error), quote=False)}</p>"
         from noisycount.charts.plot_chart import plot_svg  # noqa: PLC0415  (loads Altair)
 
         return plot_svg(self)
 
 
-# How a claim in words is judged: texts do not say what they mean by them.
-ALIKE = 0.02  # "the same", "fall together", ≃: within 2 %
-NEARLY = 0.9  # "similar to", "levels off": from 90 % on
-CLEARLY = 1.1  # "significantly larger": by a tenth at least
+# Thresholds for claims in words, since the texts do not define them.
+ALIKE = 0.02  # "the same", "fall together", ≃: differ by at most 2 %
+NEARLY = 0.9  # "similar to", "levels off": at least 90 %
+CLEARLY = 1.1  # "significantly larger": at least 10 % larger
 CLOSE = 0.05  # "very close": within 5 %
-SIMILAR = 1.5  # "quite similar", "quite small": less than half as much again
-MUCH = 2.0  # "much", "quite helpful": twice at least
+SIMILAR = 1.5  # "quite similar", "quite small": by a factor of less than 1.5
+MUCH = 2.0  # "much", "quite helpful": at least by a factor of 2
 
 
 @frozen
 class Paper:
-    """A paper and how its figures are computed."""
+    """A paper with the functions that compute its figures and claims."""
 
     key: str  # the first part of the keys of its figures
     name: str  # authors and year
     reference: str  # title and place
-    figures: Mapping[str, Callable[[], Figure]]  # what computes each figure, by its key, in order
-    # what computes the numbers that it states outside its figures; none by default
+    figures: Mapping[str, Callable[[], Figure]]  # function that computes each figure, by its key, in order
+    # function that computes the claims outside the figures; by default there are none
     claims: Callable[[], tuple[Claim, ...]] = tuple
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with so many digits, as a text has it.
+    """Return a number with `digits` significant digits, as text.
 
     Example:
         >>> number(0.0123456), number(1234.5), number(2.0), number(3.2e-9)
@@ -155,7 +160,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with two digits.
+    """Return a share in percent with two significant digits, as text.
 
     Example:
         >>> percent(0.5347), percent(1.06)

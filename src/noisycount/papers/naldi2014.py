@@ -1,4 +1,7 @@
-"""Naldi and D'Acquisto (2014): the average error (Fig. 1 to 5), and how often an estimate is better (Fig. 6 to 8)."""
+"""Naldi and D'Acquisto (2014), *Differential privacy for counting queries*: Fig. 1 to 8 and the numerical claims.
+
+Fig. 1 to 5 show the average error of the Bayes estimate, Fig. 6 to 8 how often it beats the answer. `PAPER` lists them.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,10 +22,10 @@ SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
 EPSILONS = tuple(float(epsilon) for epsilon in np.geomspace(2, 0.05, 25))
 DEVIATIONS = tuple(math.sqrt(2) / epsilon for epsilon in EPSILONS)
-RATES = (0.005, 0.01, 0.02, *(each / 20 for each in range(1, 20)), 0.98, 0.99, 0.995)
+RATES = (0.005, 0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995)
 ESTIMATES: tuple[Estimated, ...] = ("mean", "median", "rounded")
 EVERY: tuple[Estimated, ...] = ("answer", *ESTIMATES)
-EVEN = 0.5  # as often better as worse
+EVEN = 0.5  # probability of an estimate that is as often better as worse
 PRINTED_WIDTHS = (91.6, 28.2)
 NOISE = Axis("noise standard deviation", "records", low=0.0)
 PRIVACY = Axis("ε", is_log=True, is_reversed=True, ticks=(2, 1, 0.5, 0.2, 0.1, 0.05))
@@ -31,42 +34,53 @@ ERROR = Axis("average error", "records", low=0.0)
 CHANCE = Axis("closer than the answer", "probability", low=0.45, high=1.0, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1))
 _NAME = "Naldi and D'Acquisto (2014)"
 _ADDED = "Dashed: as often closer as not. Added: the posterior median, and the answer rounded to the nearest count."
-Measure = Callable[[Estimated, int, float, float], float]  # of an estimate, n, p and ε
+Measure = Callable[[Estimated, int, float, float], float]  # arguments: the estimate, n, p and ε
 
 
 @cache
 def error(by: Estimated, size: int, rate: float, epsilon: float) -> float:
-    """The average error of an estimate, eq. (12) and (14), exactly."""
+    """Return the average error E|estimate − count| of an estimate, eq. (12) and (14), exactly."""
     return mean_absolute_error(Binomial(size, rate), Laplace.for_epsilon(epsilon), by)
 
 
 @cache
 def improvement(by: Estimated, size: int, rate: float, epsilon: float) -> float:
-    """How often an estimate is closer to the count than the answer, eq. (13), exactly."""
+    """Return the probability that an estimate is closer to the count than the answer, eq. (13), exactly."""
     return improvement_probability(Binomial(size, rate), Laplace.for_epsilon(epsilon), by)
 
 
 @cache
 def guess_error(size: int, rate: float) -> float:
-    """The average error of the best guess without any answer, the median of the count."""
-    law = Binomial(size, rate).law()
+    """Return the average error of the best guess without an answer, which is the median of the count."""
+    distribution = Binomial(size, rate).law()
     counts = np.arange(size + 1)
-    return float(np.abs(counts - law.quantile(0.5)) @ law.pmf(counts))
+    return float(np.abs(counts - distribution.quantile(0.5)) @ distribution.pmf(counts))
 
 
-def _lines(of: Measure, names: Sequence[Estimated], size: int, places: tuple[float, ...], guide: float) -> list[Line]:
-    """A line an estimate over all ε, as the axis shows them, and a guide."""
-    lines = [Line(by, STYLES[by], places, tuple(of(by, size, RATE, each) for each in EPSILONS)) for by in names]
-    return [*lines, Line("", GUIDE, (places[0], places[-1]), (guide, guide))]
+def _lines(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[float, ...], guide: float) -> list[Line]:
+    """Return a line for each estimate over all ε, at the given x values, and a horizontal reference line."""
+    lines = [
+        Line(estimate, STYLES[estimate], xs, tuple(measure(estimate, size, RATE, epsilon) for epsilon in EPSILONS))
+        for estimate in names
+    ]
+    return [*lines, Line("", GUIDE, (xs[0], xs[-1]), (guide, guide))]
 
 
-def _against_rates(of: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()) -> tuple[Panel, ...]:
-    """A line an estimate over all rates, one panel a size."""
+def _against_rates(measure: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()) -> tuple[Panel, ...]:
+    """Return a panel for each size, with a line for each estimate over all rates."""
     return tuple(
         Panel(
             f"n = {size:,}",
             (
-                *(Line(by, STYLES[by], RATES, tuple(of(by, size, rate, EPSILON) for rate in RATES)) for by in names),
+                *(
+                    Line(
+                        estimate,
+                        STYLES[estimate],
+                        RATES,
+                        tuple(measure(estimate, size, rate, EPSILON) for rate in RATES),
+                    )
+                    for estimate in names
+                ),
                 *guides,
             ),
         )
@@ -74,25 +88,25 @@ def _against_rates(of: Measure, names: Sequence[Estimated], guides: Sequence[Lin
     )
 
 
-def average_error(size: int, place: int, *, is_against_privacy: bool) -> Figure:
-    """The error against the noise, Fig. 1 and 2, or against ε, Fig. 3 and 4."""
-    places = EPSILONS if is_against_privacy else DEVIATIONS
+def average_error(size: int, figure_number: int, *, is_against_privacy: bool) -> Figure:
+    """Return the average error against the noise (Fig. 1 and 2) or against ε (Fig. 3 and 4)."""
+    xs = EPSILONS if is_against_privacy else DEVIATIONS
     note = " The axis of ε runs from much to little; it is logarithmic here." if is_against_privacy else ""
     return Figure(
-        *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
+        *(f"naldi2014.{figure_number}", _NAME, f"Fig. {figure_number}"),
         title=f"{'Privacy level' if is_against_privacy else 'Noise'} and average error, n = {size:,}",
         caption=f"n = {size:,}, p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: the text prints no "
         "range but that it holds 0.1 and 1. Added: the posterior median, the answer rounded to the "
         f"nearest count, and (thin dashes) the error of the best guess without any answer.{note}",
         x=PRIVACY if is_against_privacy else NOISE,
         y=ERROR,
-        panels=(Panel("", tuple(_lines(error, EVERY, size, places, guess_error(size, RATE)))),),
+        panels=(Panel("", tuple(_lines(error, EVERY, size, xs, guess_error(size, RATE)))),),
         claims=_error_privacy_claims(size) if is_against_privacy else _error_claims(size),
     )
 
 
 def error_against_rate() -> Figure:
-    """Fig. 5: the error against the rate."""
+    """Return Fig. 5: the average error against the rate."""
     return Figure(
         *("naldi2014.5", _NAME, "Fig. 5"),
         title="Predicate probability and average error",
@@ -107,35 +121,37 @@ def error_against_rate() -> Figure:
 def _error_claims(size: int) -> tuple[Claim, ...]:
     raw = {epsilon: error("answer", size, RATE, epsilon) for epsilon in EPSILONS}
     mean = {epsilon: error("mean", size, RATE, epsilon) for epsilon in EPSILONS}
-    least, most = EPSILONS[0], EPSILONS[-1]
-    gap = 1 - mean[least] / raw[least]
+    high, low = EPSILONS[0], EPSILONS[-1]
+    gap = 1 - mean[high] / raw[high]
     limit = guess_error(size, RATE)
-    shares = [found / raw[epsilon] for epsilon, found in mean.items()]
+    shares = [bayes_error / raw[epsilon] for epsilon, bayes_error in mean.items()]
     better: tuple[Estimated, ...] = ("median", "rounded")
-    beaten = {by: sum(error(by, size, RATE, epsilon) <= found for epsilon, found in mean.items()) for by in better}
+    wins = {
+        by: sum(error(by, size, RATE, epsilon) <= bayes_error for epsilon, bayes_error in mean.items()) for by in better
+    }
     return (
         Claim(
             "section 4.2",
             "When the amount of noise is small, the performances of the two estimators are very close.",
-            f"at ε = {least:g} the error of the mean is {number(mean[least])}, {percent(gap)} below the "
-            f"{number(raw[least])} of the answer; rounding the answer gives "
-            f"{number(error('rounded', size, RATE, least))}, the median {number(error('median', size, RATE, least))}.",
+            f"at ε = {high:g} the error of the mean is {number(mean[high])}, {percent(gap)} below the "
+            f"{number(raw[high])} of the answer; rounding the answer gives "
+            f"{number(error('rounded', size, RATE, high))}, the median {number(error('median', size, RATE, high))}.",
             Verdict.of(abs(gap) < CLOSE),
         ),
         Claim(
             "section 4.2",
             "The error of the Bayes estimator levels off, though continuing a very slow growth; "
             "for all practical purposes it is bounded.",
-            f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {most:g} reaches "
-            f"{percent(mean[most] / limit)} of it, where the answer is off by {number(raw[most])}.",
-            Verdict.of(max(mean.values()) <= limit * (1 + 1e-9), mean[most] > NEARLY * limit),
+            f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {low:g} reaches "
+            f"{percent(mean[low] / limit)} of it, where the answer is off by {number(raw[low])}.",
+            Verdict.of(max(mean.values()) <= limit * (1 + 1e-9), mean[low] > NEARLY * limit),
         ),
         Claim(
             "section 4.2",
             "It is always lower than that of the naive estimator.",
             f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of the answer. The "
-            f"median is at least as good as the mean at {beaten['median']} of {len(EPSILONS)} ε, the rounded answer at "
-            f"{beaten['rounded']}.",
+            f"median is at least as good as the mean at {wins['median']} of {len(EPSILONS)} ε, the rounded answer at "
+            f"{wins['rounded']}.",
             Verdict.of(*(share < 1 for share in shares)),
         ),
     )
@@ -143,18 +159,18 @@ def _error_claims(size: int) -> tuple[Claim, ...]:
 
 def _error_privacy_claims(size: int) -> tuple[Claim, ...]:
     gains = [1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon) for epsilon in EPSILONS]
-    shown = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
-    medians = {epsilon: error("median", size, RATE, epsilon) for epsilon in shown}
-    words = "; ".join(
-        f"ε = {epsilon:g}: answer {number(1 / epsilon)}, mean {number(found, 5)}, median {number(medians[epsilon], 5)}"
-        for epsilon, found in shown.items()
+    mean_errors = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
+    median = {epsilon: error("median", size, RATE, epsilon) for epsilon in mean_errors}
+    errors_text = "; ".join(
+        f"ε = {epsilon:g}: answer {number(1 / epsilon)}, mean {number(mean, 5)}, median {number(median[epsilon], 5)}"
+        for epsilon, mean in mean_errors.items()
     )
     return (
         Claim(
             "section 4.2",
             "The better performance of the Bayes estimator stands up in particular as a higher "
             "level of privacy is desired.",
-            f"{words}. The gain of the mean grows from {percent(gains[0])} at ε = {EPSILONS[0]:g} "
+            f"{errors_text}. The gain of the mean grows from {percent(gains[0])} at ε = {EPSILONS[0]:g} "
             f"to {percent(gains[-1])} at ε = {EPSILONS[-1]:g}.",
             Verdict.of(gains[-1] == max(gains), gains[0] < gains[-1]),
         ),
@@ -162,15 +178,15 @@ def _error_privacy_claims(size: int) -> tuple[Claim, ...]:
 
 
 def _error_rate_claims() -> tuple[Claim, ...]:
-    flat = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
+    answer_errors = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
     curves = {size: [error("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES}
     peaks = {size: RATES[curve.index(max(curve))] for size, curve in curves.items()}
     return (
         Claim(
             "section 4.2",
             "The error of the naive estimator is 1/ε = 10, whatever p and n.",
-            f"from {number(min(flat), 6)} to {number(max(flat), 6)}.",
-            Verdict.of(all(math.isclose(each, 1 / EPSILON, rel_tol=1e-9) for each in flat)),
+            f"from {number(min(answer_errors), 6)} to {number(max(answer_errors), 6)}.",
+            Verdict.of(all(math.isclose(value, 1 / EPSILON, rel_tol=1e-9) for value in answer_errors)),
         ),
         Claim(
             "section 4.2",
@@ -190,26 +206,24 @@ def _error_rate_claims() -> tuple[Claim, ...]:
     )
 
 
-def improvements(place: int, *, is_against_privacy: bool) -> Figure:
-    """The probability of improvement against the noise, Fig. 6, or against ε, Fig. 7."""
-    places = EPSILONS if is_against_privacy else DEVIATIONS
-    range_of = "" if is_against_privacy else f", ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}"
+def improvements(figure_number: int, *, is_against_privacy: bool) -> Figure:
+    """Return the probability of improvement against the noise (Fig. 6) or against ε (Fig. 7)."""
+    xs = EPSILONS if is_against_privacy else DEVIATIONS
+    range_text = "" if is_against_privacy else f", ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}"
     note = " The axis of ε runs from much to little, and is logarithmic here." if is_against_privacy else ""
     return Figure(
-        *(f"naldi2014.{place}", _NAME, f"Fig. {place}"),
+        *(f"naldi2014.{figure_number}", _NAME, f"Fig. {figure_number}"),
         title=f"How often is an estimate better? {'Privacy' if is_against_privacy else 'Noise'}",
-        caption=f"p = {RATE}{range_of}. {_ADDED}{note}",
+        caption=f"p = {RATE}{range_text}. {_ADDED}{note}",
         x=PRIVACY if is_against_privacy else NOISE,
         y=CHANCE,
-        panels=tuple(
-            Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, places, EVEN))) for size in SIZES
-        ),
+        panels=tuple(Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, xs, EVEN))) for size in SIZES),
         claims=_improvement_privacy_claims() if is_against_privacy else _improvement_claims(),
     )
 
 
 def improvement_against_rate() -> Figure:
-    """Fig. 8: the probability of improvement against the rate."""
+    """Return Fig. 8: the probability of improvement against the rate."""
     return Figure(
         *("naldi2014.8", _NAME, "Fig. 8"),
         title="How often is an estimate better? Rate",
@@ -223,26 +237,27 @@ def improvement_against_rate() -> Figure:
 
 def _improvement_claims() -> tuple[Claim, ...]:
     curves = {size: [improvement("mean", size, RATE, e) for e in EPSILONS] for size in SIZES}
-    least = {size: min(curve) for size, curve in curves.items()}
-    where = {size: EPSILONS[curve.index(least[size])] for size, curve in curves.items()}
+    minima = {size: min(curve) for size, curve in curves.items()}
+    epsilons = {size: EPSILONS[curve.index(minima[size])] for size, curve in curves.items()}
     return (
         Claim(
             "section 4.2",
             "The Bayes estimator is always better than the naive one: closer in more than half of the cases.",
             "; ".join(
-                f"n = {size:,}: from {number(least[size], 5)} (at ε = {number(where[size])}) to {number(max(curve), 5)}"
+                f"n = {size:,}: from {number(minima[size], 5)} (at ε = {number(epsilons[size])}) to "
+                f"{number(max(curve), 5)}"
                 for size, curve in curves.items()
             )
             + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} against "
             f"{number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean (n = {SIZES[0]}).",
-            Verdict.of(*(each > EVEN for curve in curves.values() for each in curve)),
+            Verdict.of(*(probability > EVEN for curve in curves.values() for probability in curve)),
         ),
         Claim(
             "section 4.2",
             "The gap between the two estimators increases with the amount of noise.",
             "from little noise on it first decreases; "
             + "; ".join(
-                f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(least[size], 4)}, and then "
+                f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(minima[size], 4)}, and then "
                 f"up to {number(curve[-1])} at ε = {EPSILONS[-1]:g}"
                 for size, curve in curves.items()
             )
@@ -257,8 +272,8 @@ def _improvement_privacy_claims() -> tuple[Claim, ...]:
     pairs = [
         (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon)) for size in SIZES for epsilon in weak
     ]
-    apart = max(1 - mean / answer for mean, answer in pairs)
-    often = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
+    largest_difference = max(1 - mean / answer for mean, answer in pairs)
+    largest_probability = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
     return (
         Claim(
             "section 4.2",
@@ -271,27 +286,27 @@ def _improvement_privacy_claims() -> tuple[Claim, ...]:
         Claim(
             "section 4.2",
             "The two estimators have close performances just when ε is so high that the error is very low under both.",
-            f"for these ε the average errors differ by at most {percent(apart)}, but the mean is "
-            f"closer with a probability of up to {number(often)}.",
-            Verdict.of(apart < CLOSE, often - EVEN < CLOSE),
+            f"for these ε the average errors differ by at most {percent(largest_difference)}, but the mean is "
+            f"closer with a probability of up to {number(largest_probability)}.",
+            Verdict.of(largest_difference < CLOSE, largest_probability - EVEN < CLOSE),
         ),
     )
 
 
 def _improvement_rate_claims() -> tuple[Claim, ...]:
     curves = {size: [improvement("mean", size, r, EPSILON) for r in RATES] for size in SIZES}
-    worst = {size: RATES[curve.index(min(curve))] for size, curve in curves.items()}
+    worst_rates = {size: RATES[curve.index(min(curve))] for size, curve in curves.items()}
     return (
         Claim(
             "section 4.2",
             "The performance of the Bayes estimator is the worst at midrange.",
             "; ".join(
-                f"n = {size:,}: least {number(min(curve), 4)} at p = {worst[size]:g}, "
+                f"n = {size:,}: least {number(min(curve), 4)} at p = {worst_rates[size]:g}, "
                 f"{number(curve[0], 4)} at p = {RATES[0]:g}"
                 for size, curve in curves.items()
             )
             + ".",
-            Verdict.of(*(each == EVEN for each in worst.values())),
+            Verdict.of(*(worst_rate == EVEN for worst_rate in worst_rates.values())),
         ),
     )
 
@@ -322,7 +337,9 @@ def numbers() -> tuple[Claim, ...]:
             f"for odd n the two sides are equal. For even n the smallest is e^(−εn/2), at n/2, and the right side is "
             f"cosh(ε/2) times as large: for n = 100 and ε = {EPSILON} {number(bounds[100][0], 6)} for "
             f"{number(smallest, 6)}.",
-            Verdict.of(*(math.isclose(*bounds[size], rel_tol=near) for size, near in ((99, 1e-9), (100, ALIKE)))),
+            Verdict.of(
+                *(math.isclose(*bounds[size], rel_tol=tolerance) for size, tolerance in ((99, 1e-9), (100, ALIKE)))
+            ),
         ),
         Claim(
             "section 3.2",
@@ -331,16 +348,16 @@ def numbers() -> tuple[Claim, ...]:
             f"{number(count, 5)} and {number(noise, 5)}, cut off rather than rounded in print.",
             Verdict.of(
                 *(
-                    math.floor(10 * exact) / 10 == said
-                    for exact, said in zip((count, noise), PRINTED_WIDTHS, strict=True)
+                    math.floor(10 * exact) / 10 == printed
+                    for exact, printed in zip((count, noise), PRINTED_WIDTHS, strict=True)
                 )
             ),
         ),
         Claim(
             "eq. (14)",
             "The average error of the answer is 1/ε.",
-            ", ".join(f"{number(each, 6)} at ε = {epsilon:g}" for epsilon, each in raw.items()) + ".",
-            Verdict.of(*(math.isclose(each * epsilon, 1) for epsilon, each in raw.items())),
+            ", ".join(f"{number(value, 6)} at ε = {epsilon:g}" for epsilon, value in raw.items()) + ".",
+            Verdict.of(*(math.isclose(value * epsilon, 1) for epsilon, value in raw.items())),
         ),
     )
 

@@ -1,4 +1,7 @@
-"""Naldi and D'Acquisto (2015): ε from a width and a confidence, Fig. 1 and 2."""
+"""Naldi and D'Acquisto (2015), *Choosing Epsilon*: ε from a relative half-width and a confidence, Fig. 1 and 2.
+
+The formulas are in `analysis.relative_error`; `PAPER` lists the figures.
+"""
 
 import math
 from itertools import pairwise
@@ -10,17 +13,17 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import LEVELS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
 
-COUNT = 100  # c of Fig. 1
+COUNT = 100  # c in Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
 CONFIDENCES = tuple(float(p) for p in np.linspace(0.5, 0.99, 50))
-GOALS = ((0.1, 0.95), (0.2, 0.95), (0.2, 0.8))  # (w, p) of Fig. 2
+GOALS = ((0.1, 0.95), (0.2, 0.95), (0.2, 0.8))  # (w, p) in Fig. 2
 COUNTS = tuple(float(count) for count in np.geomspace(10, 1000, 41))
 PRINTED = 0.08  # λ of the example in section 3
 RATIOS = (0.99, 1.01)  # the interval of eq. (3), at ε = 0.01
 
 
 def iso_epsilons() -> Figure:
-    """Fig. 1: the width that each ε gives at each confidence."""
+    """Return Fig. 1: the relative half-width against the confidence, a line for each ε."""
     curves = relative_error.iso_epsilon_curves(COUNT, list(EPSILONS), list(CONFIDENCES))
     lines = [
         Line(f"λ = {epsilon:g}", style, CONFIDENCES, tuple(map(float, curve)))
@@ -36,11 +39,11 @@ def iso_epsilons() -> Figure:
         x=Axis("confidence p", is_share=True, low=0.5, high=1.0),
         y=Axis("half-width w", is_share=True, low=0.0),
         panels=(Panel("", tuple(lines)),),
-        claims=(_example(), _wider()),
+        claims=(_claim_example(), _claim_wider()),
     )
 
 
-def _example() -> Claim:
+def _claim_example() -> Claim:
     exact = relative_error.epsilon_for_relative_error(COUNT, 0.2, 0.8)
     printed = math.log(1 - 0.8) / (0.2 * COUNT)
     return Claim(
@@ -51,21 +54,21 @@ def _example() -> Claim:
     )
 
 
-def _wider() -> Claim:
+def _claim_wider() -> Claim:
     widths = [relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
-    shown = ", ".join(
+    widths_text = ", ".join(
         f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
     )
     return Claim(
         "section 3",
         "Lower values of λ correspond to higher values of the half-width w.",
-        f"w = −ln(1 − p)/(λc): half the λ doubles w. At p = 80 % w is {shown}.",
+        f"w = −ln(1 − p)/(λc): half the λ doubles w. At p = 80 % w is {widths_text}.",
         Verdict.of(*(wide > narrow for wide, narrow in pairwise(widths))),
     )
 
 
 def against_count() -> Figure:
-    """Fig. 2: ε against the true value, for three pairs of width and confidence."""
+    """Return Fig. 2: ε against the true count, for three pairs of half-width and confidence."""
     lines = [
         Line(
             f"±{100 * within:g} %, {100 * confidence:g} %",
@@ -85,36 +88,40 @@ def against_count() -> Figure:
         x=Axis("count c", "records", is_log=True, ticks=(10, 30, 100, 300, 1000)),
         y=Axis("ε", is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1, 3)),
         panels=(Panel("", tuple(lines)),),
-        claims=(_falls(lines), _reveals()),
+        claims=(_claim_falls(lines), _claim_reveals()),
     )
 
 
-def _falls(lines: list[Line]) -> Claim:
-    shown = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
+def _claim_falls(lines: list[Line]) -> Claim:
+    ranges_text = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
     return Claim(
         "section 3",
         "ε must decrease as the true value grows.",
-        f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {shown}.",
+        f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {ranges_text}.",
         Verdict.of(*(a > b for line in lines for a, b in pairwise(line.ys))),
     )
 
 
-def _reveals() -> Claim:
-    near = [relative_error.epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
-    told = [relative_error.count_for_relative_error(0.2, 0.8, epsilon) for epsilon in near]
-    kept = [relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(told, near, strict=True)]
+def _claim_reveals() -> Claim:
+    epsilons = [relative_error.epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
+    counts = [relative_error.count_for_relative_error(0.2, 0.8, epsilon) for epsilon in epsilons]
+    confidences = [
+        relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(counts, epsilons, strict=True)
+    ]
     return Claim(
         "section 3",
         "The formula determines the privacy level once the level of uncertainty is set.",
         "set from the true count, ε tells the count, whatever the noise: ±20 % with 80 % gives "
-        f"{', '.join(number(each, 4) for each in near)} for c = {', '.join(number(each) for each in told)}. The count "
+        f"{', '.join(number(epsilon, 4) for epsilon in epsilons)} for c = {', '.join(map(number, counts))}. The count "
         "must be a public guess; then ε depends on nothing secret.",
-        Verdict.of(all(math.isclose(each, 0.8) for each in kept), math.isclose(near[0], near[-1])),
+        Verdict.of(
+            all(math.isclose(confidence, 0.8) for confidence in confidences), math.isclose(epsilons[0], epsilons[-1])
+        ),
     )
 
 
 def numbers() -> tuple[Claim, ...]:
-    """The interval of eq. (3)."""
+    """Return the claim about the interval of eq. (3)."""
     low, high = math.exp(-0.01), math.exp(0.01)
     return (
         Claim(

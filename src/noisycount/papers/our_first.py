@@ -1,4 +1,7 @@
-"""Our figure of accuracy first: what a stated share of the count costs whom, and without a guess."""
+"""Our figure on accuracy goals: the price of a relative accuracy without a guess of the count, against that with one.
+
+The stopping rule is in `analysis.within`.
+"""
 
 from fractions import Fraction
 
@@ -19,17 +22,17 @@ GOALS = {
 }
 WRONG = (2, 5, 10)
 COUNTS = tuple(int(count) for count in np.unique(np.geomspace(200, 10_000, 35).round()))
-NOTABLE = 1.1  # "hardly more": by less than a tenth
+NOTABLE = 1.1  # "hardly more": less than 10 %
 
 
 def first() -> Figure:
-    """The price of a share of the count over that of who knows it, against the count."""
+    """Return the figure: the mean price of an accuracy goal over the price of an analyst who knows the count."""
     lines = [
-        Line(words, style, COUNTS, tuple(_of_rule(*goal, count) for count in COUNTS))
-        for (words, goal), style in zip(GOALS.items(), LEVELS, strict=False)
+        Line(goal_text, style, COUNTS, tuple(_rule_price_ratio(*goal, count) for count in COUNTS))
+        for (goal_text, goal), style in zip(GOALS.items(), LEVELS, strict=False)
     ]
-    wrong = [
-        Line(f"guess of 1/{times}", style, COUNTS, tuple(_of_guess(times, count) for count in COUNTS))
+    wrong_guesses = [
+        Line(f"guess of 1/{times}", style, COUNTS, tuple(_guess_price_ratio(times, count) for count in COUNTS))
         for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, DENSE, PAIRS)), strict=True)
     ]
     return Figure(
@@ -43,22 +46,22 @@ def first() -> Figure:
         "accuracy is not kept. Both axes are logarithmic.",
         x=Axis("count", "records", is_log=True, ticks=(200, 500, 1000, 2000, 5000, 10_000)),
         y=Axis("price over that of who knows", is_log=True, low=0.9, high=12.0, ticks=(1, 2, 5, 10)),
-        panels=(Panel("", (*lines, *wrong, Line("", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1)))),),
-        claims=(_hardly_more(lines), _kept(), _wrong_guess()),
+        panels=(Panel("", (*lines, *wrong_guesses, Line("", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1)))),),
+        claims=(_claim_small_surcharge(lines), _claim_coverage(), _claim_wrong_guess()),
     )
 
 
-def _of_rule(within: Fraction, confidence: Fraction, count: int) -> float:
+def _rule_price_ratio(within: Fraction, confidence: Fraction, count: int) -> float:
     rule = stopping_rule(within, confidence, AT_MOST)
     return mean_price(rule, count) / knowing_price(within, confidence, count)
 
 
-def _of_guess(times: int, count: int) -> float:
+def _guess_price_ratio(times: int, count: int) -> float:
     price = epsilon_for_relative_error(count / times, float(WITHIN), float(CONFIDENCE))
     return price / knowing_price(WITHIN, CONFIDENCE, count)
 
 
-def _hardly_more(lines: list[Line]) -> Claim:
+def _claim_small_surcharge(lines: list[Line]) -> Claim:
     narrow = [*lines[0].ys, *lines[1].ys]
     return Claim(
         "the page “Accuracy first”",
@@ -70,27 +73,30 @@ def _hardly_more(lines: list[Line]) -> Claim:
     )
 
 
-def _kept() -> Claim:
-    worst = [min(coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()]
-    told = ", ".join(f"{100 * least:.2f} % for {words}" for words, least in zip(GOALS, worst, strict=True))
+def _claim_coverage() -> Claim:
+    coverages = [min(coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()]
+    coverage_text = ", ".join(
+        f"{100 * share:.2f} % for {goal_text}" for goal_text, share in zip(GOALS, coverages, strict=True)
+    )
     return Claim(
         "the page “Accuracy first”, Theorem 5",
         "What is told holds with the stated confidence, whatever the count.",
-        f"the least over these counts is {told}.",
-        Verdict.of(*(each >= goal[1] for each, goal in zip(worst, GOALS.values(), strict=True))),
+        f"the least over these counts is {coverage_text}.",
+        Verdict.of(*(share >= goal[1] for share, goal in zip(coverages, GOALS.values(), strict=True))),
     )
 
 
-def _wrong_guess() -> Claim:
+def _claim_wrong_guess() -> Claim:
     price = epsilon_for_relative_error(1000, float(WITHIN), float(CONFIDENCE))
-    sure = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
-    paid = [_of_guess(times, COUNTS[-1]) for times in WRONG]
+    confidences = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
+    price_ratios = [_guess_price_ratio(times, COUNTS[-1]) for times in WRONG]
     return Claim(
         "the page “Accuracy first”",
         "A wrong guess costs as many times as it is wrong, or breaks the promise.",
-        f"2, 5 or 10 times too low it costs {', '.join(map(number, paid))} times as much; as much too high it keeps "
-        f"±20 % with {', '.join(map(percent, sure))} in place of 95 %.",
+        f"2, 5 or 10 times too low it costs {', '.join(map(number, price_ratios))} times as much; as much too "
+        f"high it keeps ±20 % with {', '.join(map(percent, confidences))} in place of 95 %.",
         Verdict.of(
-            *(each < CONFIDENCE for each in sure), *(each >= times for each, times in zip(paid, WRONG, strict=True))
+            *(value < CONFIDENCE for value in confidences),
+            *(ratio >= times for ratio, times in zip(price_ratios, WRONG, strict=True)),
         ),
     )

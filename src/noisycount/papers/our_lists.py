@@ -1,4 +1,7 @@
-"""Our figures of several answers: one question again and again, two that overlap, and the rule."""
+"""Our figures on the privacy of several answers: repeated queries, overlapping queries, and the rule for lists.
+
+The rule is in `analysis.privacy.list_risk`.
+"""
 
 import numpy as np
 
@@ -20,20 +23,20 @@ RATES = (0.5, 0.1, 0.01)
 SHARED = (0.0, 0.02, 0.04, 0.06, 0.08, 0.09, 0.095, 0.0975, 0.099, 0.09975)
 GROUPS = (0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 9.9, 10.0, 14.0, 20.0, 40.0)
 _DELTA = "δ"
-_WORST_CASE = STYLES["worst case"].dashed(DENSE)  # solid is what is exact
+_WORST_CASE = STYLES["worst case"].dashed(DENSE)  # solid lines are exact values
 
 
 def repeated() -> Figure:
-    """δ against the number of answers to one question."""
+    """Return the figure of δ against the number of answers to one repeated query."""
     noises = {q: Gaussian(SCALE / q**0.5) for q in ANSWERS}
     worst = tuple(privacy_curve(noise).delta(EPSILON) for noise in noises.values())
     lines = [Line("worst case", _WORST_CASE, ANSWERS, worst)]
     for rate, style in zip(RATES, LEVELS, strict=False):
-        law = Binomial(REPEATED_SIZE, rate)
-        deltas = [privacy_curve([Gaussian(SCALE)] * q, law).delta(EPSILON) for q in ANSWERS]
+        population = Binomial(REPEATED_SIZE, rate)
+        deltas = [privacy_curve([Gaussian(SCALE)] * q, population).delta(EPSILON) for q in ANSWERS]
         lines.append(Line(f"π = {rate:g}", style, ANSWERS, tuple(deltas)))
-    rare = lines[2].ys
-    counted = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
+    rate_deltas = lines[2].ys
+    count_delta = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
     return Figure(
         key="ours.repeated",
         source="noisycount",
@@ -48,26 +51,26 @@ def repeated() -> Figure:
             Claim(
                 "the page “Several answers, one outsider”, Theorem 1",
                 "Answers to one question tell an outsider at most what the count tells.",
-                f"at a rate of 0.1 δ rises from {number(rare[0])} for one answer to {number(rare[-1])} for 256; the "
-                f"count has {number(counted)}, the worst case {number(worst[-1])}.",
-                Verdict.of(rare[-1] <= counted),
+                f"at a rate of 0.1 δ rises from {number(rate_deltas[0])} for one answer to {number(rate_deltas[-1])} "
+                f"for 256; the count has {number(count_delta)}, the worst case {number(worst[-1])}.",
+                Verdict.of(rate_deltas[-1] <= count_delta),
             ),
         ),
     )
 
 
 def overlap() -> Figure:
-    """δ of two questions against the share of records that satisfy both."""
+    """Return the figure of δ of two queries against the share of records that satisfy both."""
     noise = DiscreteGaussian(SCALE)
-    both, alone = [], privacy_curve(noise, Binomial(SIZE, RATE)).delta(EPSILON)
-    normal = tuple(_approximated(shared) for shared in SHARED)
+    exact, alone = [], privacy_curve(noise, Binomial(SIZE, RATE)).delta(EPSILON)
+    normal = tuple(_approximate_delta(shared) for shared in SHARED)
     for shared in SHARED:
-        rest = RATE - shared
-        atoms = Atoms(SIZE, [shared, rest, rest, 1 - RATE - rest], [{0, 1}, {0, 2}])
-        both.append(privacy_curve([noise] * 2, atoms).delta(EPSILON))
+        remainder = RATE - shared
+        atoms = Atoms(SIZE, [shared, remainder, remainder, 1 - RATE - remainder], [{0, 1}, {0, 2}])
+        exact.append(privacy_curve([noise] * 2, atoms).delta(EPSILON))
     same = privacy_curve([noise] * 2, Binomial(SIZE, RATE)).delta(EPSILON)
     worst = privacy_curve([noise] * 2).delta(EPSILON)
-    ratios = [one / exact for one, exact in zip(normal, both, strict=True)]
+    ratios = [approximate / delta for approximate, delta in zip(normal, exact, strict=True)]
     ends = (SHARED[0], RATE)
     return Figure(
         key="ours.overlap",
@@ -85,7 +88,7 @@ def overlap() -> Figure:
                 "",
                 (
                     Line("worst case", _WORST_CASE, ends, (worst, worst)),
-                    Line("exact", STYLES["exact"], SHARED, tuple(both)),
+                    Line("exact", STYLES["exact"], SHARED, tuple(exact)),
                     Line("as if normal", STYLES["approximated"], SHARED, normal),
                     Line("asked twice", GUIDE, ends, (same, same)),
                     Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
@@ -96,9 +99,9 @@ def overlap() -> Figure:
             Claim(
                 "the page “Several answers, one outsider”, Theorem 2",
                 "A second question tells more the fewer records tell it from the first, but none.",
-                f"δ is {number(both[0])} if no record satisfies both, {number(both[-1])} if a tenth of a record does "
+                f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
                 f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
-                Verdict.of(max(both) == both[-1], same < both[0], both[-1] <= worst),
+                Verdict.of(max(exact) == exact[-1], same < exact[0], exact[-1] <= worst),
             ),
             Claim(
                 "the page “Several answers, one outsider”, Theorem 2",
@@ -111,11 +114,11 @@ def overlap() -> Figure:
     )
 
 
-def _approximated(shared: float) -> float:
-    """δ of two questions as if counts were normal, the largest over all moves of a record.
+def _approximate_delta(shared: float) -> float:
+    """Return δ of two queries under a normal approximation of the counts, the largest over all changes of one record.
 
-    With S the covariance of the answers about the other records, and d how far a record moves them (both at once only
-    if some satisfy both), it is that of Gaussian noise of (dᵀS⁻¹d)^(−1/2) on one count.
+    Let S be the covariance matrix of the answers about the other records, and d the change of the answers by one record
+    (d = (1, 1) only if some records satisfy both). Then δ is that of Gaussian noise of scale (dᵀS⁻¹d)^(−1/2).
     """
     covariance = shared - RATE**2
     spread = (SIZE - 1) * np.array([[RATE * (1 - RATE), covariance], [covariance, RATE * (1 - RATE)]])
@@ -126,15 +129,15 @@ def _approximated(shared: float) -> float:
 
 
 def rule() -> Figure:
-    """δ of a list that parts off a group, against the group's expected size."""
+    """Return the figure of δ of two queries that differ in one group, against the expected size of the group."""
     noise = DiscreteGaussian(SCALE)
-    exact, ruled, worst = [], [], 0.0
+    exact, rule_deltas, worst = [], [], 0.0
     for records in GROUPS:
         group = records / SIZE
         atoms = Atoms(SIZE, [0.3, group, 0.7 - group], [{0, 1}, {0}])
         risk = list_risk([noise] * 2, atoms)
         exact.append(privacy_curve([noise] * 2, atoms).delta(EPSILON))
-        ruled.append(risk.delta(EPSILON))
+        rule_deltas.append(risk.delta(EPSILON))
         worst = risk.worst(EPSILON)
     ends = (GROUPS[0], GROUPS[-1])
     return Figure(
@@ -153,7 +156,7 @@ def rule() -> Figure:
                 (
                     Line("worst case", _WORST_CASE, ends, (worst, worst)),
                     Line("exact", STYLES["exact"], GROUPS, tuple(exact)),
-                    Line("rule", STYLES["proved"], GROUPS, tuple(ruled)),
+                    Line("rule", STYLES["proved"], GROUPS, tuple(rule_deltas)),
                 ),
             ),
         ),
@@ -163,8 +166,10 @@ def rule() -> Figure:
                 "The rule is never below the exact δ, and never above the worst case.",
                 f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
                 f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
-                f"{number(ruled[0])} and {number(ruled[-1])}, the worst case {number(worst)}.",
-                Verdict.of(bool((np.array(ruled) >= np.array(exact) * (1 - 1e-9)).all()), max(ruled) <= worst),
+                f"{number(rule_deltas[0])} and {number(rule_deltas[-1])}, the worst case {number(worst)}.",
+                Verdict.of(
+                    bool((np.array(rule_deltas) >= np.array(exact) * (1 - 1e-9)).all()), max(rule_deltas) <= worst
+                ),
             ),
         ),
     )

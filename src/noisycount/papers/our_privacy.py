@@ -1,4 +1,4 @@
-"""Our figures of privacy: samples at every ε, what an error buys, and what adversaries know."""
+"""Our figures on the privacy of single answers: bounds for samples, error against δ, and the adversary's knowledge."""
 
 import math
 
@@ -22,27 +22,27 @@ from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
 RATES = (0.5, 0.1, 0.01)
-SCALE = 3.0  # of the noise whose adversaries are compared, in records
+SCALE = 3.0  # scale of the noise in the figure of knowledge, in records
 EPSILONS = tuple(float(epsilon) for epsilon in np.linspace(0, 0.05, 26))
 SCALES = tuple(float(scale) for scale in np.geomspace(0.2, 50, 42))
-ERRORS = (2e-4, 0.05)  # standard errors and δ that are drawn
+ERRORS = (2e-4, 0.05)  # range of standard errors in the figure
 LEAST = 0.003
-ROUNDING = 1 + 1e-9  # of a privacy curve
+ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
 
 KNOWN = tuple(int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999]))
 
 
 def samples() -> Figure:
-    """The exact δ of a sample over the conjectured bound, and over the one that is proved."""
+    """Return the figure of the exact δ of a sample over the conjectured bound, and over the proved one."""
     exact, conjectured, proved = {}, {}, {}
-    share, shrunk = DRAWN / SIZE, np.array(EPSILONS)
-    larger = np.log1p(np.expm1(shrunk) / share)
+    share, epsilons = DRAWN / SIZE, np.array(EPSILONS)
+    count_epsilons = np.log1p(np.expm1(epsilons) / share)
     for rate in RATES:
-        exact[rate] = privacy_curve(Subsample(DRAWN), Binomial(SIZE, rate)).delta(shrunk)
+        exact[rate] = privacy_curve(Subsample(DRAWN), Binomial(SIZE, rate)).delta(epsilons)
         pure = privacy_curve(Exact(), Binomial(DRAWN, rate))
-        conjectured[rate] = share * np.asarray(pure.delta(larger))
-        proved[rate] = amplified_delta(SIZE, DRAWN, rate, shrunk)
+        conjectured[rate] = share * np.asarray(pure.delta(count_epsilons))
+        proved[rate] = amplified_delta(SIZE, DRAWN, rate, epsilons)
     panels = [
         Panel(
             title,
@@ -53,7 +53,7 @@ def samples() -> Figure:
         )
         for title, bound in (("Conjectured bound", conjectured), ("Proved bound", proved))
     ]
-    parts = [[y for line in panel.lines for y in line.ys] for panel in panels]
+    ratios = [[y for line in panel.lines for y in line.ys] for panel in panels]
     return Figure(
         key="ours.samples",
         source="noisycount",
@@ -64,11 +64,11 @@ def samples() -> Figure:
         x=Axis("ε of the sample"),
         y=Axis("exact δ over the bound", low=0.0, high=1.05),
         panels=tuple(panels),
-        claims=(_never_above(*parts),),
+        claims=(_claim_below_bounds(*ratios),),
     )
 
 
-def _never_above(conjectured: list[float], proved: list[float]) -> Claim:
+def _claim_below_bounds(conjectured: list[float], proved: list[float]) -> Claim:
     return Claim(
         "section 7, conjecture",
         "δ of the sample is never above λ times δ of the count of as many records.",
@@ -79,14 +79,14 @@ def _never_above(conjectured: list[float], proved: list[float]) -> Claim:
 
 
 def price() -> Figure:
-    """Error and privacy in one picture, one line a mechanism."""
-    law = Binomial(SIZE, RATE)
+    """Return the figure of δ against the standard error, a line for each mechanism."""
+    population = Binomial(SIZE, RATE)
     panels = []
-    for title, adversary in (("Distribution only", law), ("Worst case", Known(SIZE))):
+    for title, adversary in (("Distribution only", population), ("Worst case", Known(SIZE))):
         lines = [
-            _bought("Laplace", [Laplace(scale) for scale in SCALES], adversary),
-            _bought("Gaussian", [Gaussian(scale) for scale in SCALES], adversary),
-            _bought("sample", [Subsample(m) for m in SAMPLES], adversary),
+            _error_delta_line("Laplace", [Laplace(scale) for scale in SCALES], adversary),
+            _error_delta_line("Gaussian", [Gaussian(scale) for scale in SCALES], adversary),
+            _error_delta_line("sample", [Subsample(m) for m in SAMPLES], adversary),
         ]
         panels.append(Panel(title, tuple(lines)))
     return Figure(
@@ -108,26 +108,26 @@ def price() -> Figure:
         ),
         y=Axis("δ", "probability", low=LEAST, high=1.0, is_log=True, ticks=(0.003, 0.01, 0.03, 0.1, 0.3, 1)),
         panels=tuple(panels),
-        claims=(_worse_in_general(law),),
+        claims=(_claim_laplace_worse(population),),
     )
 
 
-def _worse_in_general(law: Binomial) -> Claim:
+def _claim_laplace_worse(population: Binomial) -> Claim:
     deviations = [SIZE * float(error) for error in np.geomspace(*ERRORS, 12)]
-    free = math.sqrt(2) / EPSILON  # where Laplace noise is ε-differentially private
+    free = math.sqrt(2) / EPSILON  # standard error at which Laplace noise is ε-differentially private
 
     def ratio(deviation: float) -> float:
         laplace, gaussian = Laplace(deviation / math.sqrt(2)), Gaussian(deviation)
-        return _delta(laplace, law) / _delta(gaussian, law)
+        return _delta(laplace, population) / _delta(gaussian, population)
 
-    found = [ratio(deviation) for deviation in deviations]
+    ratios = [ratio(deviation) for deviation in deviations]
     return Claim(
         "Breutigam and Reischuk, section 7",
         "Given a maximal acceptable utility loss Laplace noise seems to perform worse than Gaussian noise in general.",
-        f"over the errors of this figure, against the distribution only, its δ is {number(min(found), 4)} to "
-        f"{number(max(found))} times that of Gaussian noise. But from a standard error of {number(free)} records on "
-        f"its δ is 0, where that of Gaussian noise is {number(_delta(Gaussian(free), law))}.",
-        Verdict.of(*(each > 1 for each in found), ratio(free * ROUNDING) > 1),
+        f"over the errors of this figure, against the distribution only, its δ is {number(min(ratios), 4)} to "
+        f"{number(max(ratios))} times that of Gaussian noise. But from a standard error of {number(free)} records on "
+        f"its δ is 0, where that of Gaussian noise is {number(_delta(Gaussian(free), population))}.",
+        Verdict.of(*(value > 1 for value in ratios), ratio(free * ROUNDING) > 1),
     )
 
 
@@ -135,8 +135,8 @@ def _delta(mechanism: Mechanism, adversary: Population) -> float:
     return privacy_curve(mechanism, adversary).delta(EPSILON)
 
 
-def _bought(name: str, mechanisms: list[Mechanism], adversary: Population) -> Line:
-    """δ against the standard error, over mechanisms of one kind."""
+def _error_delta_line(name: str, mechanisms: list[Mechanism], adversary: Population) -> Line:
+    """Return the line of δ against the standard error, over mechanisms of one kind."""
     points = []
     for mechanism in mechanisms:
         error = math.sqrt(utility_loss(mechanism, Binomial(SIZE, RATE)))
@@ -147,17 +147,17 @@ def _bought(name: str, mechanisms: list[Mechanism], adversary: Population) -> Li
 
 
 def knowledge() -> Figure:
-    """δ against the share of records that an adversary knows, at a known and an uncertain rate."""
-    laws = {
+    """Return the figure of δ against the share of known records, at a known and at an uncertain rate."""
+    populations = {
         f"Rate {percent(RATE)}": Binomial(SIZE, RATE),
         f"Rate {percent(RATE)} ± {percent(DEVIATION)}": BetaBinomial.from_rate(SIZE, RATE, DEVIATION),
     }
     mechanisms: dict[str, Mechanism] = {"Laplace": Laplace(SCALE), "Gaussian": Gaussian(SCALE)}
     panels = []
-    for title, law in laws.items():
+    for title, population in populations.items():
         lines = []
         for name, mechanism in mechanisms.items():
-            deltas = [_delta(mechanism, law.given(known, round(known * RATE))) for known in KNOWN]
+            deltas = [_delta(mechanism, population.given(known, round(known * RATE))) for known in KNOWN]
             shares = tuple(known / SIZE for known in KNOWN)
             lines.append(Line(name, STYLES[name], shares, tuple(deltas)))
         panels.append(Panel(title, tuple(lines)))
@@ -177,8 +177,8 @@ def knowledge() -> Figure:
 
 
 def _knowledge_claims(known: Panel, unsure: Panel) -> tuple[Claim, ...]:
-    rises = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
-    turns = [
+    rise_texts = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
+    turn_texts = [
         f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "
         f"known, and up to {number(line.ys[-1])} in the worst case ({line.name})"
         for line in unsure.lines
@@ -187,12 +187,12 @@ def _knowledge_claims(known: Panel, unsure: Panel) -> tuple[Claim, ...]:
         Claim(
             "Breutigam and Reischuk, section 3",
             "Knowing some entries reduces the uncertainty of the adversary.",
-            f"at a known rate δ rises with every record known, {' and '.join(rises)}. At an "
-            f"uncertain rate it first falls, {' and '.join(turns)}.",
-            Verdict.of(*(_rises(line) for line in (*known.lines, *unsure.lines))),
+            f"at a known rate δ rises with every record known, {' and '.join(rise_texts)}. At an "
+            f"uncertain rate it first falls, {' and '.join(turn_texts)}.",
+            Verdict.of(*(_is_ascending(line) for line in (*known.lines, *unsure.lines))),
         ),
     )
 
 
-def _rises(line: Line) -> bool:
+def _is_ascending(line: Line) -> bool:
     return all(a <= b * ROUNDING for a, b in zip(line.ys, line.ys[1:], strict=False))

@@ -1,4 +1,7 @@
-"""Our figures of tables: what refining is worth, law by law, and how far intervals cover."""
+"""Our figures on refined tables: errors of cells, errors of sums of cells, and coverage of intervals.
+
+The data come from `simulation`; the estimates are in `table_estimates`.
+"""
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
@@ -34,7 +37,7 @@ _sums: Part = attrgetter("sums")
 
 
 def tables() -> Figure:
-    """How far off refined cells are, over how far off raw ones are."""
+    """Return the figure of the mean absolute error of refined cells over that of the noisy cells."""
     return Figure(
         key="ours.tables",
         source="noisycount",
@@ -46,13 +49,13 @@ def tables() -> Figure:
         "Tree: `table_posterior` with a prior learned from the answers alone.",
         x=_PRICE,
         y=Axis("error/error of the answer", low=0.0),
-        panels=_panels(("clamped", "flat posterior", "projected", "tree"), _cells),
-        claims=(_never_above("Cells are never further off than projected ones.", "projected", _cells, 1),),
+        panels=_ratio_panels(("clamped", "flat posterior", "projected", "tree"), _cells),
+        claims=(_claim_error_ratio("Cells are never further off than projected ones.", "projected", _cells, 1),),
     )
 
 
 def ranges() -> Figure:
-    """How far off sums of the first cells are, over how far off sums of raw answers are."""
+    """Return the figure of the mean absolute error of sums of refined cells over that of sums of noisy cells."""
     return Figure(
         key="ours.ranges",
         source="noisycount",
@@ -62,9 +65,9 @@ def ranges() -> Figure:
         "of answers, on a logarithmic axis. Independent: cells refined one by one with one learned law, and added up.",
         x=_PRICE,
         y=Axis("error/error of the answers", is_log=True, ticks=(0.1, 0.3, 1, 3, 10, 30)),
-        panels=_panels(("independent", "flat posterior", "projected", "tree"), _sums),
+        panels=_ratio_panels(("independent", "flat posterior", "projected", "tree"), _sums),
         claims=(
-            _never_above(
+            _claim_error_ratio(
                 "Sums are never further off than those of answers by more than 5 %.", "raw", _sums, _MORE_IN_SUMS
             ),
         ),
@@ -72,9 +75,9 @@ def ranges() -> Figure:
 
 
 def coverage() -> Figure:
-    """How many intervals of a learned prior hold the count."""
+    """Return the figure of the share of intervals, for a learned prior, that contain the count."""
     panels = [
-        Panel(f"{title}, {answered} answered", (*_covered(answered, part), _GUIDE))
+        Panel(f"{title}, {answered} answered", (*_coverage_lines(answered, part), _GUIDE))
         for answered in ("cells", "levels")
         for title, part in (("Cells", _cells), ("Margins", _margins))
     ]
@@ -88,68 +91,70 @@ def coverage() -> Figure:
         x=_PRICE,
         y=Axis("intervals that hold the count", low=0.8, high=1.0, is_share=True),
         panels=tuple(panels),
-        claims=(_covers(panels),),
+        claims=(_claim_coverage(panels),),
     )
 
 
-def _names() -> list[str]:
-    """The tables, in order."""
-    return list(dict.fromkeys(each.table for each in results()))
+def _table_names() -> list[str]:
+    """Return the names of the tables, in order."""
+    return list(dict.fromkeys(errors.table for errors in results()))
 
 
-def _panels(estimates: Iterable[str], part: Part) -> tuple[Panel, ...]:
-    """For each table the errors of estimates over those of the answers."""
+def _ratio_panels(estimates: Iterable[str], part: Part) -> tuple[Panel, ...]:
+    """Return a panel for each table: the errors of estimates over those of the noisy answers."""
     return tuple(
         Panel(
             table[:1].upper() + table[1:],
             (
                 *(
-                    Line.through(name, STYLES[name], [(e, _over(table, e, name, "raw", part)) for e in EPSILONS])
+                    Line.through(name, STYLES[name], [(e, _error_ratio(table, e, name, "raw", part)) for e in EPSILONS])
                     for name in estimates
                 ),
                 Line("", GUIDE, _ENDS, (1, 1)),
             ),
         )
-        for table in _names()
+        for table in _table_names()
     )
 
 
-def _over(table: str, epsilon: float, estimate: str, other: str, part: Part) -> float:
-    """The mean absolute error of one estimate over that of another."""
-    ours, theirs = (part(result(table, "cells", epsilon, name)) for name in (estimate, other))
-    return ours.mean_absolute / theirs.mean_absolute
+def _error_ratio(table: str, epsilon: float, estimate: str, other: str, part: Part) -> float:
+    """Return the mean absolute error of one estimate over that of another."""
+    numerator, denominator = (part(result(table, "cells", epsilon, name)) for name in (estimate, other))
+    return numerator.mean_absolute / denominator.mean_absolute
 
 
-def _covered(answered: str, part: Part) -> list[Line]:
-    """How many intervals of the tree hold the count, one line a table, where it was measured."""
+def _coverage_lines(answered: str, part: Part) -> list[Line]:
+    """Return the coverage of the intervals of the tree estimate against ε, a line for each table."""
     lines = []
-    for table, style in zip(_names(), map(Style, _COLOURS, _DASHES), strict=True):
-        found = [
-            (each.epsilon, part(each).covered)
-            for each in results()
-            if (each.table, each.answered, each.estimate) == (table, answered, "tree")
+    for table, style in zip(_table_names(), map(Style, _COLOURS, _DASHES), strict=True):
+        points = [
+            (errors.epsilon, part(errors).covered)
+            for errors in results()
+            if (errors.table, errors.answered, errors.estimate) == (table, answered, "tree")
         ]
-        lines.append(Line.through(table, style, found))
+        lines.append(Line.through(table, style, points))
     return lines
 
 
-def _never_above(says: str, other: str, part: Part, most: float) -> Claim:
-    """A claim about the error of the tree over another's, over all tables and prices."""
+def _claim_error_ratio(says: str, other: str, part: Part, limit: float) -> Claim:
+    """Return the claim that the error of the tree is at most `limit` times that of another estimate."""
     ratios = {
-        (table, epsilon): _over(table, epsilon, "tree", other, part) for table in _names() for epsilon in EPSILONS
+        (table, epsilon): _error_ratio(table, epsilon, "tree", other, part)
+        for table in _table_names()
+        for epsilon in EPSILONS
     }
     (table, epsilon), largest = max(ratios.items(), key=lambda item: item[1])
-    above = sum(ratio > most for ratio in ratios.values())
+    above = sum(ratio > limit for ratio in ratios.values())
     return Claim(
         _SOURCE,
         says,
         f"over {len(ratios)} tables and prices its error is {number(min(ratios.values()))} to {number(largest)} times "
         f"that ({table}, ε = {epsilon:g}), in {above} of them more than stated.",
-        Verdict.of(*(ratio <= most for ratio in ratios.values())),
+        Verdict.of(*(ratio <= limit for ratio in ratios.values())),
     )
 
 
-def _covers(panels: Iterable[Panel]) -> Claim:
+def _claim_coverage(panels: Iterable[Panel]) -> Claim:
     shares = [y for panel in panels for line in panel.lines if line.name for y in line.ys]
     below = sum(share < _LEAST_COVERED for share in shares)
     return Claim(

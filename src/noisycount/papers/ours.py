@@ -1,8 +1,6 @@
-"""Our figure of sums of noises: the bound that a blog post prints beside the exact tail.
+"""Our own figures: `PAPER` lists them all; here are the bound on sums of noises and the cost of a wrong rate.
 
-Our figure of wrong assumptions: the error of an estimate against the rate it assumes.
-
-Figures of our own: sums of noises, samples, prices, knowledge, wrong rates, tables, lists, accuracy first.
+The others are in `our_privacy`, `our_tables`, `our_lists` and `our_first`.
 """
 
 import math
@@ -30,17 +28,17 @@ NOISES = (2, 20)
 
 
 def printed_bound(noises: int, beta: float) -> float:
-    """√(Σb²)·ln(1/β) for so many noises of scale 1, the bound without its constants."""
+    """Return √(Σb²)·ln(1/β) for `noises` noises of scale 1: the bound without its constants."""
     return math.sqrt(noises) * math.log(1 / beta)
 
 
 def failures(noises: int, beta: float) -> float:
-    """How often the error of a sum reaches the printed bound, over the promised β."""
-    return failure_probability(_total(noises), printed_bound(noises, beta)) / beta
+    """Return the probability that the error of a sum reaches the printed bound, divided by the promised β."""
+    return failure_probability(_noise_sum(noises), printed_bound(noises, beta)) / beta
 
 
 def sums() -> Figure:
-    """How often bounds of a sum of Laplace noises fail, over what they promise."""
+    """Return the figure of the failure probability of bounds on a sum of Laplace noises, over the promised one."""
     lines = [
         Line(
             f"printed, {noises}", STYLES["printed"].dashed(dash), BETAS, tuple(failures(noises, beta) for beta in BETAS)
@@ -52,7 +50,7 @@ def sums() -> Figure:
             f"Chan et al., {noises}",
             STYLES["proved"].dashed(dash),
             BETAS,
-            tuple(failure_probability(_total(noises), chan_bound([1] * noises, beta)) / beta for beta in BETAS),
+            tuple(failure_probability(_noise_sum(noises), chan_bound([1] * noises, beta)) / beta for beta in BETAS),
         )
         for noises, dash in zip(NOISES, (MIXED, DOTS), strict=True)
     ]
@@ -67,14 +65,14 @@ def sums() -> Figure:
         x=Axis("promised probability of failure β", is_log=True, ticks=(0.001, 0.01, 0.1, 0.9)),
         y=Axis("true probability/β", is_log=True, low=1e-6, high=3.0, ticks=(1e-6, 1e-4, 0.01, 1)),
         panels=(Panel("", (*lines, *constants, Line("", GUIDE, (BETAS[0], BETAS[-1]), (1, 1)))),),
-        claims=_claims(),
+        claims=_claims_about_sums(),
     )
 
 
-def _claims() -> tuple[Claim, ...]:
+def _claims_about_sums() -> tuple[Claim, ...]:
     breaks = root(lambda beta: failures(2, beta) - 1, Bracket(0.01, 0.3)).high
     two, twenty = failures(2, 0.3) * 0.3, failures(20, 0.5) * 0.5
-    kept = [failures(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
+    are_kept = [failures(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
     added = epsilon_of_group(0.1, 2, disjoint=True)
     replaced = epsilon_of_group(0.1, 2, disjoint=True, replaced=True)
     return (
@@ -84,7 +82,7 @@ def _claims() -> tuple[Claim, ...]:
             f"for two equal noises only up to β = {number(breaks)}; at β = 0.3 the probability is "
             f"{number(two, 4)}, and for twenty at β = 0.5 it is {number(twenty, 4)}. Of Y with its sign they are half "
             "as large, and these cases hold.",
-            Verdict.of(*kept),
+            Verdict.of(*are_kept),
         ),
         Claim(
             "example",
@@ -96,36 +94,36 @@ def _claims() -> tuple[Claim, ...]:
     )
 
 
-def _total(noises: int) -> NoiseSum:
+def _noise_sum(noises: int) -> NoiseSum:
     return NoiseSum([Laplace(1.0)] * noises)
 
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
-DEVIATION = 0.03  # of an uncertain rate
-COARSE = tuple(each / 50 for each in range(5, 26))
-FINE = tuple(sorted({*COARSE, *(each / 400 for each in range(108, 133))}))  # near the true rate
+DEVIATION = 0.03  # standard deviation of an uncertain rate
+COARSE = tuple(step / 50 for step in range(5, 26))
+FINE = tuple(sorted({*COARSE, *(step / 400 for step in range(108, 133))}))  # near the true rate
 ENDS = (COARSE[0], COARSE[-1])
-MOST = 16.0  # errors that are drawn, in records
+MOST = 16.0  # largest error in the figure, in records
 UNSURE = f"mean ±{percent(DEVIATION)}"
 
-# What somebody believes who assumes a rate, from a size and that rate.
-Believed = Callable[[int, float], Binomial | BetaBinomial]
+# Function that returns the assumed distribution of the count for a size and a rate.
+AssumedDistribution = Callable[[int, float], Binomial | BetaBinomial]
 
 
 def uncertain(size: int, rate: float) -> BetaBinomial:
-    """The belief of somebody who takes a rate for uncertain."""
+    """Return the distribution of the count if the rate is uncertain, with a standard deviation of 0.03."""
     return BetaBinomial.from_rate(size, rate, DEVIATION)
 
 
-def error(size: int, by: Estimated, believed: Believed, rate: float) -> float:
-    """The average error of an estimate that assumes a rate."""
+def error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: float) -> float:
+    """Return the average error of an estimate that assumes a rate; the true rate is 0.3."""
     noise, truth = Laplace.for_epsilon(EPSILON), Binomial(size, RATE)
-    return mean_absolute_error(truth, noise, by, believed(size, rate))
+    return mean_absolute_error(truth, noise, estimate, assumed(size, rate))
 
 
 def wrong_rate() -> Figure:
-    """The error of mean and median against the assumed rate, taken for certain or uncertain."""
+    """Return the figure of the errors of posterior mean and median against the assumed rate."""
     return Figure(
         key="ours.assumed",
         source="noisycount",
@@ -136,31 +134,31 @@ def wrong_rate() -> Figure:
         f"{UNSURE}: of somebody who takes it for uncertain, with that standard deviation.",
         x=Axis("assumed rate", low=ENDS[0], high=ENDS[1], is_share=True),
         y=Axis("average error", "records", low=0.0, high=MOST),
-        panels=tuple(_panel(size) for size in SIZES),
+        panels=tuple(_size_panel(size) for size in SIZES),
         claims=_claims_wrong_rate(),
     )
 
 
-def _panel(size: int) -> Panel:
+def _size_panel(size: int) -> Panel:
     lines = (
         Line("answer", STYLES["answer"], ENDS, (1 / EPSILON,) * 2),
-        _line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", Binomial, rate)),
-        _line("median", STYLES["median"], FINE, lambda rate: error(size, "median", Binomial, rate)),
-        _line(UNSURE, STYLES["mean"].dashed(DOTS), COARSE, lambda rate: error(size, "mean", uncertain, rate)),
+        _error_line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", Binomial, rate)),
+        _error_line("median", STYLES["median"], FINE, lambda rate: error(size, "median", Binomial, rate)),
+        _error_line(UNSURE, STYLES["mean"].dashed(DOTS), COARSE, lambda rate: error(size, "mean", uncertain, rate)),
         Line("", GUIDE, (RATE, RATE), (0.0, MOST)),
     )
     return Panel(f"n = {size:,}", lines)
 
 
-def _line(name: str, style: Style, rates: Sequence[float], found: Callable[[float], float]) -> Line:
-    """A line as far as it lies on the axis."""
-    points = [(rate, found(rate)) for rate in rates]
+def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Callable[[float], float]) -> Line:
+    """Return the part of a line that lies on the axis."""
+    points = [(rate, error_at(rate)) for rate in rates]
     return Line.through(name, style, [point for point in points if point[1] <= MOST])
 
 
 def _claims_wrong_rate() -> tuple[Claim, ...]:
-    shown = "; ".join(
-        f"n = {size:,}: from {_span(size, 0.0)} taken for certain, from {_span(size, DEVIATION)} "
+    spans_text = "; ".join(
+        f"n = {size:,}: from {_better_rates(size, 0.0)} taken for certain, from {_better_rates(size, DEVIATION)} "
         f"taken for uncertain by ±{percent(DEVIATION)}"
         for size in SIZES
     )
@@ -169,20 +167,20 @@ def _claims_wrong_rate() -> tuple[Claim, ...]:
         Claim(
             "section 5",
             "The Bayesian approach provides a better estimate in all cases.",
-            f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {shown}.",
+            f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {spans_text}.",
             Verdict.of(*better),
         ),
     )
 
 
-def _span(size: int, deviation: float) -> str:
-    """Between which assumed rates the mean beats the answer."""
+def _better_rates(size: int, deviation: float) -> str:
+    """Return the range of assumed rates in which the posterior mean has a smaller error than the answer, as text."""
     truth, noise = Binomial(size, RATE), Laplace.for_epsilon(EPSILON)
     low, high = break_even_rates(truth, noise, "mean", deviation)
     return f"{number(100 * low)} % to {number(100 * high)} %"
 
 
-# Our figures, as if of a paper.
+# All of our figures, in the form of a paper.
 PAPER = Paper(
     key="ours",
     name="noisycount",

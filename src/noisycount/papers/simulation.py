@@ -1,6 +1,7 @@
-"""How far off everybody's estimates of tables are, by simulation, and what was measured.
+"""Simulated errors of estimates of tables: the stored results, and the simulation that produced them.
 
-`python -m noisycount.papers.simulation [RUNS]` measures it again, as CSV.
+`results` reads the stored errors; `python -m noisycount.papers.simulation [RUNS]` repeats the simulation as CSV.
+The estimates are in `table_estimates`.
 """
 
 import csv
@@ -24,27 +25,27 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
 @frozen
 class SimulatedErrors:
-    """How far off counts of one kind are, in records."""
+    """Errors of an estimate over counts of one kind, in records."""
 
-    mean_absolute: float  # the mean of |estimate − count|
-    root_mean_square: float  # the root of the mean of (estimate − count)²
-    covered: float  # the share of the 95 % intervals that hold the count; nan without intervals
+    mean_absolute: float  # mean of |estimate − count|
+    root_mean_square: float  # square root of the mean of (estimate − count)²
+    covered: float  # share of the 95 % intervals that contain the count; nan without intervals
 
 
 @frozen
 class Measured:
-    """The errors of one estimate of one table at one price."""
+    """Errors of one estimate of one table at one ε."""
 
-    table: str  # its name
+    table: str  # name of the table or estimate
     answered: str  # `cells`, or `levels`: the cells and coarser levels, which share ε equally
-    epsilon: float  # of the whole table
-    estimate: str  # its name
-    cells: SimulatedErrors  # their errors
-    margins: SimulatedErrors  # those of the nodes between the total and the cells
-    sums: SimulatedErrors  # those of the sums of the first 1, 2, … cells
+    epsilon: float  # ε of the whole table
+    estimate: str  # name of the table or estimate
+    cells: SimulatedErrors  # errors of the cells
+    margins: SimulatedErrors  # errors of the nodes between the total and the cells
+    sums: SimulatedErrors  # errors of the sums of the first 1, 2, … cells
 
 
-RUNS = 4  # how many releases of each table were simulated for what is kept
+RUNS = 4  # simulated releases of each table in the stored results
 _FILE = "simulation.csv"
 _KINDS = ("cells", "margins", "sums")
 _PARTS = ("mean absolute error", "root mean squared error", "covered")
@@ -53,44 +54,44 @@ _HEADER = ("table", "answered", "epsilon", "estimate")
 
 @cache
 def results() -> tuple[Measured, ...]:
-    """What was measured: `python -m noisycount.papers.simulation` measures it again.
+    """Return the stored errors. `python -m noisycount.papers.simulation` computes them again.
 
     Example:
         >>> results()[0].table, results()[0].estimate
         ('survey', 'raw')
     """
     text = files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
-    return tuple(map(_read, csv.reader(text.splitlines()[1:])))
+    return tuple(map(_parse_row, csv.reader(text.splitlines()[1:])))
 
 
 def result(table: str, answered: str, epsilon: float, estimate: str) -> Measured:
-    """What was measured of one estimate of one table at one price.
+    """Return the stored errors of one estimate of one table at one ε.
 
     Example:
         >>> result("survey", "cells", 0.1, "raw").estimate
         'raw'
     """
-    asked = (table, answered, epsilon, estimate)
-    return next(each for each in results() if (each.table, each.answered, each.epsilon, each.estimate) == asked)
+    key = (table, answered, epsilon, estimate)
+    return next(row for row in results() if (row.table, row.answered, row.epsilon, row.estimate) == key)
 
 
 def csv_text(measured: Iterable[Measured]) -> str:
-    """What was measured as comma-separated values, errors in records with four digits."""
+    """Return errors as comma-separated values, in records with four significant digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*_HEADER, *(f"{part} of {kind}" for kind in _KINDS for part in _PARTS)])
-    for each in measured:
-        errors = (each.cells, each.margins, each.sums)
+    for row in measured:
+        errors = (row.cells, row.margins, row.sums)
         numbers = [
             "" if number != number else f"{number:.4g}"  # noqa: PLR0124  (nan: no intervals)
             for error in errors
             for number in (error.mean_absolute, error.root_mean_square, error.covered)
         ]
-        writer.writerow([each.table, each.answered, each.epsilon, each.estimate, *numbers])
+        writer.writerow([row.table, row.answered, row.epsilon, row.estimate, *numbers])
     return text.getvalue()
 
 
-def _read(row: list[str]) -> Measured:
+def _parse_row(row: list[str]) -> Measured:
     table, answered, epsilon, estimate, *numbers = row
     values = [float(number or "nan") for number in numbers]
     kinds = (SimulatedErrors(*values[start : start + 3]) for start in (0, 3, 6))
@@ -103,43 +104,50 @@ def simulated(
     epsilons: Sequence[float] = EPSILONS,
     done: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Measured]:
-    """The errors of all estimates of all tables, of the cells alone and of several levels."""
+    """Yield the errors of all estimates of all tables, both if only the cells are answered and if several levels are.
+
+    Args:
+        runs: The number of releases of each table.
+        tables: The tables; by default those of `table_estimates.true_tables`.
+        epsilons: The ε of a whole table.
+        done: Called with a description of each finished setting.
+    """
     for table in table_estimates.true_tables() if tables is None else tables:
-        for answered, places in (("cells", table.answered[-1:]), ("levels", table.answered)):
+        for answered, level_numbers in (("cells", table.answered[-1:]), ("levels", table.answered)):
             for epsilon in epsilons:
-                yield from measured(table, answered, places, epsilon, range(runs))
+                yield from measured(table, answered, level_numbers, epsilon, range(runs))
                 done(f"{table.name}, {answered}, ε = {epsilon:g}")
 
 
 def measured(
-    table: table_estimates.TrueTable, answered: str, places: Sequence[int], epsilon: float, runs: range
+    table: table_estimates.TrueTable, answered: str, level_numbers: Sequence[int], epsilon: float, runs: range
 ) -> list[Measured]:
-    """The errors of all estimates, over releases that the table, ε and their numbers determine."""
-    found = defaultdict(list)
+    """Return the errors of all estimates, over releases whose seeds depend only on the table, ε and the run number."""
+    run_scores = defaultdict(list)
     for run in runs:
-        seed = [run, len(places), round(1000 * epsilon), *table.name.encode()]
-        release = table_estimates.SimulatedRelease.drawn(table, epsilon, places, np.random.default_rng(seed))
+        seed = [run, len(level_numbers), round(1000 * epsilon), *table.name.encode()]
+        release = table_estimates.SimulatedRelease.draw(table, epsilon, level_numbers, np.random.default_rng(seed))
         for name, estimate in table_estimates.estimates(release):
-            found[name].append(_scores(table, estimate))
+            run_scores[name].append(_scores(table, estimate))
     return [
-        Measured(table.name, answered, epsilon, name, *map(_errors, np.mean(scores, axis=0)))
-        for name, scores in found.items()
+        Measured(table.name, answered, epsilon, name, *map(_errors_from_scores, np.mean(scores, axis=0)))
+        for name, scores in run_scores.items()
     ]
 
 
-def _errors(scores: Reals) -> SimulatedErrors:
+def _errors_from_scores(scores: Reals) -> SimulatedErrors:
     return SimulatedErrors(float(scores[0]), float(np.sqrt(scores[1])), float(scores[2]))
 
 
 def _scores(table: table_estimates.TrueTable, estimate: table_estimates.Estimate) -> Reals:
-    """Mean absolute and squared errors and coverage, of the cells, the margins and the sums."""
+    """Return a row for cells, margins and sums: mean absolute error, mean squared error, coverage; shape (3, 3)."""
     margins = [table.sums(level) for level in table.inner]
     counts = table.counts, np.concatenate(margins), np.cumsum(table.counts)
-    found = estimate.cells, np.concatenate(estimate.margins), estimate.sums
-    errors = [away - true for away, true in zip(found, counts, strict=True)]
+    estimated = estimate.cells, np.concatenate(estimate.margins), estimate.sums
+    errors = [estimates - true for estimates, true in zip(estimated, counts, strict=True)]
     covered = (
-        _covered([estimate.cell_range] if estimate.cell_range else [], [table.counts]),
-        _covered(estimate.margin_ranges, margins),
+        _coverage([estimate.cell_range] if estimate.cell_range else [], [table.counts]),
+        _coverage(estimate.margin_ranges, margins),
         math.nan,
     )
     return np.array(
@@ -147,12 +155,12 @@ def _scores(table: table_estimates.TrueTable, estimate: table_estimates.Estimate
     )
 
 
-def _covered(ranges: Sequence[table_estimates.Range], counts: Sequence[table_estimates.Counts]) -> float:
-    """The share of the intervals that hold the count; nan without intervals."""
+def _coverage(ranges: Sequence[table_estimates.Range], counts: Sequence[table_estimates.Counts]) -> float:
+    """Return the share of the intervals that contain the count; nan without intervals."""
     if not ranges:
         return math.nan
-    held = [(low <= true) & (true <= high) for (low, high), true in zip(ranges, counts, strict=True)]
-    return float(np.concatenate(held).mean())
+    is_inside = [(low <= true) & (true <= high) for (low, high), true in zip(ranges, counts, strict=True)]
+    return float(np.concatenate(is_inside).mean())
 
 
 if __name__ == "__main__":
