@@ -1,6 +1,7 @@
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -228,6 +229,39 @@ def test_slabs_add_up_to_the_whole(questions: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(lattice, "_SLAB", 7000 if questions > 2 else 300)
     parts = nc.privacy_curve(nc.DiscreteGaussian(1), atoms).directions(EPSILON)
     assert parts == pytest.approx(whole, abs=1e-13)
+
+
+@pytest.mark.parametrize("slab", [300, 2**21])
+@pytest.mark.parametrize("answers", [2, 3])
+def test_answers_to_one_question_are_those_of_a_sum_over_the_counts(
+    answers: int, slab: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """δ = Σ_y (f(y − 1) − e^ε·f(y))₊ with f(y) = Σ_k P(k)·Π n_i(y_i − k)."""
+    monkeypatch.setattr(lattice, "_SLAB", slab)
+    noises = [nc.DiscreteLaplace(Fraction(1, 4)), nc.DiscreteGaussian(1), nc.DiscreteLaplace(Fraction(1, 5))][:answers]
+    size, rate, factor = 30, 0.3, math.exp(EPSILON)
+    places = np.arange(-20.0, size + 20)
+    law = np.zeros((places.size,) * answers)
+    for count in range(size):
+        chance = math.comb(size - 1, count) * rate**count * (1 - rate) ** (size - 1 - count)
+        law += chance * reduce(
+            np.multiply.outer, [np.exp(noise.errors.log_heights(places - count)) for noise in noises]
+        )
+    moved, stayed = (law[(part,) * answers] for part in (slice(0, -1), slice(1, None)))
+    true = [np.maximum(one - factor * other, 0).sum() for one, other in ((moved, stayed), (stayed, moved))]
+    curve = nc.privacy_curve(noises, nc.Binomial(size, rate))
+    assert curve.directions(EPSILON) == pytest.approx(true, abs=1e-10)
+    lower, upper = curve.bracket(EPSILON)
+    assert lower - 1e-13 <= max(true) <= upper + 1e-13
+    assert upper - lower < 1e-10
+
+
+def test_two_answers_to_one_question_take_little_time_for_many_records() -> None:
+    """Their law has as many places as the first answer times the differences."""
+    noises = [lattice.kernel(noise, 1) for noise in (nc.Laplace(3), nc.Gaussian(4))]
+    whole = lattice.Lattice(10**6 - 1, {(0, 0): 0.9, (1, 1): 0.1}, noises)
+    assert whole.shortest.places < whole.places / 10
+    assert whole.shortest.error < 1e-11
 
 
 FOUR = nc.Atoms.independent(9, [0.5, 0.5])

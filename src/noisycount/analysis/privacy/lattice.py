@@ -6,6 +6,7 @@ from functools import cached_property, reduce
 from itertools import product
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.sums import transform_length
@@ -16,6 +17,7 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.populations.binomial import Binomial
 
 LOST = 1e-13  # the mass of a law, on each side, that is left out
 _HALF_WAY = 0.5  # where only rounding parts the bounds
@@ -126,6 +128,7 @@ _PER_LEVEL = 16.0  # roundings of a transform for each doubling of its length, i
 _BEYOND = 1  # place on each side of the answers, so that a record can move
 _FAINT = 1e-18  # the size of a frequency that is left out; the largest has 1
 _SLAB = 2**21  # places that are made at once
+_PMF_ROUNDING = 1e-12  # of the masses of a count, relative
 
 
 @frozen(eq=False, slots=False)
@@ -151,6 +154,21 @@ class Lattice:
                 yield from ((slab, slab) for slab in self._slabs(seen))
             else:
                 yield from zip(self._slabs(seen), self._slabs(told), strict=True)
+
+    @property
+    def shortest(self) -> "Lattice":
+        """The lattice with the fewest places that has the same divergences."""
+        if len(self.kernels) == 1 or any(len(set(pattern)) > 1 for pattern in self.rates):
+            return self
+        common = CommonLattice(self.records, self.rates, sorted(self.kernels, key=lambda one: one.reach))
+        return min(self, common, key=lambda one: one.places)
+
+    @property
+    def moves(self) -> list[tuple[int, ...]]:
+        """Changes of the axes that a record can make, the first change upwards."""
+        patterns = list(self.rates)
+        moves = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in patterns for other in patterns}
+        return sorted(move for move in moves if move > (0,) * len(move))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -273,6 +291,63 @@ class Lattice:
             for axis in range(len(self.kernels))
         ]
         return [span(self.records, min(1.0, rate)) for rate in rates]
+
+
+@frozen(eq=False, slots=False)
+class CommonLattice(Lattice):
+    """Two or more answers with independent noises to one question.
+
+    At given differences between the answers, the law of the first is a convolution of that of the count with a product
+    of noises. Differences are as small as noise, however many records there are, and no record changes them.
+    """
+
+    @property
+    def moves(self) -> list[tuple[int, ...]]:
+        """The change that a record makes of the first answer and of the differences."""
+        return [(1, 0)]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of whole first answers, such as is fast to transform, and of whole differences from it."""
+        (low, high), *_ = self._spans
+        first, *others = (2 * kernel.reach + 1 for kernel in self.kernels)
+        return (transform_length(high - low + first + 2 * _BEYOND), *(first + width - 1 for width in others))
+
+    @cached_property
+    def error(self) -> float:
+        """Upper bound of the error of all masses of a law, summed.
+
+        Counts and noise that are left out, the masses of the count, and the transforms, in the mean square.
+        """
+        outside = 6 * LOST * len(self.kernels)
+        places = self.places * math.prod(kernel.steps for kernel in self.kernels)
+        length = float(np.linalg.norm(self._counts))
+        for kernel in self.kernels:
+            length *= max(float(np.linalg.norm(law)) for law in (kernel.seen, kernel.told))
+        roundings = _PER_LEVEL * math.log2(self.shape[0])
+        return outside + _PMF_ROUNDING + _UNIT * roundings * length * math.sqrt(places)
+
+    def _slabs(self, noises: Sequence[Reals]) -> Iterator[Reals]:
+        """Yield the law of the first answer, at some differences: shape (answers, differences)."""
+        size = self.shape[0]
+        counts = np.fft.rfft(self._counts, size)
+        first, *others = noises
+        moved = [sliding_window_view(np.pad(one, first.size - 1), first.size) for one in others]
+        rows = max(1, _SLAB // size)
+        for rest in product(*moved[:-1]):
+            noise = reduce(np.multiply, rest, first)
+            for start in range(0, len(moved[-1]), rows):
+                products = np.fft.rfft(noise * moved[-1][start : start + rows], size)
+                law = np.fft.irfft(products * counts, size).T
+                yield np.maximum(law, 0.0, out=law)
+
+    @cached_property
+    def _counts(self) -> Reals:
+        """Probabilities of the counts from the least on, behind a place that is empty."""
+        (low, high), *_ = self._spans
+        rate = math.fsum(rate for pattern, rate in self.rates.items() if pattern[0])
+        law = Binomial(self.records, min(1.0, rate)).law().pmf(np.arange(low, high + 1.0)) if self.records else [1.0]
+        return np.concatenate([np.zeros(_BEYOND), law])
 
 
 def span(records: int, rate: float) -> tuple[int, int]:

@@ -40,7 +40,7 @@ class WorkloadAnswers:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """δ₊ and δ₋: the record moves to where the first question that changes holds, or back."""
-        moves = _moves(list(self._lattice.rates))
+        moves = self._lattice.moves
         factors = [math.exp(min(epsilon, _OVERFLOW)) for epsilon in epsilons]
         sums = np.zeros((2, 2, len(moves), len(epsilons)))
         for seen, told in self._lattice.slabs():
@@ -54,12 +54,12 @@ class WorkloadAnswers:
     @cached_property
     def _lattice(self) -> Lattice:
         """The law of the answers about all records but one."""
-        whole = _lattice_of(self.workload, 1)
+        whole = _lattice_of(self.workload, 1).shortest
         continuous = sum(is_continuous(one) for _, one in self.workload.answers)
         if not continuous:
             return whole
         offsets = max(1.0, _PLACES / whole.places)
-        return _lattice_of(self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous)))
+        return _lattice_of(self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous))).shortest
 
 
 def _bounded(  # noqa: PLR0913, PLR0917  (what is known of both directions)
@@ -91,7 +91,7 @@ def is_short(workload: workloads.Workload) -> bool:
 
 
 def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
-    """The law of the answers about all records but one, with so many steps a record."""
+    """Return the law of the answers about all records but one, with so many steps a record."""
     axes = workload.answers
     rates: dict[workloads.Pattern, float] = {
         tuple(pattern[place] for place, _ in axes): rate for pattern, rate in workload.rates.items()
@@ -100,13 +100,7 @@ def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
     return Lattice(workload.size - 1, rates, kernels)
 
 
-def _moves(patterns: Sequence[workloads.Pattern]) -> list[workloads.Pattern]:
-    """What a record can change of the counts, the first change upwards."""
-    moves = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in patterns for other in patterns}
-    return sorted(move for move in moves if move > (0,) * len(move))
-
-
-def _excesses(law: Reals, moves: Sequence[workloads.Pattern], factors: Sequence[float]) -> Reals:
+def _excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[float]) -> Reals:
     """Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
     sums = np.zeros((2, len(moves), len(factors)))
     for place, move in enumerate(moves):
