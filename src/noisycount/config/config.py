@@ -1,4 +1,7 @@
-"""What an owner configured: the ledger, the data sets, who may ask, and how to look them up."""
+"""Configuration in memory: the ledger, the data sets, the analysts, and look-up by name or place.
+
+`Config` is what `noisycount.config.file` reads from `noisycount.toml`. `DatasetConfig` describes one data set.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -26,29 +29,30 @@ DEFAULT_BUDGET = PureBudget(Fraction(2))
 
 @frozen
 class DatasetConfig:
-    """What the owner says about one data set."""
+    """Configuration of one data set."""
 
-    name: str  # what people call it
-    source: Source  # the file, folder or pattern of files, an absolute path; or a table of a server
-    # the column that names the person, `row` where every row is one unit; None: as it was said at the first count
+    name: str  # name that commands accept
+    source: Source  # absolute path of a file, folder or pattern of files; or a table of a server
+    # privacy unit: the column that identifies a person, or `row`; None: as stated at the first count, in the ledger
     unit: str | None = None
-    size: int | None = None  # the number of units where it is public, else None
-    columns: tuple[str, ...] | None = None  # what questions may use; None: all but the unit
-    table: str | None = None  # the table of a DuckDB file; None: its only one
-    # what the texts of a file's columns stand for; None: nobody stated it of any
+    size: int | None = None  # number of units if it is public, else None
+    columns: tuple[str, ...] | None = None  # columns that queries may use; None: all except the unit
+    table: str | None = None  # table of a DuckDB file; None: its only table
+    # format of each column of texts: its kind, missing values and so on; None: no format is stated
     kinds: Mapping[str, ColumnFormat] | None = None
-    # what columns can have, as everybody may know: lists or ranges, by the name of the column
+    # public values by column: a list or a range
     values: Mapping[str, Stated] = field(default_factory=dict)
-    form: FileFormat = FileFormat()  # how the texts are found in the file
-    account: str = ""  # the name under which the ledger books its spending; empty: its own name
-    budget: Budget = DEFAULT_BUDGET  # the most that all answers together may cost; a number is a budget in ε
-    needs_purpose: bool = False  # whether a spend must say what its answer is for
-    why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
-    public_tables: tuple[str, ...] = ()  # tables and views of the source that hold no private records
-    vouched: str | None = None  # why each row of a view is of one unit; None: its definition must prove it
+    form: FileFormat = FileFormat()  # how a file is divided into cells: encoding, delimiter and so on
+    account: str = ""  # name under which the ledger books its spending; empty: `name`
+    budget: Budget = DEFAULT_BUDGET  # privacy budget for all answers together; a number is a budget in ε
+    needs_purpose: bool = False  # True if every query must state the purpose of its answer
+    why: str | None = None  # reason for the budget in the owner's words, if stated
+    public_tables: tuple[str, ...] = ()  # tables and views of the source without private records
+    # owner's reason why each row of a view belongs to one unit; None: the definition of the view must prove it
+    vouched: str | None = None
 
     def __post_init__(self) -> None:
-        """The refusal of what no file could have said."""
+        """Check the source, size, account and budget. Raises ConfigError for an invalid one."""
         if isinstance(self.source, Path) and not self.source.is_absolute():
             raise ConfigError(f"source must be an absolute path, got {self.source}: resolve it")
         if self.size is not None and self.size < 1:
@@ -62,74 +66,77 @@ class DatasetConfig:
 
     @property
     def is_path(self) -> bool:
-        """Whether nobody configured it: its name is where it lies."""
+        """True if the data set is not configured, so that its name is its path or address."""
         return self.name.startswith(str(self.source))
 
     @property
     def is_served(self) -> bool:
-        """Whether its records are on a server."""
+        """True if the records are on a server."""
         return isinstance(self.source, ServedTable)
 
     @property
     def claim(self) -> UnitClaim:
-        """What the owner states about the rows of a view."""
+        """Statement of the owner about the privacy unit of a view's rows."""
         unit = None if self.unit == ROW else self.unit
         return UnitClaim(unit, self.public_tables, self.vouched, is_stated=self.unit is not None)
 
     def for_desk(self, account: str) -> Dataset:
-        """What a desk knows of the data set, under the name by which the ledger books it."""
+        """Return the data set as a `Desk` needs it, under its name in the ledger."""
         return Dataset(account, self.budget, self.size, self.needs_purpose)
 
     def is_at(self, place: str | Source) -> bool:
-        """Whether the very records of the data set lie at a path, links included, or address."""
-        mine = record_identities(self.source)
-        return bool(mine) and mine == record_identities(place)
+        """Return True if a path, with links resolved, or an address leads to exactly these records."""
+        identities = record_identities(self.source)
+        return bool(identities) and identities == record_identities(place)
 
     def shares_files_at(self, place: str | Source) -> bool:
-        """Whether some of its files lie at a path, or it is the table at an address."""
+        """Return True if a path leads to some of these files, or an address to this table."""
         return not record_identities(self.source).isdisjoint(record_identities(place))
 
     def overlaps(self, other: "DatasetConfig") -> bool:
-        """Whether the records of `other` are some of these; a table left out may be any."""
-        one_table = self.table is None or other.table is None or self.table == other.table
-        return one_table and (self.source == other.source or self.shares_files_at(other.source))
+        """Return True if both data sets may share records. A data set without a table may be any table of its file."""
+        may_share_table = self.table is None or other.table is None or self.table == other.table
+        return may_share_table and (self.source == other.source or self.shares_files_at(other.source))
 
 
 @frozen
 class Config:
-    """Everything that one `noisycount.toml` says, with absolute paths."""
+    """Configuration in one `noisycount.toml`, with absolute paths."""
 
-    path: Path | None  # the file; None where there is none
-    ledger_url: str  # the ledger's address, as SQLAlchemy reads it
-    datasets: Mapping[str, DatasetConfig]  # the data sets by name
-    # who may ask, by name; where nobody is named, everybody is the same analyst
+    path: Path | None  # the file, or None without one
+    ledger_url: str  # address of the ledger, in the form of SQLAlchemy
+    datasets: Mapping[str, DatasetConfig]  # data sets by name
+    # analysts by name; if there are none, all queries come from one analyst without a name
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
-    known_head: Head | None = None  # the ledger's head that the owner wrote down, if any
-    service: ServiceConfig = ServiceConfig()  # how the service answers
+    known_head: Head | None = None  # head of the ledger that the owner recorded, to detect deleted entries
+    service: ServiceConfig = ServiceConfig()  # settings of `noisycount serve`
 
     def __post_init__(self) -> None:
-        """Keep data sets and analysts from being changed through the arguments."""
+        """Copy the mappings of data sets and analysts, so that a caller cannot change them."""
         object.__setattr__(self, "datasets", MappingProxyType(dict(self.datasets)))
         object.__setattr__(self, "analysts", MappingProxyType(dict(self.analysts)))
 
     @property
     def ledger_file(self) -> Path | None:
-        """The file of a SQLite ledger, None for a server."""
+        """File of a SQLite ledger, or None for a ledger on a server."""
         return sqlite_file(self.ledger_url)
 
     @property
     def data_folder(self) -> Path | None:
-        """Where copies of texts lie: beside the ledger, or beside what configures one elsewhere."""
+        """Folder of the copies of text files: next to the ledger file, or next to the configuration.
+
+        None if the ledger is on a server and there is no configuration file.
+        """
         file = self.ledger_file
         if file is not None:
             return file.with_name(f"{file.name}.data")
         return None if self.path is None else self.path.with_name(f"{self.path.stem}.data")
 
     def make_ledger_folder(self) -> None:
-        """Make the ledger's folder, readable by its owner alone, where nobody configured one.
+        """Create the folder of the default ledger, readable by its owner alone.
 
-        The folder of a configured ledger must exist: one that is missing may be a disk not
-        mounted, and a new ledger in its place would give spent budget away again.
+        The folder of a configured ledger must exist already. If it is missing, its disk may not be mounted, and a new
+        ledger in its place would allow the budget to be spent twice.
         """
         if self.path is not None or self.ledger_file is None:
             return
@@ -143,31 +150,36 @@ class Config:
             ) from None
 
     def dataset(self, source: str) -> DatasetConfig:
-        """The data set that `source` means: a name, a path, or an address of a table.
+        """Return the data set for a name, a path, or the address of a table.
 
-        A path to the very file of a configured data set is that data set, under its budget, and so
-        is an address of its table. Another one is a data set of its own, named by its resolved path
-        or by its address, under `DEFAULT_BUDGET`.
+        A path to the file of a configured data set, or the address of its table, means that data set with its budget.
+        Any other path or address is a data set of its own, named by its resolved path or its address, with the budget
+        `DEFAULT_BUDGET`. Raises ConfigError if the source is unknown or ambiguous, or shares only some files with a
+        configured data set.
         """
         if source in self.datasets:
             return self.datasets[source]
         place = self._place(source)
-        shown = repr(str(place) if isinstance(place, ServedTable) else source)
+        label = repr(str(place) if isinstance(place, ServedTable) else source)
         owners = [owner for owner in self.datasets.values() if owner.is_at(place)]
         if len(owners) > 1:
             names = ", ".join(owner.name for owner in owners)
-            what = "file" if isinstance(place, Path) else "table"
-            raise ConfigError(f"SOURCE {shown} is the {what} of several data sets: name {names}")
-        parts = [] if owners else [one for one in self.datasets.values() if one.shares_files_at(place)]
-        if parts:
+            kind = "file" if isinstance(place, Path) else "table"
+            raise ConfigError(f"SOURCE {label} is the {kind} of several data sets: name {names}")
+        if not owners and (
+            overlapping := [dataset for dataset in self.datasets.values() if dataset.shares_files_at(place)]
+        ):
             raise ConfigError(
-                f"SOURCE {shown} has files of data set {parts[0].name!r}, whose budget pays for "
-                f"them: name {parts[0].name}"
+                f"SOURCE {label} has files of data set {overlapping[0].name!r}, whose budget pays for "
+                f"them: name {overlapping[0].name}"
             )
         return owners[0] if owners else DatasetConfig(name=str(place), source=place)
 
     def table_of(self, dataset: DatasetConfig, table: str | None, option: str = "--table") -> DatasetConfig:
-        """A data set, or the table of its file that was named, which is a data set of its own."""
+        """Return the data set, or the chosen table of its file as a data set of its own.
+
+        Raises ConfigError if the owner fixed the table, or if an address names it.
+        """
         if table is None or table == dataset.table:
             return dataset
         if dataset.is_served:
@@ -175,22 +187,22 @@ class Config:
                 f"{option} {table!r}: {str(dataset.source)!r} names its table behind the #: leave {option} out"
             )
         if dataset.name in self.datasets:
-            chosen = "no table" if dataset.table is None else f"the table {dataset.table!r}"
+            configured = "no table" if dataset.table is None else f"the table {dataset.table!r}"
             raise ConfigError(
-                f"{option} {table!r}: data set {dataset.name!r} is of {chosen}, as its owner "
+                f"{option} {table!r}: data set {dataset.name!r} is of {configured}, as its owner "
                 f"configured it; leave {option} out"
             )
         name = f"{dataset.name}#{table}"
         return replace(dataset, name=name, account=name, table=table)
 
     def _place(self, source: str) -> Source:
-        """Where the records are that nobody gave a name."""
+        """Return the place of records that are not configured. Raises ConfigError if there are none."""
         if is_server(source):
             return served_table_at(source)
         if is_lake(source):
-            shown = without_passwords(source.partition("?")[0])
+            label = without_passwords(source.partition("?")[0])
             raise ConfigError(
-                f"SOURCE {shown!r} is on an object store, which is read only where its owner "
+                f"SOURCE {label!r} is on an object store, which is read only where its owner "
                 "configured it: name a data set of noisycount.toml"
             )
         if is_place(source):
@@ -200,11 +212,14 @@ class Config:
             if self.datasets
             else "check its path, or describe it in a file that `noisycount init` writes"
         )
-        shown = without_passwords(source)
-        raise ConfigError(f"SOURCE {shown!r} is neither a file nor a data set: {remedy}")
+        label = without_passwords(source)
+        raise ConfigError(f"SOURCE {label!r} is neither a file nor a data set: {remedy}")
 
     def analyst(self, name: str | None, option: str = "--analyst") -> Analyst:
-        """Who asks: the analyst that is named; nobody is charged for another's question."""
+        """Return the analyst with this name. Raises ConfigError if a name is unknown, or missing but required.
+
+        Each query needs a configured analyst if there are any, so that no analyst is charged for the query of another.
+        """
         if name is not None and name in self.analysts:
             return self.analysts[name]
         if name is not None:
@@ -215,9 +230,9 @@ class Config:
             )
             raise ConfigError(f"{option} {name!r} is not configured: {remedy}")
         if self.analysts:
-            one = "" if len(self.analysts) == 1 else "one of "
+            quantifier = "" if len(self.analysts) == 1 else "one of "
             raise ConfigError(
-                f"{option} is missing: name who asks, {one}{', '.join(self.analysts)}; anybody "
+                f"{option} is missing: name who asks, {quantifier}{', '.join(self.analysts)}; anybody "
                 "else, an owner too, is named in noisycount.toml first, by [analysts.NAME]"
             )
         return Analyst()

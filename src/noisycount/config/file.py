@@ -1,4 +1,7 @@
-"""The owner's `noisycount.toml`: where it lies, and what it says."""
+"""Reading of the owner's `noisycount.toml` into a `Config`, and where the file is.
+
+`find_config` finds the file and `load_config` reads it. `toml_table` has the values of a single table.
+"""
 
 import errno
 import os.path
@@ -22,7 +25,7 @@ TEMPLATE = Path(__file__).with_name("template.toml").read_text(encoding="utf-8")
 _LEDGER_KEYS = ("url", "head")
 _ANALYST_KEYS = ("budget",)
 _REQUIRED = "required"
-_LONGEST_REASON = 500  # characters: a sentence or two
+_LONGEST_REASON = 500  # characters
 
 DATASET_KEYS = (
     *("source", "table", "unit", "size", "columns", "kinds", "values", "budget", "why", "account", "purpose"),
@@ -33,25 +36,28 @@ DATASET_KEYS = (
 
 
 def find_config(start: Path) -> Path | None:
-    """The `noisycount.toml` in a folder or in the nearest above it; None where there is none."""
+    """Return the `noisycount.toml` in a folder or the nearest parent folder, or None if there is none.
+
+    Raises ConfigError if that path exists and is not a file.
+    """
     folder = start.resolve()
-    candidates = (place / FILE_NAME for place in (folder, *folder.parents))
-    found = next(filter(os.path.lexists, candidates), None)
-    if found is not None and not places.is_file(found):
+    candidates = (parent / FILE_NAME for parent in (folder, *folder.parents))
+    file = next(filter(os.path.lexists, candidates), None)
+    if file is not None and not places.is_file(file):
         raise ConfigError(
-            f"{found} is no file, but a folder, a pipe or a link that leads nowhere: restore the"
+            f"{file} is no file, but a folder, a pipe or a link that leads nowhere: restore the"
             " file, or remove it if nothing was configured by it"
         )
-    return found
+    return file
 
 
 def load_config(path: Path) -> Config:
-    """What the file at `path` says; its relative paths are seen from its folder."""
-    path = Path(os.path.realpath(path))  # Path.resolve raises where links lead in a circle
+    """Read the configuration file. Its relative paths start at its folder. Raises ConfigError for any fault in it."""
+    path = Path(os.path.realpath(path))  # Path.resolve raises an error for circular links
     top = TomlTable.read(path)
     top.require_known(("ledger", "datasets", "analysts", "server"))
     datasets = {name: _dataset(name, table) for name, table in top.table("datasets").tables()}
-    _require_apart(path, datasets.values())
+    _require_separate(path, datasets.values())
     analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
     url, head = _ledger_url(ledger), ledger.text("head")
@@ -61,18 +67,18 @@ def load_config(path: Path) -> Config:
 
 
 def default_config() -> Config:
-    """The configuration where there is no file: a ledger of the user, no data sets."""
+    """Return the configuration without a file: the user's own ledger, no data sets."""
     ledger = Path(click.get_app_dir("noisycount")).absolute() / "ledger.db"
     return Config(None, places.sqlite_url(ledger), {})
 
 
 def _ledger_url(table: TomlTable) -> str:
-    """The ledger's address; a relative SQLite file lies beside the configuration."""
+    """Return the address of the ledger. The path of a SQLite file starts at the folder of the configuration."""
     table.require_known(_LEDGER_KEYS)
     url = places.resolve_ledger_url(table.path.parent, table.text("url") or "sqlite:///ledger.db")
     if url is not None:
         return url
-    # The value is left out on purpose: an address may hold a password.
+    # The message leaves the value out, because an address may hold a password.
     raise ConfigError(f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"')
 
 
@@ -83,7 +89,7 @@ def _analyst(name: str, table: TomlTable) -> Analyst:
 
 
 def _check_name(name: str, table: TomlTable) -> None:
-    """The refusal of a name that could not be typed as it stands."""
+    """Raise ConfigError for a name that a shell or TOML would need quotes for."""
     if not places.PLAIN_NAME.fullmatch(name):
         place = f"{table.name.removesuffix(name)}{name!r}"
         raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
@@ -112,14 +118,14 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
 
 
 def _needs_purpose(table: TomlTable) -> bool:
-    """Whether a spend must say what its answer is for."""
+    """Return True if the table requires a purpose for every query."""
     if table.text("purpose") not in {None, _REQUIRED}:
         raise table.refusal("purpose", f'must be "{_REQUIRED}", or be left out')
     return "purpose" in table.values
 
 
 def _sentence(table: TomlTable, key: str, content: str) -> str | None:
-    """Return what the owner states in one line, if anything."""
+    """Return the owner's statement under `key`, if any; it must be one line of at most 500 characters."""
     text = table.text(key)
     if text is not None and not (text.isprintable() and len(text) <= _LONGEST_REASON):
         raise table.refusal(key, f"must say {content} in 1 to {_LONGEST_REASON} printable characters, or be left out")
@@ -127,7 +133,7 @@ def _sentence(table: TomlTable, key: str, content: str) -> str | None:
 
 
 def _source(table: TomlTable) -> places.Source:
-    """The absolute path of the records, which need not be there; or their table on a server."""
+    """Return the absolute path of the records, which need not exist, or their table on a server."""
     source = table.text("source")
     if source is None:
         raise table.refusal("source", 'is missing: add the file, such as source = "data.csv"')
@@ -145,16 +151,16 @@ def _source(table: TomlTable) -> places.Source:
     return place.resolve()
 
 
-def _require_apart(path: Path, datasets: Iterable[DatasetConfig]) -> None:
-    """The refusal of two data sets of the same records: their budgets would add up."""
-    for one, other in combinations(datasets, 2):
-        if one.overlaps(other):
+def _require_separate(path: Path, datasets: Iterable[DatasetConfig]) -> None:
+    """Raise ConfigError if two data sets share records or an account: both of their budgets could be spent on these."""
+    for first, second in combinations(datasets, 2):
+        if first.overlaps(second):
             raise ConfigError(
-                f"{path}: [datasets.{one.name}] and [datasets.{other.name}] are the same records, "
-                f"{str(one.source)!r}, with a budget each: keep one of them"
+                f"{path}: [datasets.{first.name}] and [datasets.{second.name}] are the same records, "
+                f"{str(first.source)!r}, with a budget each: keep one of them"
             )
-        if one.account == other.account:
+        if first.account == second.account:
             raise ConfigError(
-                f"{path}: [datasets.{one.name}] and [datasets.{other.name}] have one account, "
-                f"{one.account!r}, in the ledger: give each its own, or leave account out"
+                f"{path}: [datasets.{first.name}] and [datasets.{second.name}] have one account, "
+                f"{first.account!r}, in the ledger: give each its own, or leave account out"
             )

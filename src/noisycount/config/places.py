@@ -1,4 +1,8 @@
-"""Where records lie: a file, a folder, a pattern of files, or a table of a server; and the address of a ledger."""
+"""Places of records and ledgers: paths, patterns of files, and addresses of servers.
+
+`record_identities` compares places, `read_served_table` reads one from the configuration, and `resolve_ledger_url`
+reads the address of a ledger.
+"""
 
 import os.path
 import re
@@ -11,16 +15,16 @@ from noisycount.config.toml_table import FILE_KEYS, TomlTable
 from noisycount.engines.places import SECONDS, LakePlace, ServedTable, ServerPlace, files_of, is_lake, is_server
 from noisycount.errors import ConfigError, SourceError
 
-Source = Path | ServedTable  # where the records of a data set are
+Source = Path | ServedTable  # place of a data set's records
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether a path leads to a file; no name of whatever length or characters is an error."""
+    """Return True if the path is a file. A name that the system does not allow is not an error."""
     return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises on a name that is too long
 
 
 def is_place(path: str | Path) -> bool:
-    """Whether a path is that of a file or a folder, or a pattern of which there are files.
+    """Return True if the path is a file or a folder, or a pattern that matches files.
 
     Example:
         >>> is_place("."), is_place("no*where/*.parquet"), is_place("a" * 5000)
@@ -30,35 +34,38 @@ def is_place(path: str | Path) -> bool:
 
 
 def record_identities(place: str | Source) -> frozenset[tuple[object, ...]]:
-    """What tells the records at a place from all others, by whatever path or address."""
+    """Return identities of the records at a place, equal for all paths and addresses that lead to them.
+
+    A file is identified by device and inode, a table by its canonical address. The set is empty if there is nothing.
+    """
     if isinstance(place, str) and is_server(place):
         place = served_table_at(place)
     if isinstance(place, ServedTable):
-        return _records_of(place.place)
+        return _server_identities(place.place)
     states = map(os.stat, _files(place))
     return frozenset((state.st_dev, state.st_ino) for state in states)
 
 
 def served_table_at(address: str) -> ServedTable:
-    """The table of a server at an address that was typed."""
+    """Return the table of a server at a typed address. Raises ConfigError for an invalid address."""
     try:
         return ServedTable(ServerPlace.read(address))
     except SourceError as error:
         raise ConfigError(f"SOURCE: {error}") from None
 
 
-def _records_of(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
-    """A table of a server; of a cluster the files themselves, where they lie on this machine."""
+def _server_identities(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
+    """Return the identity of a table on a server, or those of a cluster's files if they are on this machine."""
     if isinstance(place, ServerPlace) and place.is_cluster and place.table.startswith("/"):
         return record_identities(Path(place.table)) or frozenset([place.canonical])
     return frozenset([place.canonical])
 
 
 def _files(path: str | Path) -> tuple[str | Path, ...]:
-    """The files at a place; none where there is nothing."""
+    """Return the files at a path or pattern; empty if there are none."""
     if is_file(path):
         return (path,)
-    if not str(path):  # what pathlib takes for the current folder
+    if not str(path):  # pathlib would read it as the current folder
         return ()
     try:
         return files_of(Path(path).absolute())
@@ -67,23 +74,23 @@ def _files(path: str | Path) -> tuple[str | Path, ...]:
 
 
 def readers_words(place: Source) -> str | None:
-    """What an owner is told of files that other accounts of this machine can read; None: nothing."""
+    """Return a warning if other accounts of this machine can read the records, with the remedy; None if they cannot."""
     if os.name != "posix" or not isinstance(place, Path):
         return None
     readers = next(filter(None, map(_readers, map(os.path.realpath, _files(place)))), None)
     if readers is None:
         return None
-    there = next(each for each in (place, *place.parents) if each.exists())  # of a pattern, the folder
+    existing = next(path for path in (place, *place.parents) if path.exists())  # for a pattern, its folder
     return (
-        f"{readers} can read {there}, and so count without a budget: chmod {'-R ' if there.is_dir() else ''}go= "
-        f"{quote_word(str(there))} ends that; a key to `noisycount serve` lets a colleague ask without reading"
+        f"{readers} can read {existing}, and so count without a budget: chmod {'-R ' if existing.is_dir() else ''}go= "
+        f"{quote_word(str(existing))} ends that; a key to `noisycount serve` lets a colleague ask without reading"
     )
 
 
 def _readers(file: str) -> str | None:
-    """Which other accounts can read a file, as the permissions of it and its folders say; None: none."""
-    from grp import getgrgid  # noqa: PLC0415 - of this system alone
-    from pwd import getpwuid  # noqa: PLC0415 - as above
+    """Return the other accounts that the permissions of a file and its folders let read it, in English, or None."""
+    from grp import getgrgid  # noqa: PLC0415 - exists on POSIX only
+    from pwd import getpwuid  # noqa: PLC0415 - as `grp`
 
     state = Path(file).stat()
     if state.st_mode & stat.S_IROTH and all(folder.stat().st_mode & stat.S_IXOTH for folder in Path(file).parents):
@@ -92,16 +99,16 @@ def _readers(file: str) -> str | None:
         return None
     try:
         group, owner = getgrgid(state.st_gid).gr_name, getpwuid(state.st_uid).pw_name
-    except KeyError:  # one that has no name
+    except KeyError:  # the group or the owner has no name
         return f"group {state.st_gid}"
-    return None if group == owner else f"the group {group}"  # many an account has a group of its own name
+    return None if group == owner else f"the group {group}"  # a group with the name of its owner is usually private
 
 
-PLAIN_NAME = re.compile(r"[\w-]+")  # a name that can be typed as it stands
+PLAIN_NAME = re.compile(r"[\w-]+")  # a name that needs no quotes in a shell or in TOML
 
 
 def name_for(place: Source) -> str:
-    """A name for the records at a place.
+    """Return a plain name for the records at a place, made from its last part.
 
     Example:
         >>> name_for(Path("Umfrage 2025 (final).csv")), name_for(Path("visits/**/*.parquet"))
@@ -117,23 +124,23 @@ def name_for(place: Source) -> str:
 
 
 def source_text(place: Source, folder: Path) -> str:
-    """The path or the address of records as a configuration in a folder writes it: no password."""
+    """Return the place as a configuration file in `folder` writes it, without a password."""
     if isinstance(place, ServedTable):
         address = place.place
         return address.without_password if isinstance(address, ServerPlace) else str(place)
-    below = place.is_relative_to(folder)
-    return (place.relative_to(folder) if below else place).as_posix()
+    is_inside = place.is_relative_to(folder)
+    return (place.relative_to(folder) if is_inside else place).as_posix()
 
 
-SERVER_KEYS = ("timeout", "indexes", "edition")  # what is said of a table of a server alone
+SERVER_KEYS = ("timeout", "indexes", "edition")  # keys that only a table of a server has
 
-_OF_FILES = {
+_INVALID_ON_SERVERS = {
     "table": "of a server stands behind the # of its address",
     "kinds": "are those of the server's columns, of which only nan can be stated, and ids are compared as they stand",
     **dict.fromkeys(FILE_KEYS, "is of a file"),
 }
 
-_NOT_OF_LAKES = {
+_INVALID_ON_LAKES = {
     "table": "is of a database, and Parquet files are one",
     "kinds": "are those that Parquet files state, of which only nan can be stated",
     "indexes": "are of servers, and Parquet files have none",
@@ -143,13 +150,16 @@ _NOT_OF_LAKES = {
 
 
 def read_served_table(table: TomlTable, source: str) -> ServedTable:
-    """The table of a server, or the lake, that a data set is, with what is said of counting it."""
-    is_of_lake = is_lake(source)
-    for key, why in (_NOT_OF_LAKES if is_of_lake else _OF_FILES).items():
+    """Read a data set on a server or an object store, with the settings for counting it.
+
+    Raises ConfigError for keys that only files have.
+    """
+    is_on_lake = is_lake(source)
+    for key, problem in (_INVALID_ON_LAKES if is_on_lake else _INVALID_ON_SERVERS).items():
         if key in table.values and not (key == "kinds" and _states_only_nan(table.values[key])):
-            raise table.refusal(key, f"{why}: leave {key} out")
+            raise table.refusal(key, f"{problem}: leave {key} out")
     try:
-        place = LakePlace.read(source) if is_of_lake else ServerPlace.read(source)
+        place = LakePlace.read(source) if is_on_lake else ServerPlace.read(source)
     except SourceError as error:
         raise ConfigError(f"{table.path}: [{table.name}] source: {error}") from None
     if "public_tables" in table.values and isinstance(place, ServerPlace) and place.engine != "postgresql":
@@ -163,12 +173,12 @@ def read_served_table(table: TomlTable, source: str) -> ServedTable:
 
 
 def _states_only_nan(kinds: object) -> bool:
-    """Return True if a table of kinds states nothing but that NaN is missing in columns of reals."""
+    """Return True if the kinds state nothing except that NaN is a missing value."""
     return isinstance(kinds, dict) and all(isinstance(form, dict) and "nan" in form for form in kinds.values())
 
 
 def require_no_server(table: TomlTable) -> None:
-    """The refusal of what is said of a file, and fits a server alone."""
+    """Raise ConfigError if the table of a file has a key that only tables of servers have."""
     for key in SERVER_KEYS:
         if key in table.values:
             raise table.refusal(key, f"is of a table of a server: leave {key} out")
@@ -179,7 +189,7 @@ _SERVER = re.compile(r"postgresql(\+\w+)?://.+")
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite address; None for a server.
+    """Return the file of a SQLite address, or None for another address.
 
     Example:
         >>> sqlite_file("sqlite:////data/ledger.db?timeout=5").as_posix()
@@ -190,7 +200,7 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def sqlite_url(file: Path) -> str:
-    """The address of a SQLite file, whatever characters its path has.
+    """Return the address of a SQLite file. Special characters in its path are quoted.
 
     Example:
         >>> sqlite_url(Path("/data/50% of all?/ledger.db"))
@@ -200,7 +210,7 @@ def sqlite_url(file: Path) -> str:
 
 
 def resolve_ledger_url(folder: Path, url: str) -> str | None:
-    """An address with its relative SQLite file in a folder; None where no lasting ledger is named.
+    """Return the address of a ledger with an absolute file, or None if it names no lasting ledger.
 
     Example:
         >>> resolve_ledger_url(Path("/data"), "sqlite:///ledger.db")
@@ -215,7 +225,7 @@ def resolve_ledger_url(folder: Path, url: str) -> str | None:
 
 
 def _file(match: re.Match[str]) -> Path:
-    """The file of a SQLite address; one that SQLite reads as a URI is quoted twice."""
+    """Return the file of a matched SQLite address. SQLite unquotes a URI once more."""
     path = unquote(match["file"])
     return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)
 

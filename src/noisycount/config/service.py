@@ -1,4 +1,7 @@
-"""What an owner says of the service: whose tokens are as good as a key, when replies leave, and how much is asked."""
+"""Settings of the service: reply ticks, limits, proxies, and tokens of an identity provider (OpenID Connect).
+
+`read_service` reads the section `[server]` into a `ServiceConfig`, and `read_oidc` the section `[server.oidc]`.
+"""
 
 from collections.abc import Callable, Mapping
 from ipaddress import ip_network
@@ -12,10 +15,10 @@ from noisycount.config.toml_table import TomlTable, suggestion
 from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 
-# Signatures that are checked with a public key, so that nobody who can check one can make one.
+# Algorithms with a public key: with a shared key, everybody who can check a token could forge one.
 ALGORITHMS = (*("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), *("ES256", "ES384", "ES512", "Ed25519"))
 
-_USUAL = ("RS256", "PS256", "ES256", "Ed25519")
+_DEFAULT_ALGORITHMS = ("RS256", "PS256", "ES256", "Ed25519")
 _ROLES = ("owner", "analyst")
 _KEYS = ("issuer", "audience", "keys", "algorithms", "claim", "analysts")
 _ANALYST_KEYS = ("subject", "role", "datasets")
@@ -23,46 +26,48 @@ _ANALYST_KEYS = ("subject", "role", "datasets")
 
 @frozen
 class OidcAnalyst:
-    """Whom a token is taken for."""
+    """The analyst or owner that tokens with a certain subject stand for."""
 
-    name: str  # the analyst's
-    subject: str  # what the claim of a token says that is theirs
+    name: str  # name of the analyst
+    subject: str  # value of the configured claim in their tokens
     role: str = "analyst"  # `owner` or `analyst`
-    datasets: tuple[str, ...] = ()  # what an analyst may ask
+    datasets: tuple[str, ...] = ()  # data sets that an analyst may query; an owner may query all
 
 
 @frozen
 class OidcConfig:
-    """Whose tokens are as good as a key."""
+    """The identity provider whose tokens are accepted in place of a key."""
 
-    issuer: str  # who signs them, as their `iss` says
-    audience: str  # for whom they are, as their `aud` says
-    # the issuer's public keys: a file of a JSON Web Key Set, or its address; None: where the issuer says that
-    # they are
+    issuer: str  # value of `iss` in its tokens
+    audience: str  # value of `aud` in tokens for this service
+    # public keys of the issuer: the file or the address of a JSON Web Key Set; None: the issuer's metadata name it
     keys: str | Path | None
-    algorithms: tuple[str, ...]  # of the signatures
-    claim: str  # which claim tells who somebody is
-    analysts: Mapping[str, OidcAnalyst]  # who that may be, by subject
+    algorithms: tuple[str, ...]  # signature algorithms that are accepted
+    claim: str  # claim that identifies the analyst
+    analysts: Mapping[str, OidcAnalyst]  # analysts by subject
 
 
 def read_oidc(table: TomlTable) -> OidcConfig:
-    """What a table says of the tokens of an issuer."""
+    """Read the section `[server.oidc]`."""
     table.require_known(_KEYS)
-    issuer, audience = _needed(table, "issuer"), _needed(table, "audience")
+    issuer, audience = _require_text(table, "issuer"), _require_text(table, "audience")
     if not is_safe_url(issuer):
         raise table.refusal("issuer", "must be an https:// address, as its tokens name it in iss")
     return OidcConfig(
         issuer=issuer,
         audience=audience,
-        keys=_keys(table),
-        algorithms=_algorithms(table),
+        keys=_read_keys(table),
+        algorithms=_read_algorithms(table),
         claim=table.text("claim") or "sub",
-        analysts=_analysts(table.table("analysts")),
+        analysts=_read_analysts(table.table("analysts")),
     )
 
 
 def is_safe_url(text: str) -> bool:
-    """Whether nobody on the way to an address can answer in its place: https, or this machine."""
+    """Return True if the address uses https, or http on this machine, so that its replies cannot be forged.
+
+    An address with a user name or password is refused.
+    """
     try:
         address = urlsplit(text)
         host = address.hostname
@@ -72,15 +77,15 @@ def is_safe_url(text: str) -> bool:
     return bool(host) and "@" not in address.netloc and (address.scheme == "https" or is_here)
 
 
-def _needed(table: TomlTable, key: str) -> str:
+def _require_text(table: TomlTable, key: str) -> str:
     text = table.text(key)
     if text is None:
         raise table.refusal(key, "is missing: without it no token can be checked")
     return text
 
 
-def _keys(table: TomlTable) -> str | Path | None:
-    """Where the public keys are; a relative file lies beside the configuration."""
+def _read_keys(table: TomlTable) -> str | Path | None:
+    """Return the place of the public keys. A relative file starts at the folder of the configuration."""
     text = table.text("keys")
     if text is None or is_safe_url(text):
         return text
@@ -89,72 +94,73 @@ def _keys(table: TomlTable) -> str | Path | None:
     return table.path.parent / text
 
 
-def _algorithms(table: TomlTable) -> tuple[str, ...]:
-    """The algorithms that a signature may have."""
-    chosen = table.texts("algorithms") or _USUAL
-    for name in chosen:
+def _read_algorithms(table: TomlTable) -> tuple[str, ...]:
+    """Return the accepted signature algorithms."""
+    algorithms = table.texts("algorithms") or _DEFAULT_ALGORITHMS
+    for name in algorithms:
         if name not in ALGORITHMS:
             raise table.refusal(
                 "algorithms", f"{name!r} is not checked with a public key; {suggestion(name, ALGORITHMS)}"
             )
-    return chosen
+    return algorithms
 
 
-def _analysts(table: TomlTable) -> Mapping[str, OidcAnalyst]:
-    """Who may come with a token, by subject."""
-    known: dict[str, OidcAnalyst] = {}
-    for name, said in table.tables():
-        analyst = _analyst(name, said)
-        if analyst.subject in known:
-            raise said.refusal("subject", f"is that of {known[analyst.subject].name} already")
-        known[analyst.subject] = analyst
-    if not known:
+def _read_analysts(table: TomlTable) -> Mapping[str, OidcAnalyst]:
+    """Return the analysts by subject. Raises ConfigError if there are none, or two have one subject."""
+    analysts: dict[str, OidcAnalyst] = {}
+    for name, section in table.tables():
+        analyst = _read_analyst(name, section)
+        if analyst.subject in analysts:
+            raise section.refusal("subject", f"is that of {analysts[analyst.subject].name} already")
+        analysts[analyst.subject] = analyst
+    if not analysts:
         raise table.refusal("NAME", "is missing: write [server.oidc.analysts.NAME] for each who may come")
-    return MappingProxyType(known)
+    return MappingProxyType(analysts)
 
 
-def _analyst(name: str, table: TomlTable) -> OidcAnalyst:
+def _read_analyst(name: str, table: TomlTable) -> OidcAnalyst:
     table.require_known(_ANALYST_KEYS)
     if not PLAIN_NAME.fullmatch(name):
         raise table.refusal("subject", "a name is letters, digits, - and _: rename the table")
     role = table.text("role") or "analyst"
     if role not in _ROLES:
         raise table.refusal("role", 'must be "owner" or "analyst"')
-    return OidcAnalyst(name, _needed(table, "subject"), role, table.texts("datasets") or ())
+    return OidcAnalyst(name, _require_text(table, "subject"), role, table.texts("datasets") or ())
 
 
 @frozen
 class ServiceConfig:
-    """What `[server]` says."""
+    """Settings in the section `[server]`."""
 
-    slot: float = 0.5  # what was read from records is told at ticks of so many seconds
-    deadline: float = 30.0  # after so many seconds, or three slots, nobody waits for a reply
-    concurrency: int = 64  # so many requests are worked on at once
-    rate: int = 120  # so many requests a minute may come from one visitor
-    body: int = 1_000_000  # so many bytes may a request have
-    depth: int = 16  # so deep may its JSON be
-    purpose: bool = False  # whether a spend must say what its answer is for, whatever data set it is about
-    # addresses and networks of proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed
+    slot: float = 0.5  # seconds between the ticks at which answers from records leave
+    # seconds (at least three slots) after which a request without a reply is given up
+    deadline: float = 30.0
+    concurrency: int = 64  # requests that run at the same time
+    rate: int = 120  # requests per minute from one client
+    body: int = 1_000_000  # bytes of a request at most
+    depth: int = 16  # nesting depth of a request's JSON at most
+    purpose: bool = False  # True if queries of all data sets must state a purpose
+    # addresses and networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted
     proxies: tuple[str, ...] = ()
-    oidc: OidcConfig | None = None  # whose tokens are as good as a key; None: nobody's
+    oidc: OidcConfig | None = None  # identity provider whose tokens are accepted, if any
 
 
 def read_service(table: TomlTable) -> ServiceConfig:
-    """What a table says of the service."""
+    """Read the section `[server]`."""
     readers: dict[str, Callable[[str], Any]] = {
-        "slot": lambda key: _slot(table, key),
+        "slot": lambda key: _read_slot(table, key),
         "deadline": table.seconds,
         **dict.fromkeys(("concurrency", "rate", "body", "depth"), table.whole_number),
         "purpose": table.boolean,
-        "proxies": lambda key: _proxies(table, key),
+        "proxies": lambda key: _read_proxies(table, key),
         "oidc": lambda key: read_oidc(table.table(key)),
     }
     table.require_known(readers)
     return ServiceConfig(**{key: readers[key](key) for key in table.values})
 
 
-def _proxies(table: TomlTable, key: str) -> tuple[str, ...]:
-    """Read the addresses and networks of proxies; a name, or everybody, is refused."""
+def _read_proxies(table: TomlTable, key: str) -> tuple[str, ...]:
+    """Return the addresses and networks of proxies. Raises ConfigError for a host name."""
     proxies = () if table.values[key] == [] else table.texts(key) or ()
     try:
         return tuple(str(ip_network(text)) for text in proxies)
@@ -163,7 +169,7 @@ def _proxies(table: TomlTable, key: str) -> tuple[str, ...]:
         raise table.refusal(key, problem) from None
 
 
-def _slot(table: TomlTable, key: str) -> float:
+def _read_slot(table: TomlTable, key: str) -> float:
     try:
         return ReplyTick(table.seconds(key) or 0).seconds
     except ValueError:

@@ -1,4 +1,7 @@
-"""Typed values out of a TOML file; a refusal names file, table, key, value and remedy."""
+"""Typed values of a TOML file. Each error names file, table, key, value and remedy.
+
+`TomlTable` reads the usual types; the functions below it read budgets and the formats of columns and files.
+"""
 
 import csv
 import json
@@ -17,21 +20,21 @@ from noisycount.ledger.budget import PARTS, Budget, budget_from
 from noisycount.ledger.entries import check_text
 from noisycount.query.schema import KINDS, Stated
 
-_SHOWN_LENGTH = 60
-_LONGEST = 604_800  # seconds: a week
+_MAX_SHOWN_LENGTH = 60  # characters of a value in an error
+_MAX_SECONDS = 604_800  # a week
 
 
 @frozen
 class TomlTable:
-    """One table of the TOML file at `path`."""
+    """One table of a TOML file."""
 
-    path: Path  # the file, for the refusals
-    name: str  # the table's dotted name; empty for the top of the file
-    values: Mapping[str, Any]  # the keys of the table and what they hold
+    path: Path  # the file, for error messages
+    name: str  # dotted name of the table; empty for the top of the file
+    values: Mapping[str, Any]  # values by key
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The top table of the file at `path`."""
+        """Read the top table of a file. Raises ConfigError if the file is unreadable or not valid TOML."""
         try:
             values = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
         except OSError as error:
@@ -48,29 +51,29 @@ class TomlTable:
         return cls(path, "", values)
 
     def refusal(self, key: str, problem: str) -> ConfigError:
-        """The error that names file, table, key and value, then the problem."""
+        """Return a ConfigError that names file, table, key and value before the problem."""
         place = f"[{self.name}] {key}" if self.name else key
-        value = f" = {_shown(self.values[key])}" if key in self.values else ""
+        value = f" = {_value_text(self.values[key])}" if key in self.values else ""
         return ConfigError(f"{self.path}: {place}{value}: {problem}")
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
-        """Let the refusal of a value, which names its key, name file and table too."""
+        """Turn a ValueError of the block into a ConfigError that names file and table; it names its key itself."""
         try:
             yield
         except ValueError as error:
             raise ConfigError(f"{self.path}: [{self.name}] {error}") from None
 
-    def name_in_ledger(self, key: str, usual: str | None = None) -> str | None:
-        """The text under `key` that the ledger can keep, or what is usual."""
-        text = self.text(key) or usual
+    def name_in_ledger(self, key: str, default: str | None = None) -> str | None:
+        """Return the text under `key`, or the default `usual`, if the ledger can store it."""
+        text = self.text(key) or default
         with self.locating_errors():
             if text is not None:
                 check_text(key, text)
         return text
 
     def require_known(self, known: Collection[str]) -> None:
-        """Raise ConfigError for the first key that is not `known`."""
+        """Raise ConfigError for the first key that is not in `known`."""
         for key, value in self.values.items():
             if key not in known:
                 kind = "table" if isinstance(value, dict) else "key"
@@ -78,7 +81,7 @@ class TomlTable:
                 raise ConfigError(f"{self.path}: {place}: unknown {kind}; {suggestion(key, known)}")
 
     def table(self, key: str) -> "TomlTable":
-        """The table under `key`, empty where it is left out."""
+        """Return the table under `key`; it is empty if the key is left out."""
         name = f"{self.name}.{key}" if self.name else key
         value = self.values.get(key, {})
         if not isinstance(value, dict):
@@ -86,41 +89,41 @@ class TomlTable:
         return TomlTable(self.path, name, value)
 
     def tables(self) -> Iterator[tuple[str, "TomlTable"]]:
-        """Every key of this table with the table that it holds."""
+        """Yield each key of this table with the table under it."""
         for key in self.values:
             yield key, self.table(key)
 
     def text(self, key: str) -> str | None:
-        """The text under `key`, None where it is left out."""
+        """Return the text under `key`, or None if it is left out."""
         value = self.values.get(key)
         if value is None or _is_text(value):
             return value
         raise self.refusal(key, 'must be a text in quotes, such as "name"')
 
     def whole_number(self, key: str) -> int | None:
-        """The whole number above 0 under `key`, None where it is left out."""
+        """Return the whole number above 0 under `key`, or None if it is left out."""
         value = self.values.get(key)
         if value is None or (type(value) is int and value > 0):
             return value
         raise self.refusal(key, "must be a whole number above 0, without quotes, or be left out")
 
     def seconds(self, key: str) -> float | None:
-        """The number of seconds above 0 under `key`, None where it is left out."""
+        """Return the number of seconds under `key`, above 0 and at most a week, or None if it is left out."""
         value = self.values.get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is None or (is_number and 0 < value <= _LONGEST):
+        if value is None or (is_number and 0 < value <= _MAX_SECONDS):
             return None if value is None else float(value)
-        raise self.refusal(key, f"must be a number of seconds above 0, at most {_LONGEST:,}")
+        raise self.refusal(key, f"must be a number of seconds above 0, at most {_MAX_SECONDS:,}")
 
     def boolean(self, key: str) -> bool | None:
-        """Whether what `key` says holds, None where it is left out."""
+        """Return the boolean under `key`, or None if it is left out."""
         value = self.values.get(key)
         if value is None or isinstance(value, bool):
             return value
         raise self.refusal(key, "must be true or false, without quotes")
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        """The list of different texts under `key`, None where it is left out."""
+        """Return the list of distinct texts under `key`, or None if it is left out."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -132,7 +135,7 @@ class TomlTable:
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """The remedy for an unknown `name`: the closest known one, or all of them.
+    """Return the remedy for an unknown name: the closest known name, or all of them.
 
     >>> suggestion("budgte", ["source", "budget"])
     'did you mean budget?'
@@ -147,25 +150,25 @@ def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.strip() != ""
 
 
-def _shown(value: object) -> str:
-    """A value as TOML would write it, on one line and not longer than a line."""
+def _value_text(value: object) -> str:
+    """Return a value as JSON on one line, without passwords, cut to 60 characters."""
     text = without_passwords(json.dumps(value, default=str, ensure_ascii=False))
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
+    return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}..."
 
 
 def read_budget(table: TomlTable) -> Budget | None:
-    """The budget of a table; None where it is left out."""
+    """Return the budget of a table, or None if it is left out."""
     value = table.values.get("budget")
     if value is None:
         return None
-    parts = table
+    source = table
     if isinstance(value, dict):
-        parts = table.table("budget")
-        parts.require_known(PARTS)
-    for key in parts.values if parts is not table else ["budget"]:
-        if isinstance(parts.values[key], float):  # 0.3 would not be three tenths
-            raise parts.refusal(key, f'is not exact: write it in quotes, {key} = "{parts.values[key]}"')
-    with parts.locating_errors():
+        source = table.table("budget")
+        source.require_known(PARTS)
+    for key in source.values if source is not table else ["budget"]:
+        if isinstance(source.values[key], float):  # a binary float is not exactly 0.3
+            raise source.refusal(key, f'is not exact: write it in quotes, {key} = "{source.values[key]}"')
+    with source.locating_errors():
         return budget_from(value)
 
 
@@ -173,69 +176,73 @@ _TEXT = (str,), "a text in quotes"
 _NUMBER = (int,), "a whole number, without quotes"
 _TRUTH = (bool,), "true or false, without quotes"
 _TEXTS = (str, list), 'a text or a list of texts, such as ["Total", "Source:"]'
-_PARTS = {
+_FORM_TYPES = {
     **dict.fromkeys(("encoding", "delimiter", "ragged"), _TEXT),
     **dict.fromkeys(("skip", "skip_rows_after_header"), _NUMBER),
     **dict.fromkeys(("header", "drop_empty_rows", "drop_rows_like_header"), _TRUTH),
     **dict.fromkeys(("comment", "footer"), _TEXTS),
     "names": ((list, dict), 'a list of texts, or texts by place, such as { 3 = "ward" }'),
 }
-FILE_KEYS = tuple(_PARTS)  # what is said of a file of texts
+FILE_KEYS = tuple(_FORM_TYPES)  # keys that only a text file has
 
 
 def read_kinds(table: TomlTable) -> dict[str, ColumnFormat] | None:
-    """What the texts of each column stand for; None where nothing is stated."""
+    """Return the format of each column of texts, or None if no formats are stated."""
     if "kinds" not in table.values:
         return None
-    stated = table.table("kinds")
-    return {name: _column_form(stated, name) for name in stated.values}
+    section = table.table("kinds")
+    return {name: _read_column_format(section, name) for name in section.values}
 
 
 def read_values(table: TomlTable) -> dict[str, Stated]:
-    """What each column can have, as everybody may know: a range, a list, or the lines of a file."""
-    stated = table.table("values")
-    return {name: _values(stated, name) for name in stated.values}
+    """Return the public values of each column: a range, or a list, which may be the lines of a file."""
+    section = table.table("values")
+    return {name: _read_column_values(section, name) for name in section.values}
 
 
-def _values(stated: TomlTable, name: str) -> Stated:
-    """The values of one column; what they mean is known once its kind is."""
-    said = stated.values[name]
-    if isinstance(said, dict):
-        stated = stated.table(name)
-        stated.require_known(["file"])
-        file = stated.path.parent / (stated.text("file") or "")
+def _read_column_values(section: TomlTable, name: str) -> Stated:
+    """Return the public values of one column, as text. Their meaning depends on the kind of the column."""
+    values = section.values[name]
+    if isinstance(values, dict):
+        section = section.table(name)
+        section.require_known(["file"])
+        file = section.path.parent / (section.text("file") or "")
         try:
-            with file.open(encoding="utf-8-sig", newline="") as lines:
-                said = [row[0].strip() for row in csv.reader(lines) if row and row[0].strip()]
+            with file.open(encoding="utf-8-sig", newline="") as stream:
+                lines = [row[0].strip() for row in csv.reader(stream) if row and row[0].strip()]
         except (OSError, ValueError, csv.Error):
-            raise stated.refusal("file", "cannot be read: name a file in UTF-8 with one value a line") from None
-        return said[1:] if said[:1] == [name] else said
-    if isinstance(said, str) or (isinstance(said, list) and not any(isinstance(each, list | dict) for each in said)):
-        return said
-    raise stated.refusal(name, 'must be a list such as ["Bern", "Biel"], a range such as "0 to 120", or { file = "…" }')
+            raise section.refusal("file", "cannot be read: name a file in UTF-8 with one value a line") from None
+        return lines[1:] if lines[:1] == [name] else lines  # the first line may be a header
+    if isinstance(values, str):
+        return values
+    if isinstance(values, list) and not any(isinstance(value, list | dict) for value in values):
+        return values
+    raise section.refusal(
+        name, 'must be a list such as ["Bern", "Biel"], a range such as "0 to 120", or { file = "…" }'
+    )
 
 
 def read_file_form(table: TomlTable) -> FileFormat:
-    """How texts are found in the file."""
-    return FileFormat.of_parts({key: _part(table, key) for key in FILE_KEYS if key in table.values})
+    """Return how the cells of a text file are found: encoding, delimiter, header and so on."""
+    return FileFormat.of_parts({key: _read_form_part(table, key) for key in FILE_KEYS if key in table.values})
 
 
-def _column_form(stated: TomlTable, name: str) -> ColumnFormat:
-    """What the texts of one column stand for: a kind, or a table that says more."""
-    value = stated.values[name]
+def _read_column_format(section: TomlTable, name: str) -> ColumnFormat:
+    """Return the format of one column: a kind, or a table with more parts."""
+    value = section.values[name]
     if not isinstance(value, dict) and not (isinstance(value, str) and value in KINDS):
-        raise stated.refusal(name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts")
+        raise section.refusal(name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts")
     try:
         return ColumnFormat.of_parts(value if isinstance(value, dict) else {"kind": value})
     except SourceError as error:
-        raise stated.refusal(name, str(error)) from None
+        raise section.refusal(name, str(error)) from None
 
 
-def _part(table: TomlTable, key: str) -> object:
-    """What a key says of the file, once that is usable by itself."""
-    value, (types, form) = table.values[key], _PARTS[key]
+def _read_form_part(table: TomlTable, key: str) -> object:
+    """Return the value of one key of the file's format. Raises ConfigError if it is invalid by itself."""
+    value, (types, expected) = table.values[key], _FORM_TYPES[key]
     if type(value) not in types:
-        raise table.refusal(key, f"must be {form}")
+        raise table.refusal(key, f"must be {expected}")
     try:
         FileFormat.of_parts({key: value})
     except SourceError as error:
