@@ -18,8 +18,8 @@ _HEAD = """\
 What each command prints for `--help`, in a terminal of 80 columns. Refusals and their exit
 statuses have [a page of their own](exit-codes.md), and so has [what `--json` prints](json.md). A
 `SOURCE` is a path, the address of a table, or the name of a data set of
-[noisycount.toml](configuration.md); what may stand after `--where` is told by the
-[question language](language.md).
+[noisycount.toml](configuration.md); the [question
+language](language.md) defines what may follow `--where`.
 
 | command | what it does |
 | --- | --- |

@@ -1,4 +1,8 @@
-"""`noisycount count`: one private count, or a table of them."""
+"""`noisycount count`: a private count, or a table of private counts.
+
+The first half of the file completes conditions, columns and keys in a shell. `count` reads the options into a `Query`;
+`noisycount.tasks.answer` answers it.
+"""
 
 import re
 from collections.abc import Mapping
@@ -28,105 +32,111 @@ from noisycount.tasks.answer_display import print_answer
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.opening import TableFiles, check_query, dataset_asked, existing_ledger
 
-_ENDINGS = (".csv", ".parquet", ".json", ".arrow")
+_OUTPUT_SUFFIXES = (".csv", ".parquet", ".json", ".arrow")
 
 
 def _parse_noise(text: str) -> type[DiscreteNoise]:
-    """A kind of noise; capitals make no difference."""
+    """Return the class of the noise; upper and lower case are the same."""
     if text.lower() in question.TABLE_NOISES:
         return question.TABLE_NOISES[text.lower()]
     raise ValueError(f"must be {' or '.join(question.TABLE_NOISES)}, got {text!r}")
 
 
-def _require_ending(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """A file for rows, of an ending that is known."""
-    if path is None or path.suffix.lower() in _ENDINGS:
+def _check_output_suffix(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Return the path of `--output` if its suffix is a format for rows, else raise BadParameter."""
+    if path is None or path.suffix.lower() in _OUTPUT_SUFFIXES:
         return path
-    *endings, last = _ENDINGS
-    raise click.BadParameter(f"must end in {', '.join(endings)} or {last}, got {str(path)!r}")
+    *others, last = _OUTPUT_SUFFIXES
+    raise click.BadParameter(f"must end in {', '.join(others)} or {last}, got {str(path)!r}")
 
 
-# What a shell completes of a question: the columns of the named data set and their public values, from no record.
+# Completion in a shell offers the columns of the data set and their public values. It reads no records.
 _NAME = r'"(?:[^"]|"")+"|[^\W\d]\w*'
-_BEGUN = r'"[^"]*|[^\W\d]\w*|'
-# Where a value may stand in a condition, and where a column may: at its beginning, behind a word or a parenthesis.
-_EQUAL = r"=|<>|!=|\b(?:not\s+)?in\s*\((?:[^()]*,)?"
-_VALUE = re.compile(rf"(.*?({_NAME})\s*(?:{_EQUAL})\s*)('[^']*|[^\s',()]*)", re.IGNORECASE | re.DOTALL)
-_COLUMN = re.compile(rf"((?:.*(?:[\s(](?:and|or|not)\s|[(]|^not\s))?\s*)({_BEGUN})", re.IGNORECASE | re.DOTALL)
+_PARTIAL_NAME = r'"[^"]*|[^\W\d]\w*|'
+# A value may follow a comparison. A column may stand at the beginning, or after an operator or a parenthesis.
+_COMPARISON = r"=|<>|!=|\b(?:not\s+)?in\s*\((?:[^()]*,)?"
+_VALUE = re.compile(rf"(.*?({_NAME})\s*(?:{_COMPARISON})\s*)('[^']*|[^\s',()]*)", re.IGNORECASE | re.DOTALL)
+_COLUMN = re.compile(rf"((?:.*(?:[\s(](?:and|or|not)\s|[(]|^not\s))?\s*)({_PARTIAL_NAME})", re.IGNORECASE | re.DOTALL)
 _KEY = re.compile(rf"(({_NAME})=(?:.*,)?\s*)([^,]*)", re.DOTALL)
 
 
-def where_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the condition so far with each column, or with each public value of the column before it.
+def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a condition with columns, or with the public values of the column before a comparison.
 
-    A column of texts is completed in the functions that read texts too, once their name has begun.
+    Once a name has begun, a column of texts is also offered inside each function that reads texts.
     """
-    schema = _schema(ctx)
+    schema = _known_schema(ctx)
     if at_value := _VALUE.fullmatch(incomplete):
-        return _items(at_value[1], at_value[3].removeprefix("'"), _written(_public(schema, at_value[2])))
+        return _completion_items(
+            at_value[1], at_value[3].removeprefix("'"), _condition_literals(_public_values(schema, at_value[2]))
+        )
     if at_column := _COLUMN.fullmatch(incomplete):
         names = {name: quoted_name(name) for name in schema}
         texts = [name for name, kind in schema.items() if at_column[2] and kind is Kind.TEXT]
         calls = {f"{function}({name}": f"{function}({names[name]})" for function in FUNCTIONS for name in texts}
-        return _items(at_column[1], at_column[2], names | calls)
+        return _completion_items(at_column[1], at_column[2], names | calls)
     return []
 
 
-def group_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The list of columns so far with each one more."""
-    before, comma, begun = incomplete.rpartition(",")
-    return _items(before + comma, begun, {name: quoted_name(name) for name in _schema(ctx)})
+def complete_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a list of columns with one more column."""
+    before, comma, partial = incomplete.rpartition(",")
+    return _completion_items(before + comma, partial, {name: quoted_name(name) for name in _known_schema(ctx)})
 
 
-def key_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The column whose keys are listed, or the list so far with each public value more."""
-    schema = _schema(ctx)
+def complete_keys(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the column of a list of keys, or the list with one more public value of that column."""
+    schema = _known_schema(ctx)
     if at_key := _KEY.fullmatch(incomplete):
-        return _items(at_key[1], at_key[3].strip(), {text: text for text in _written(_public(schema, at_key[2]))})
-    return _items("", incomplete, {name: f"{quoted_name(name)}=" for name in schema})
+        return _completion_items(
+            at_key[1],
+            at_key[3].strip(),
+            {text: text for text in _condition_literals(_public_values(schema, at_key[2]))},
+        )
+    return _completion_items("", incomplete, {name: f"{quoted_name(name)}=" for name in schema})
 
 
-def _items(before: str, begun: str, choices: Mapping[str, str]) -> list[CompletionItem]:
-    """What stands before with each choice that begins so, in whatever case."""
-    begun = begun.removeprefix('"').casefold()
-    return [CompletionItem(before + text) for name, text in choices.items() if name.casefold().startswith(begun)]
+def _completion_items(before: str, partial: str, choices: Mapping[str, str]) -> list[CompletionItem]:
+    """Return `before` followed by each choice whose name begins with `partial`, in upper or lower case."""
+    partial = partial.removeprefix('"').casefold()
+    return [CompletionItem(before + text) for name, text in choices.items() if name.casefold().startswith(partial)]
 
 
-def _public(schema: Schema, typed: str) -> PublicValues | None:
-    """The public values of a column as it is typed."""
+def _public_values(schema: Schema, typed: str) -> PublicValues | None:
+    """Return the public values of a column from its name as typed, in quotes or not."""
     name = typed[1:-1].replace('""', '"') if typed.startswith('"') else typed
-    return next((values for known, values in schema.public.items() if known.casefold() == name.casefold()), None)
+    return next((values for column, values in schema.public.items() if column.casefold() == name.casefold()), None)
 
 
-def _written(values: PublicValues | None) -> dict[str, str]:
-    """How each listed value is written in a condition, by what it says."""
+def _condition_literals(values: PublicValues | None) -> dict[str, str]:
+    """Return each listed value as a condition writes it, by its text."""
     if values is None or not values.listed:
         return {}
     is_plain = values.kind.is_number
     return {str(label): str(label) if is_plain else quoted_text(str(label)) for label in values.labels}
 
 
-def _schema(ctx: click.Context) -> Schema:
-    """The columns of the named data set, as they were written down or stated; none where it cannot be found."""
-    found = Schema({})
+def _known_schema(ctx: click.Context) -> Schema:
+    """Return the columns of the data set that the ledger stored or the owner stated; empty if there are none."""
+    schema = Schema({})
     with suppress(NoisyCountError, OSError, StopIteration):
         configuration = options.configuration_so_far(ctx)
-        # Click leaves the words that stand before an option without a value where they are.
+        # Click has not yet assigned words before an option without a value, so they are still in `args`.
         dataset = configuration.dataset(ctx.params.get("source") or next(iter(ctx.args)))
         with existing_ledger(configuration) as ledger:
-            written = {} if ledger is None else Catalog.of(ledger).written
-        if dataset.account in written:
-            found = written[dataset.account].schema(dataset.columns)
+            stored = {} if ledger is None else Catalog.of(ledger).written
+        if dataset.account in stored:
+            schema = stored[dataset.account].schema(dataset.columns)
         else:
             stated = {name: form.kind for name, form in (dataset.kinds or {}).items()}
             kinds = stated | {name: Kind.TEXT for name in dataset.columns or () if name not in stated}
-            found = Schema(kinds).for_questions(dataset.unit if dataset.unit in kinds else None, dataset.columns)
+            schema = Schema(kinds).for_questions(dataset.unit if dataset.unit in kinds else None, dataset.columns)
         public: dict[str, PublicValues] = {}
-        for name, said in dataset.values.items():
+        for name, stated_values in dataset.values.items():
             with suppress(NoisyCountError):
-                public |= public_values({name: said}, found)
-        found = Schema(found.kinds, public=public)
-    return found
+                public |= public_values({name: stated_values}, schema)
+        schema = Schema(schema.kinds, public=public)
+    return schema
 
 
 @click.command(
@@ -143,22 +153,38 @@ def _schema(ctx: click.Context) -> Schema:
     "--where",
     str,
     "TEXT",
-    "What to count, as in SQL's WHERE; left out: how many there are; several times: a table with a row for each.",
+    "Count records that satisfy a condition, written as in SQL's WHERE. Default: all records. Repeat it for a table "
+    "of several counts.",
     multiple=True,
-    shell_complete=where_words,
+    shell_complete=complete_condition,
 )
-@options.typed("--epsilon", values.parse_epsilon, "E", "The price of the answer: 0.1 or 1/3.")
-@options.typed("--within", question.parse_within, "20%", "Or: how far off the answer may be,")
+@options.typed("--epsilon", values.parse_epsilon, "E", "Set the price of the answer in ε, such as 0.1 or 1/3.")
 @options.typed(
-    "--at-most", values.parse_at_most, "E", "for a price of at most so much, charged as far as it is needed,"
+    "--within",
+    question.parse_within,
+    "20%",
+    "Set the accuracy as a share of the count, in place of --epsilon. Needs --at-most or --guess.",
 )
-@options.typed("--of", question.parse_of, "largest", "in a table of these counts: largest, total or 90%-of-cells;")
-@options.typed("--guess", values.parse_guess, "100", "or as a share of about how many (a public guess),")
+@options.typed(
+    "--at-most",
+    values.parse_at_most,
+    "E",
+    "Set the largest price in ε for --within. Only the price that the accuracy needs is charged.",
+)
+@options.typed(
+    "--of",
+    question.parse_of,
+    "largest",
+    "Choose which counts of a table --within applies to: largest, total or 90%-of-cells.",
+)
+@options.typed(
+    "--guess", values.parse_guess, "100", "Fix the price of --within in advance, by a public guess of the count."
+)
 @options.typed(
     "--confidence",
     question.parse_confidence,
     "95%",
-    "and with what probability; errors are stated for it.",
+    "Set the probability with which stated errors hold.",
     default="95%",
 )
 @options.unit_option
@@ -167,79 +193,83 @@ def _schema(ctx: click.Context) -> Schema:
     "--analyst",
     str,
     "NAME",
-    "Who asks; to be said where analysts are configured.",
+    "Name the analyst who asks. Required if noisycount.toml configures analysts.",
     shell_complete=options.analyst_names,
 )
-@options.typed(
-    "--purpose", values.parse_purpose, "TEXT", "What the answer is for; the ledger keeps it beside the price."
-)
+@options.typed("--purpose", values.parse_purpose, "TEXT", "State what the answer is for. The ledger stores it.")
 @options.typed(
     "--slot",
     values.parse_tick,
     "SECONDS",
-    "Answer only when a slot ends, so that no duration tells of the records; make it several times as long"
-    " as the longest count takes.",
+    "Answer only at the end of a time slot, so that the duration reveals nothing about the records. Choose a slot"
+    " several times as long as the longest count takes.",
 )
 @options.flag(
     "--dry-run is_trial",
-    "Tell whether the question is understood, what it would cost, and what is left; charge and count nothing.",
+    "Show how the query is understood, its price and the remaining budget. Counts and charges nothing.",
 )
 @options.repeated(
     "--by",
     question.parse_by,
     "COLUMNS",
-    "A table: a count for each group, such as town,sex; of numbers by edges, age:0,18,65; of dates "
+    "Count each group of some columns, such as town,sex. Group numbers by edges, age:0,18,65, and dates by "
     "visit:month, :quarter or :year.",
-    shell_complete=group_words,
+    shell_complete=complete_columns,
 )
 @options.repeated(
     "--keys",
     question.parse_keys,
     "COLUMN=A,B",
-    "Which groups: town=Bern,Biel,null, each of them a row, counted or not; visit=2026-01..2026-12. Never"
-    " look them up in the records. Left out: the public values of the column.",
-    shell_complete=key_words,
+    "List the groups of a column: town=Bern,Biel,null or visit=2026-01..2026-12. Each one is a row, even without"
+    " records. Never look them up in the records. Default: the public values of the column.",
+    shell_complete=complete_keys,
 )
 @options.typed(
     "--keys-from",
     options.FILE,
     "FILE",
-    "Or: a public CSV or Parquet file with the columns of --by, one row a group; or with one of them, for its keys.",
+    "Read the groups from a public CSV or Parquet file with the columns of --by, one row per group; or with one of "
+    "these columns, for its keys.",
 )
-@options.flag("--other", "One more row for all other keys together.")
-@options.typed("--questions", options.FILE, "FILE", "Or, as --where several times: a row for each line of a file.")
+@options.flag("--other", "Add a row for all other keys together.")
+@options.typed(
+    "--questions", options.FILE, "FILE", "Read conditions from a file, one per line, as if each was given by --where."
+)
 @options.typed(
     "--delta",
     values.parse_delta,
     "D",
-    "Without keys: show those that enough persons have; a key of one person appears with at most this "
-    "probability. Or the δ of Gaussian noise.",
+    "Without --keys, show the keys whose noisy count passes a threshold. D bounds the probability that a key held by "
+    "one person is shown. With Gaussian noise, D is the δ of the price.",
 )
-@options.typed("--noise", _parse_noise, "laplace|gaussian", "Of a table.  [default: laplace]")
-@options.typed("--rho", values.parse_rho, "R", "The price with Gaussian noise.")
+@options.typed("--noise", _parse_noise, "laplace|gaussian", "Choose the noise of a table.  [default: laplace]")
+@options.typed("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
 @options.repeated(
     "--margins",
     question.parse_margins,
     "NAMES",
-    "Sums that are measured too, each with a share of the price: total,town or all.",
+    "Measure sums over the table too, each for a share of the price: total,town or all.",
 )
 @options.typed(
     "--groups-per-unit",
     values.parse_groups,
     "G",
-    "A person counts in so many groups at most, and less noise is needed.",
+    "Count each person in at most G groups, which needs less noise.",
 )
-@options.flag("--cumulative", "Measure ranges too, for sums from the first group on: of one column in order.")
+@options.flag(
+    "--cumulative",
+    "Measure ranges of groups too, for accurate sums from the first group on. The table must have one ordered column.",
+)
 @options.plot_option("Draw the table as .svg or .png.")
 @options.typed(
     "--output",
     options.FILE,
     "FILE",
-    "Write all rows to a new file: .csv, .parquet, .json or .arrow.",
-    callback=_require_ending,
+    "Write all rows to a new file that ends in .csv, .parquet, .json or .arrow.",
+    callback=_check_output_suffix,
 )
 @options.common_options
-def count(  # noqa: PLR0913, PLR0917  (one argument an option)
+def count(  # noqa: PLR0913, PLR0917 - one argument per option
     source: str,
     where: tuple[str, ...],
     unit: str | None,
@@ -255,59 +285,66 @@ def count(  # noqa: PLR0913, PLR0917  (one argument an option)
     *,
     is_trial: bool,
     as_json: bool,
-    **asked: Any,  # noqa: ANN401 - what a question has by the same names
+    **members: Any,  # noqa: ANN401 - members of `Query` with the same names
 ) -> None:
-    """Count what satisfies a question, with noise and a budget.
+    """Count records that satisfy a condition, with noise and a budget.
 
-    SOURCE is a file or a data set of noisycount.toml. The price is either
-    given (--epsilon) or follows from the accuracy that you need: with --within and --at-most it
-    rises until the count is known so nearly, and no further. Asking the same question again gives
-    the stored answer and costs nothing; at a higher price it costs the difference. What
-    needs no record, such as a refusal, waits for no slot.
+    SOURCE is a file or a data set of noisycount.toml. Choose the price by --epsilon, or by the accuracy that you need:
+    with --within and --at-most the price rises until the count is that accurate, and no further. A repeated query
+    returns the stored answer and costs nothing. At a higher price it costs the difference. Errors that need no record
+    do not wait for the slot.
 
-    A table, with --by or several --where, is one question: one price pays for all of its rows.
+    A table, by --by or several --where, is one query: one price pays for all of its rows.
     """
     files = TableFiles(keys_from, questions, plot, output)
-    empty = {name: asked[name] or None for name in ("by", "keys")}
-    query = question.Query(wheres=where, is_list=questions is not None or len(where) > 1, **{**asked, **empty})
+    optional_lists = {name: members[name] or None for name in ("by", "keys")}
+    query = question.Query(
+        wheres=where, is_list=questions is not None or len(where) > 1, **{**members, **optional_lists}
+    )
     check_query(query, files)
     dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
-    asker = configuration.analyst(analyst)
+    asking_analyst = configuration.analyst(analyst)
     if not query.has_one_price:
-        first = "" if dataset.unit else ", and at the first question whose rows they are, --unit COLUMN or --unit row"
+        unit_hint = (
+            "" if dataset.unit else ", and at the first question whose rows they are, --unit COLUMN or --unit row"
+        )
         raise click.UsageError(
-            f"give --epsilon, or --within with --at-most or --guess, such as --within 20% --at-most 0.5{first}"
+            f"give --epsilon, or --within with --at-most or --guess, such as --within 20% --at-most 0.5{unit_hint}"
         )
     if files != TableFiles():
-        from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415  (loads what reads files of keys)
+        from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415 - loads readers of files
 
         if not is_trial:
             check_files(files)
         query = with_files(query, files, dataset)
     is_drawn = plot is not None
     if is_trial:
-        _print(preview_of(query, dataset, configuration, asker, is_drawn=is_drawn), files, as_json=as_json)
+        _write_files_and_print(
+            preview_of(query, dataset, configuration, asking_analyst, is_drawn=is_drawn), files, as_json=as_json
+        )
         return
     key = token_hex(16)
     try:
         with status("counting"):
-            answer = answer_to(query, dataset, configuration, asker, slot, key=key, purpose=purpose, is_drawn=is_drawn)
-        _print(answer, files, as_json=as_json)
+            answer = answer_to(
+                query, dataset, configuration, asking_analyst, slot, key=key, purpose=purpose, is_drawn=is_drawn
+            )
+        _write_files_and_print(answer, files, as_json=as_json)
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
             raise
         raise StoppedError(charged_so_far(key, configuration, slot)) from None
 
 
-def _print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
-    written: list[Path] = []
+def _write_files_and_print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
+    paths: list[Path] = []
     try:
         if files != TableFiles() and answer.release is not None:
-            from noisycount.tasks.table_files import written_files  # noqa: PLC0415  (the same)
+            from noisycount.tasks.table_files import written_files  # noqa: PLC0415 - as in `count`
 
-            written.extend(written_files(answer, files))
-    finally:  # what was paid for is told, whatever became of the files
+            paths.extend(written_files(answer, files))
+    finally:  # an answer that was paid for is printed even if a file cannot be written
         if as_json:
             print_json(answer_json(answer))
         else:
-            print_answer(answer, written)
+            print_answer(answer, paths)

@@ -1,5 +1,9 @@
-# ruff: noqa: PLC0415, as each command loads what it needs alone
-"""`noisycount check`, `init`, `show`, `copies` and `doctor`: what data sets are, before one is counted."""
+# ruff: noqa: PLC0415 - each command imports only what it needs
+"""`noisycount check`, `init`, `show`, `copies` and `doctor`: describe and test data sets before counting.
+
+The commands print what the modules of `noisycount.tasks` compute. `_describe` writes the configuration for a source,
+and `_change` edits an existing one.
+"""
 
 import os.path
 import stat
@@ -27,17 +31,17 @@ from noisycount.readers.options import common_options, flag, source_names, table
 if TYPE_CHECKING:
     from noisycount.tasks.check import Inspection
 
-WRONG = 1  # the exit status of an engine that counts wrongly
+WRONG = 1  # exit status if the engine counts wrongly
 
 
 @click.command(name="check", epilog="Example: noisycount check survey.parquet --unit person")
 @click.argument("source", shell_complete=source_names)
 @unit_option
 @table_option
-@flag("--renew renews", "Forget what the ledger keeps of the columns, and write down what they are now.")
+@flag("--renew renews", "Replace the description of the columns in the ledger by the columns as they are now.")
 @common_options
 @click.pass_context
-def check(  # noqa: PLR0913 - one argument an option
+def check(  # noqa: PLR0913 - one argument per option
     ctx: click.Context,
     source: str,
     unit: str | None,
@@ -47,14 +51,14 @@ def check(  # noqa: PLR0913 - one argument an option
     renews: bool,
     as_json: bool,
 ) -> None:
-    """Show the owner what is in the records, and what to mend.
+    """Show the owner what is in the records, and faults to correct.
 
-    It shows facts about the data, cells and true counts. SOURCE is a file or a data set of noisycount.toml. The first
-    line says if questions are answered. A table shows each column: its kind, how many cells are missing, how many do
-    not fit the kind, and its commonest texts; of more than 40 columns it shows those with findings first. A second
-    table shows the findings, with lines of the file. At the end stand the lines for noisycount.toml that mend them;
-    `noisycount init SOURCE --accept` takes them all. If all fits and the unit is stated, the ledger keeps what the
-    columns are. The exit status is 4 if no question is answered.
+    For owners only: it shows facts about the data, cells and true counts. SOURCE is a file or a data set of
+    noisycount.toml. The first line says if queries can be answered. A table shows each column: its kind, the number of
+    missing cells and of cells that do not fit the kind, and its commonest texts. With more than 40 columns it shows
+    those with findings first. A second table shows the findings, with line numbers in the file. The last lines correct
+    them in noisycount.toml; `noisycount init SOURCE --accept` applies them all. If all cells fit and the privacy unit
+    is stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examined
@@ -79,8 +83,8 @@ def check(  # noqa: PLR0913 - one argument an option
         header, rows = display.finding_table(inspection, findings)
         if rows:
             output.print_table(header, rows)
-        proposed = display.proposal_words(inspection), proposal_lines(inspection)
-        for words, lines in (proposed, (display.PUBLIC_VALUES, value_lines(inspection))):
+        proposals = display.proposal_words(inspection), proposal_lines(inspection)
+        for words, lines in (proposals, (display.PUBLIC_VALUES, value_lines(inspection))):
             if lines:
                 output.print_text(f"{words}\n")
                 output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
@@ -89,7 +93,7 @@ def check(  # noqa: PLR0913 - one argument an option
 
 
 def _parse_name(text: str) -> str:
-    """A name that can be typed as it stands."""
+    """Return the text if it is a name that needs no quotes."""
     if PLAIN_NAME.fullmatch(text):
         return text
     raise ValueError(f"must be letters, digits, - and _, got {text!r}")
@@ -103,12 +107,12 @@ def _parse_name(text: str) -> str:
 @click.argument("place", metavar="[SOURCE]", required=False)
 @click.argument("table_there", metavar="[TABLE]", required=False)
 @unit_option
-@typed("--name", _parse_name, "NAME", "What to call it; left out: as the file.")
+@typed("--name", _parse_name, "NAME", "Name the data set. Default: the name of the file.")
 @table_option
-@flag("--add adds", "Add SOURCE to the noisycount.toml that there is, here or above; the change is shown first.")
-@flag("--accept takes_proposals", "Take every proposal of `check`, and check the records again as they are read then.")
-@flag("--yes is_accepted", "Accept that change without being asked.")
-def init(  # noqa: PLR0913 - one argument an option
+@flag("--add adds", "Add SOURCE to the existing noisycount.toml, here or in a folder above. The change is shown first.")
+@flag("--accept takes_proposals", "Apply all proposals of `check`, and check the records again with them.")
+@flag("--yes is_accepted", "Write the change of --add without asking.")
+def init(  # noqa: PLR0913 - one argument per option
     place: str | None,
     table_there: str | None,
     unit: str | None,
@@ -121,10 +125,10 @@ def init(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Write a commented noisycount.toml.
 
-    It goes into the current folder, and describes SOURCE: a file, a folder or a pattern of Parquet
-    files, whose folders may be named by columns (year=2024), or the address of a server, with its
-    TABLE: how it is read, its columns, and what their texts most likely stand for, each with the reason. No password is
-    written. Left out, or where SOURCE is a folder without Parquet files, it is an example to be edited, in that folder.
+    The file goes into the current folder and describes SOURCE: how it is read, its columns, and what their texts most
+    likely mean, each with the reason. SOURCE is a file, a folder or a pattern of Parquet files, whose folders may be
+    named by columns (year=2024), or the address of a server, with its TABLE. No password is written. Without SOURCE, or
+    if SOURCE is a folder without Parquet files, the file is an example for you to edit, in that folder.
     """
     if table is not None and table_there is not None:
         raise click.UsageError(f"--table {table!r} and TABLE {table_there!r} both name a table: give one of them")
@@ -132,7 +136,7 @@ def init(  # noqa: PLR0913 - one argument an option
     folder = Path(place or ".")
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
-        table = table if "#" in place else None  # which is refused beside that of the address
+        table = table if "#" in place else None  # `_describe` refuses a table besides that of the address
         source: Source = served_table_at(address)
         _describe(address, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
         return
@@ -140,11 +144,11 @@ def init(  # noqa: PLR0913 - one argument an option
         source = folder.resolve()
         _describe(place, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
         return
-    described = {"--unit": unit, "--name": name, "--table": table, "--add": adds, "--accept": takes_proposals}
-    for option, value in described.items():
+    description_options = {"--unit": unit, "--name": name, "--table": table, "--add": adds, "--accept": takes_proposals}
+    for option, value in description_options.items():
         if value:
-            said = option if value is True else f"{option} {value!r}"
-            raise ConfigError(f"{said} describes a file: name the file as well")
+            given = option if value is True else f"{option} {value!r}"
+            raise ConfigError(f"{given} describes a file: name the file as well")
     path = folder / FILE_NAME
     _write(path, TEMPLATE)
     output.print_text(f"wrote {path}")
@@ -152,7 +156,7 @@ def init(  # noqa: PLR0913 - one argument an option
 
 
 def _is_described(place: Path) -> bool:
-    """Whether a path is meant to be one of records: a folder is where it has Parquet files."""
+    """Return True if the path means records. A folder does if it has Parquet files."""
     if not place.is_dir():
         return bool(place.suffix) or is_several(place) or place.exists()
     try:
@@ -161,7 +165,7 @@ def _is_described(place: Path) -> bool:
         return False
 
 
-def _describe(  # noqa: PLR0913 - one argument an option
+def _describe(  # noqa: PLR0913 - one argument per option
     place: str,
     source: Source,
     unit: str | None,
@@ -172,114 +176,116 @@ def _describe(  # noqa: PLR0913 - one argument an option
     takes: bool,
     is_accepted: bool,
 ) -> None:
-    """Write a configuration of some records, and show what their owner has to state or mend."""
+    """Write a configuration for some records, and show what the owner must state or correct next."""
     from noisycount.catalog.folder import Certificates
     from noisycount.tasks.check import examined_place, former_of
     from noisycount.tasks.init import Draft, accept_proposals
 
-    path, above = Path(FILE_NAME), find_config(Path.cwd())
-    if adds and above is None:
+    path, existing = Path(FILE_NAME), find_config(Path.cwd())
+    if adds and existing is None:
         raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
     if not adds and os.path.lexists(path):
-        raise _existing(path)
-    configuration = load_config(above) if above else default_config()
+        raise _exists_error(path)
+    configuration = load_config(existing) if existing else default_config()
     name = name or name_for(source)
     if adds and name in configuration.datasets:
-        raise ConfigError(f"{above} has a data set {name!r} already: give this one another by --name")
-    former = None
-    with suppress(ConfigError):  # what is not described yet, or in parts, has no account
-        known = configuration.table_of(configuration.dataset(place), table)
-        former = former_of(known, configuration)
-    if unit is None and former is not None:
-        unit = former.unit
+        raise ConfigError(f"{existing} has a data set {name!r} already: give this one another by --name")
+    former_dataset = None
+    with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
+        dataset = configuration.table_of(configuration.dataset(place), table)
+        former_dataset = former_of(dataset, configuration)
+    if unit is None and former_dataset is not None:
+        unit = former_dataset.unit
     stated = DatasetConfig(str(source), source, unit=unit)
-    configuration.table_of(stated, table)  # refuses one of a server
+    configuration.table_of(stated, table)  # raises an error for a table of a server
     with output.status("reading"):
-        kept = Certificates(configuration.data_folder)
+        certificates = Certificates(configuration.data_folder)
         try:
-            inspection = examined_place(replace(stated, table=table), former, kept)
+            inspection = examined_place(replace(stated, table=table), former_dataset, certificates)
         except SourceError:
             if not takes:
                 raise
-            # the unit may be a column of the file as proposals read it
-            inspection = examined_place(replace(stated, table=table, unit=None), former, kept)
-        inspection, taken = accept_proposals(inspection, kept, unit) if takes else (inspection, ())
-    seen = source if isinstance(source, ServedTable) else place
+            # the unit may be a column that exists only once the proposals are applied
+            inspection = examined_place(replace(stated, table=table, unit=None), former_dataset, certificates)
+        inspection, accepted = accept_proposals(inspection, certificates, unit) if takes else (inspection, ())
+    label = source if isinstance(source, ServedTable) else place
     if adds and configuration.path is not None:
-        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, taken)
+        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, accepted)
         path = configuration.path
         _change(path, draft.added_to, is_accepted=is_accepted)
         output.print_text(
-            f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {seen}"
+            f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {label}"
         )
     else:
-        draft = Draft(inspection, name, unit, taken)
+        draft = Draft(inspection, name, unit, accepted)
         _write(path, draft.text)
-        output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {seen}")
-    if taken:
-        output.print_text(f"took {number_of('proposal', len(taken))} of `noisycount check`:")
+        output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {label}")
+    if accepted:
+        output.print_text(f"took {number_of('proposal', len(accepted))} of `noisycount check`:")
         output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.taken_lines)
     _show_next_steps(inspection, draft.name, unit)
 
 
 def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> None:
-    """Show what an owner has to state or mend before anybody asks."""
+    """Show what the owner must state or correct before the first query."""
     from noisycount.engines.finding import Severity
     from noisycount.tasks.check_display import named_findings
     from noisycount.tasks.findings import findings_of
 
     if unit is None:
         output.print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
-    serious = [
-        each for each in findings_of(inspection) if each.severity is not Severity.NOTE and each.title != "the unit"
+    serious_findings = [
+        finding
+        for finding in findings_of(inspection)
+        if finding.severity is not Severity.NOTE and finding.title != "the unit"
     ]
-    if serious:
-        output.print_text(f"Look at {named_findings(serious)}.")
+    if serious_findings:
+        output.print_text(f"Look at {named_findings(serious_findings)}.")
     if words := readers_words(inspection.dataset.source):
         output.print_text(f"{words}.")
-    if unit is None or serious:
+    if unit is None or serious_findings:
         output.print_text(f"Then see what is read, and how to mend it: noisycount check {name}")
     else:
         output.print_text(f"Read it, then ask: noisycount count {name} --epsilon 0.1")
 
 
-def _change(path: Path, changed: Callable[[str], str], *, is_accepted: bool) -> None:
-    """Change a configuration, once the change was shown and accepted; all that it says else stays."""
+def _change(path: Path, edit: Callable[[str], str], *, is_accepted: bool) -> None:
+    """Show a change of the configuration file, ask for acceptance, and write it. Everything else in the file stays."""
     before = path.read_bytes()
     old = before.decode("utf-8-sig")
-    new = changed(old)
-    with output.draft(path) as part:
-        part.touch(mode=0o600)  # an address may hold a password
-        part.write_text(new, encoding="utf-8")
-        part.chmod(stat.S_IMODE(path.stat().st_mode))
+    new = edit(old)
+    with output.draft(path) as temporary:
+        temporary.touch(mode=0o600)  # the address may contain a password
+        temporary.write_text(new, encoding="utf-8")
+        temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         try:
-            load_config(part)
+            load_config(temporary)
         except ConfigError as error:
-            raise ConfigError(f"nothing is written, as then {str(error).replace(str(part), str(path))}") from None
-        shown = output.seen_from_here(path)
-        lines = unified_diff(old.splitlines(), new.splitlines(), shown, f"{shown}, then", lineterm="")
+            raise ConfigError(f"nothing is written, as then {str(error).replace(str(temporary), str(path))}") from None
+        label = output.seen_from_here(path)
+        lines = unified_diff(old.splitlines(), new.splitlines(), label, f"{label}, then", lineterm="")
         output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
         if not (is_accepted or click.confirm("\nWrite that?", err=True)):
-            raise ConfigError(f"{shown} is as it was, as you did not accept the change")
+            raise ConfigError(f"{label} is as it was, as you did not accept the change")
         if path.read_bytes() != before:
             raise ConfigError(f"{path} was changed by somebody else meanwhile: run the command again")
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a new file, and tell of another one whose budgets it puts out of reach."""
-    other = find_config(path.parent)
+    """Write a new configuration file. Warn if it hides another one, and so its budgets, in a folder above."""
+    hidden = find_config(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise _existing(path) from None
+        raise _exists_error(path) from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
-    if other is not None:
-        output.print_text(f"{output.seen_from_here(other)} is not read in this folder any more")
+    if hidden is not None:
+        output.print_text(f"{output.seen_from_here(hidden)} is not read in this folder any more")
 
 
-def _existing(path: Path) -> ConfigError:
+def _exists_error(path: Path) -> ConfigError:
     return ConfigError(f"{path} exists already: edit it, add a data set by --add, or remove it first")
 
 
@@ -288,10 +294,10 @@ def _existing(path: Path) -> ConfigError:
 @table_option
 @common_options
 def show(source: str, table: str | None, configuration: Config, *, as_json: bool) -> None:
-    """Show what may be asked of a data set, and what was.
+    """Show what can be asked of a data set, and what was asked.
 
-    SOURCE is a file or a data set of noisycount.toml. Tells its columns with their kinds, what is counted, what is left
-    of the budget, and every answer so far. No record is counted, nothing is charged.
+    SOURCE is a file or a data set of noisycount.toml. Shows its columns with their kinds, the privacy unit, the
+    remaining budget, and all answers so far. Counts no records and charges nothing.
     """
     from noisycount.tasks import show as task
 
@@ -300,11 +306,11 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
     if as_json:
         output.print_json(task.view_json(view, configuration))
         return
-    header, asked = task.entry_table(view)  # refused before anything is shown
+    header, entry_rows = task.entry_table(view)  # may raise, so it comes before the first output
     output.print_facts(task.view_facts(view, configuration))
     output.print_table(*task.column_table(view))
-    if asked:
-        output.print_table(header, asked)
+    if entry_rows:
+        output.print_table(header, entry_rows)
         output.print_facts(task.table_hint(view))
     else:
         output.print_text("nothing was asked yet")
@@ -312,26 +318,26 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 
 @click.command(name="copies", epilog="Example: noisycount copies survey --remove")
 @click.argument("source", required=False, shell_complete=source_names)
-@flag("--remove removes", "Remove them.")
+@flag("--remove removes", "Remove the copies.")
 @common_options
 def copies(source: str | None, configuration: Config, *, removes: bool, as_json: bool) -> None:
-    """Show or remove the copies of texts that were read once.
+    """Show or remove the copies of text files.
 
-    A CSV file is read once; a copy of what its texts stand for lies beside the ledger, readable by
-    its owner alone, and later questions count that. SOURCE is a file or a data set of
-    noisycount.toml; left out: the copies of all. The next question makes again what it needs.
+    A CSV file is read once. A copy with the values of its texts is stored next to the ledger, readable by its owner
+    alone, and later queries count the copy. SOURCE is a file or a data set of noisycount.toml. Default: the copies of
+    all data sets. A query creates a missing copy again.
     """
     from noisycount.catalog.folder import discard
     from noisycount.tasks.backup import CopyFolder
 
-    shelf = CopyFolder.of(source, configuration)
-    removed = discard(shelf.copies) if removes else None
+    folder = CopyFolder.of(source, configuration)
+    removed_count = discard(folder.copies) if removes else None
     if as_json:
-        output.print_json(shelf.to_dict(removed))
+        output.print_json(folder.to_dict(removed_count))
         return
-    output.print_text(shelf.words(removed))
-    if shelf.copies and not removes:
-        output.print_table(*shelf.table)
+    output.print_text(folder.words(removed_count))
+    if folder.copies and not removes:
+        output.print_table(*folder.table)
 
 
 @click.command(
@@ -342,13 +348,15 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
 @click.argument("source", shell_complete=source_names)
 @flag(
     "--tick finds_tick",
-    "Find the slot of [server] in place of testing the engine; written once the change is accepted.",
+    "Measure the slot of [server], in place of testing the engine. It is written if you accept the change.",
 )
-@typed("--size", click.IntRange(1), "N", "With --tick, so many persons; left out: the public size of SOURCE.")
-@flag("--yes is_accepted", "With --tick, accept the change without being asked.")
+@typed(
+    "--size", click.IntRange(1), "N", "With --tick, measure with N made-up persons. Default: the public size of SOURCE."
+)
+@flag("--yes is_accepted", "With --tick, write the change without asking.")
 @common_options
 @click.pass_context
-def doctor(  # noqa: PLR0913 - one argument an option
+def doctor(  # noqa: PLR0913 - one argument per option
     ctx: click.Context,
     source: str,
     size: int | None,
@@ -358,17 +366,17 @@ def doctor(  # noqa: PLR0913 - one argument an option
     is_accepted: bool,
     as_json: bool,
 ) -> None:
-    """Test whether the engine that records are on counts as it should.
+    """Test that the engine of a data set counts correctly.
 
     SOURCE is the address of a server, with or without a table behind a #; a data set of noisycount.toml; or a file,
-    whose engine is DuckDB. Made-up records go into temporary tables, which needs the right to make such tables
-    (TEMPORARY of the database) and no other; no record of yours is read. Some thirty thousand answers are compared with
-    what they are by definition. Where all are right, a certificate is kept beside the ledger, and data sets on such an
-    engine can be counted; the exit status is 1 where one is wrong.
+    whose engine is DuckDB. The test writes made-up records to temporary tables, for which it needs the right to create
+    temporary tables (TEMPORARY of the database) and no other. None of your records are read. It compares about thirty
+    thousand answers with their definition. If all are right, a certificate is stored next to the ledger, and data sets
+    on this engine can be counted. If one is wrong, the exit status is 1.
 
-    With --tick it measures how long twenty counts and a table take over made-up records, and
-    proposes the slot of [server]: 4 times the slowest, rounded up. Find it for your largest data
-    set, on the machine that serves. With --json nothing is written.
+    With --tick it measures the duration of twenty counts and a table over made-up records, and proposes the slot of
+    [server]: 4 times the longest duration, rounded up. Measure your largest data set on the machine that serves. With
+    --json nothing is written.
     """
     if finds_tick:
         _find_tick(source, size, configuration, is_accepted=is_accepted, as_json=as_json)
@@ -378,7 +386,7 @@ def doctor(  # noqa: PLR0913 - one argument an option
     from noisycount.tasks.doctor import Diagnosis
 
     with output.progress("testing") as done:
-        diagnosis = Diagnosis.of(source, configuration, lambda asked, of: done(asked / of))
+        diagnosis = Diagnosis.of(source, configuration, lambda answered, total: done(answered / total))
     if as_json:
         output.print_json(diagnosis.to_dict())
     else:
@@ -392,7 +400,7 @@ def doctor(  # noqa: PLR0913 - one argument an option
 
 
 def _find_tick(source: str, size: int | None, configuration: Config, *, is_accepted: bool, as_json: bool) -> None:
-    """Show the tick that made-up records need, and write it down once that is accepted."""
+    """Show the reply tick that made-up records need, and write it to the configuration if that is accepted."""
     from noisycount.tasks.doctor import TickTimes
 
     if as_json and is_accepted:
@@ -403,8 +411,10 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
         output.print_json(times.to_dict())
         return
     output.print_facts(times.facts)
-    if served := [name for name, each in configuration.datasets.items() if each.is_served]:
-        output.print_text(f"Nor is any server measured, as of {', '.join(served)}: one slot is for all data sets.")
+    if served_names := [name for name, dataset in configuration.datasets.items() if dataset.is_served]:
+        output.print_text(
+            f"Nor is any server measured, as of {', '.join(served_names)}: one slot is for all data sets."
+        )
     if configuration.path is None:
         output.print_text(f"There is no {FILE_NAME} to write it to.")
     elif configuration.service.slot == times.tick:

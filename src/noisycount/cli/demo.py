@@ -1,4 +1,7 @@
-"""`noisycount demo`: one private question of a real survey, from the plan to the picture."""
+"""`noisycount demo`: one private query of a real survey, from the plan to the picture.
+
+The steps are computed by `noisycount.tasks.demo`.
+"""
 
 from pathlib import Path
 
@@ -18,33 +21,33 @@ from noisycount.tasks import demo as task
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("noisycount-demo"),
     show_default=True,
-    help="Where the picture and the ledger go.",
+    help="Write the picture and the ledger to this folder.",
 )
 @typed(
     "--survey",
     click.Path(path_type=Path),
     "FILE",
-    "Or: only copy the survey to this new Parquet file, for questions of your own.",
+    "Only copy the survey to this new Parquet file, for your own queries.",
 )
 @json_option
 def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:
-    """Ask one private question of a real health survey, start to end.
+    """Answer one private query of a real health survey, end to end.
 
-    How many of 5,912 persons in the RAND Health Insurance Experiment ever rated their health
-    "poor"? The survey comes with noisycount.
+    How many of 5,912 persons in the RAND Health Insurance Experiment ever rated their health "poor"? The survey comes
+    with noisycount.
     """
     if survey is not None:
         task.write_survey(survey)
-        _tell_survey(survey, as_json=as_json)
+        _print_survey_file(survey, as_json=as_json)
         return
-    shown = task.Demonstration.of(out)
+    demonstration = task.Demonstration.of(out)
     if as_json:
-        print_json(task.demonstration_json(shown))
+        print_json(task.demonstration_json(demonstration))
     else:
-        _print(shown)
+        _print_steps(demonstration)
 
 
-def _tell_survey(file: Path, *, as_json: bool) -> None:
+def _print_survey_file(file: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"survey": str(file)})
         return
@@ -52,13 +55,13 @@ def _tell_survey(file: Path, *, as_json: bool) -> None:
     print_text(f"Next, describe it: noisycount init {file} --unit person")
 
 
-def _print(shown: task.Demonstration) -> None:
+def _print_steps(demonstration: task.Demonstration) -> None:
     print_text(task.QUESTION, bold=True)
     print_text(task.INTRODUCTION)
-    for number, step in enumerate(task.steps(shown), start=1):
+    for number, step in enumerate(task.steps(demonstration), start=1):
         print_text()
         print_text(f"{number}  {step.title}", bold=True)
         print_text(step.text)
     print_text()
     print_text("Next, a question of your own:", bold=True)
-    click.echo(f"  {task.NEXT}")  # on one line, to be pasted, however narrow the terminal
+    click.echo(f"  {task.NEXT}")  # not wrapped, so that it can be pasted

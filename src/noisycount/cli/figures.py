@@ -1,4 +1,7 @@
-"""`noisycount figures`: the figures of the papers, computed exactly."""
+"""`noisycount figures`: the figures of the papers, computed exactly.
+
+`noisycount.tasks.figures` computes and writes them.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +15,8 @@ from noisycount.readers.options import json_option, repeated, typed
 from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_json, save_figures
 
 
-def _names(texts: Sequence[str]) -> list[str]:
-    """Names of figures, each given alone or with others between commas."""
+def _parse_names(texts: Sequence[str]) -> list[str]:
+    """Return the names of figures; each text has one or several names, with commas between them."""
     try:
         return select_keys([name.strip() for text in texts for name in text.split(",")])
     except ValueError as error:
@@ -21,7 +24,7 @@ def _names(texts: Sequence[str]) -> list[str]:
 
 
 def _parse_formats(text: str) -> list[str]:
-    """Formats between commas, each once."""
+    """Return the distinct file formats in a text with commas between them."""
     kinds = list(dict.fromkeys(kind.strip().lower() for kind in text.split(",")))
     for kind in kinds:
         if kind not in FORMATS:
@@ -35,31 +38,31 @@ def _parse_formats(text: str) -> list[str]:
 )
 @repeated(
     "--only keys",
-    _names,
+    _parse_names,
     "NAME",
-    "A figure such as naldi2014.1, or all of naldi2014, naldi2015, breutigam or ours; several with "
-    "commas. Left out: all.",
+    "Draw only these figures, with commas between them: a figure such as naldi2014.1, or all of naldi2014, naldi2015, "
+    "breutigam or ours. Default: all.",
 )
 @typed(
     "--format formats",
     _parse_formats,
     "KINDS",
-    "What to write of each figure: svg, png, csv, json, with commas.",
+    "Write each figure in these formats, with commas between them: svg, png, csv, json.",
     default="svg,csv",
 )
 @typed(
     "--out",
     click.Path(path_type=Path, file_okay=False),
     "DIR",
-    "Where to write; made if it is missing.",
+    "Write to this folder, which is created if it is missing.",
     default=Path("figures"),
 )
 @json_option
 def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:
     """Draw the figures of the papers exactly, and judge their claims.
 
-    Writes each figure with its data, and one page (index.html) that shows them all with what the
-    papers say, our number, and whether it holds. No data is read.
+    Writes each figure with its data, and a page (index.html) with all figures. The page compares each claim of the
+    papers with the exact number. No data is read.
     """
     check_charts()
     with progress("computing") as done:
@@ -70,7 +73,7 @@ def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
         print_json(figures_json(sections, page, files))
         return
     print_table(*figure_table(sections))
-    written = f"{len(files) + 1} in {seen_from_here(out)}"
+    file_text = f"{len(files) + 1} in {seen_from_here(out)}"
     verdicts = [claim.verdict for section in sections for claim in section.all_claims]
-    claims = f"{len(verdicts)}: {counted(verdicts)}" if verdicts else "none"
-    print_facts([("claims", claims), ("page", seen_from_here(page)), ("files", written)])
+    claim_text = f"{len(verdicts)}: {counted(verdicts)}" if verdicts else "none"
+    print_facts([("claims", claim_text), ("page", seen_from_here(page)), ("files", file_text)])

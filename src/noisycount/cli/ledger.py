@@ -1,4 +1,8 @@
-"""`noisycount ledger`: what was asked, what is left, and whether the ledger is whole."""
+"""`noisycount ledger`: show, verify, export, report on and back up the ledger.
+
+The texts and JSON of these commands are in `noisycount.tasks.ledger`, `noisycount.tasks.report` and
+`noisycount.tasks.backup`.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,26 +31,26 @@ _head_option = typed(
     "--head known_head",
     Head.read,
     "NUMBER:HASH",
-    "What an earlier `verify` printed; left out: the head in noisycount.toml.",
+    "Compare with the head that an earlier `verify` printed. Default: the head in noisycount.toml.",
 )
 
 
 @click.group(name="ledger", cls=CommandGroup, epilog="Example: noisycount ledger show")
 def ledger() -> None:
-    """Show, verify, back up and export what was asked and what it cost."""
+    """Show, verify, back up and export past queries and their prices."""
 
 
 @ledger.command(
-    name="show", short_help="Show what was asked, and what is left.", epilog="Example: noisycount ledger show --json"
+    name="show", short_help="Show past queries and remaining budgets.", epilog="Example: noisycount ledger show --json"
 )
 @common_options
 def show(configuration: Config, *, as_json: bool) -> None:
-    """Show what was asked, and what is left of each budget."""
+    """Show all past queries, and the remaining part of each budget."""
     entries = debits(configuration)
     if as_json:
         print_json(task.ledger_json(configuration, entries))
         return
-    header, rows = task.entry_table(entries)  # refused before anything is shown
+    header, rows = task.entry_table(entries)  # may raise, so it comes before the first output
     print_text(f"ledger: {task.place_words(configuration)}")
     if datasets := task.accounts_of_datasets(configuration, entries):
         print_table(*task.account_table("data set", datasets))
@@ -61,7 +65,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
 
 @ledger.command(
     name="verify",
-    short_help="Check that every row is as it was written.",
+    short_help="Check that no row was changed, removed or added.",
     epilog="Example: noisycount ledger verify --head 12:0f3a...",
 )
 @_head_option
@@ -69,40 +73,40 @@ def show(configuration: Config, *, as_json: bool) -> None:
     "--ledger place",
     str,
     "URL|FILE",
-    "Another ledger, such as a copy, which is only read; left out: that of noisycount.toml.",
+    "Verify another ledger, such as a copy. It is only read. Default: the ledger of noisycount.toml.",
 )
 @common_options
 @click.pass_context
 def verify(
     context: click.Context, known_head: Head | None, place: str | None, configuration: Config, *, as_json: bool
 ) -> None:
-    """Check that no row was changed, removed or added behind the ledger's back.
+    """Check that no row of the ledger was changed, removed or added outside noisycount.
 
-    Each row carries the hash of the one before, so the last hash stands for all rows. Write it down where whoever may
-    touch the ledger cannot: with it, an older copy is told from the ledger. Where there is no ledger yet, that is said:
-    nothing was verified, and it is no error unless a head was written down.
+    Each row carries the hash of the row before it, so the hash of the last row, the head, stands for all rows. Keep the
+    head where a person who can write to the ledger cannot change it: comparing with it detects that the ledger was
+    replaced by an older copy. If there is no ledger yet, the command reports this and fails only if a head was given.
     """
     known_head = known_head or configuration.known_head
     if place is not None:
         configuration = at_copy(configuration, place)
-    found = verification(configuration, known_head)
-    unproven = [] if found is None else unproven_in(configuration, found.head.number)
+    result = verification(configuration, known_head)
+    unproven = [] if result is None else unproven_in(configuration, result.head.number)
     if as_json:
-        told = task.verification_json(configuration, found, known_head)
-        print_json({**told, "unproven_top_ups": [each.json for each in unproven]})
-        context.exit(0 if found is None or found.broken is None else _BROKEN)
-    if found is None:
+        document = task.verification_json(configuration, result, known_head)
+        print_json({**document, "unproven_top_ups": [top_up.json for top_up in unproven]})
+        context.exit(0 if result is None or result.broken is None else _BROKEN)
+    if result is None:
         print_text(task.absent_words(configuration))
         return
-    if found.broken is not None:
-        raise LedgerError(f"row {found.broken} of the ledger {found.why}; {RESTORE}")
+    if result.broken is not None:
+        raise LedgerError(f"row {result.broken} of the ledger {result.why}; {RESTORE}")
     print_text(f"ledger: {task.place_words(configuration)}")
-    print_text(task.intact_words(found, known_head))
+    print_text(task.intact_words(result, known_head))
     for line in unproven_words(unproven):
         print_text(line)
-    click.echo(f"head: {found.head}")  # on one line, however narrow the terminal
+    click.echo(f"head: {result.head}")  # on one line, however narrow the terminal
     if known_head is None:
-        print_text("Write the head down: with --head it tells this ledger from an older copy.")
+        print_text("Write the head down: with --head, a later `verify` detects an older copy of this ledger.")
 
 
 @ledger.command(
@@ -110,29 +114,31 @@ def verify(
     short_help="Write every row with its hash, as JSON.",
     epilog="Example: noisycount ledger export --out ledger.jsonl",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="A new file; left out: standard output.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a new file. Default: standard output."
+)
 @common_options
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
-    """Write every row with its hash: one JSON object a line, or one for all (--json).
+    """Write every row with its hash: one JSON object per line, or one for all rows (--json).
 
-    Whoever has the rows can check the hashes; the page “What is promised” tells how. The questions name the
-    version of the records, the size and the time of the file in clear: treat the export as the
-    ledger itself. Where a row is not as it was written, all rows are written as they are, a
-    warning names the first on standard error, and the exit status is 5.
+    Anybody who has the rows can check the hashes, as the page “What is promised” describes. The rows contain the
+    version of the records, and the size and the time of the file: protect the export like the ledger itself. If a row
+    was changed, all rows are written as they are, a warning on standard error names the first changed row, and the exit
+    status is 5.
     """
     with existing_ledger(configuration) as ledger:
         rows = ledger.rows() if ledger else []
     _write_rows(rows, out, as_json=as_json)
-    found = checked(rows, configuration.known_head)
-    if found.broken is not None:
+    result = checked(rows, configuration.known_head)
+    if result.broken is not None:
         raise LedgerError(
-            f"row {found.broken} of the ledger {found.why}: what was written proves nothing;"
+            f"row {result.broken} of the ledger {result.why}: what was written proves nothing;"
             " restore the ledger from a copy that holds every debit"
         )
 
 
 def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None:
-    """Rows as they are, to a new file or to standard output."""
+    """Write rows as JSON to a new file, or to standard output."""
     text = (
         json_text(task.rows_json([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
     )
@@ -155,13 +161,15 @@ def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None
     type=click.Choice(FORMS),
     default="md",
     show_default=True,
-    help="A page to print, a sheet, text, JSON, or entries for the registry of deployments.",
+    help="Choose a page to print, a spreadsheet, text, JSON, or entries for the registry of deployments.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="A new file; left out: standard output.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a new file. Default: standard output."
+)
 @_head_option
 @common_options
 @click.pass_context
-def report(  # noqa: PLR0913 - one argument for each option
+def report(  # noqa: PLR0913 - one argument per option
     context: click.Context,
     form: str,
     out: Path | None,
@@ -170,21 +178,21 @@ def report(  # noqa: PLR0913 - one argument for each option
     *,
     as_json: bool,
 ) -> None:
-    """Tell each data set with its unit, its releases, what was spent and what is left.
+    """Report each data set with its privacy unit, releases, spent and remaining budget.
 
-    Numbers are rounded, to the side of more spending; JSON has them exactly. The report ends
-    before a row that is not as it was written, says so, and the exit status is 5. Rows that were
-    cut off at the end are missed only with a head that was written down.
+    Numbers are rounded up for spending and down for remaining budgets; JSON has the exact numbers. If a row of the
+    ledger was changed, the report ends before it and says so, and the exit status is 5. Rows deleted from the end are
+    detected only with --head.
     """
-    found = report_of(configuration, known_head)
-    text = written_report(found, configuration, "json" if as_json else form)
+    result = report_of(configuration, known_head)
+    text = written_report(result, configuration, "json" if as_json else form)
     if out is None:
         click.echo(writable(text, output_encoding()), nl=False)
     else:
         with new_file(out, "--out") as file:
             file.write(text)
         print_text(f"wrote {out}")
-    context.exit(0 if found.is_verified else _BROKEN)
+    context.exit(0 if result.is_verified else _BROKEN)
 
 
 @ledger.command(
@@ -193,22 +201,22 @@ def report(  # noqa: PLR0913 - one argument for each option
     epilog="Example: noisycount ledger backup ledger-2026-11-23",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@flag("--copies with_copies", "Take the copies of files of texts along, which are records; they can be made again.")
+@flag("--copies with_copies", "Back up the copies of text files too. They contain records, and can be created again.")
 @common_options
 def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: bool) -> None:
     """Copy the ledger into a new folder, and verify the copy.
 
-    DIR is made, whole or not at all, readable by its owner alone: the ledger as it is at one
-    moment, whoever asks meanwhile, and keys and certificates from the folder beside it. The copy
-    must hold the head of noisycount.toml. A ledger on PostgreSQL is backed up by pg_dump.
+    DIR is created complete or not at all, and only its owner can read it. It holds the ledger as it was at one moment,
+    even if queries arrive meanwhile, with the keys and certificates from the folder next to it. The copy must contain
+    the head of noisycount.toml. Back up a ledger on PostgreSQL by pg_dump.
     """
-    made = backed_up(configuration, folder, configuration.known_head, with_copies=with_copies)
+    copy = backed_up(configuration, folder, configuration.known_head, with_copies=with_copies)
     if as_json:
-        print_json(backup_json(made))
+        print_json(backup_json(copy))
         return
-    print_text(backup_words(made))
-    print_text(task.intact_words(made.found, configuration.known_head))
-    click.echo(f"head: {made.found.head}")  # on one line, however narrow the terminal
+    print_text(backup_words(copy))
+    print_text(task.intact_words(copy.found, configuration.known_head))
+    click.echo(f"head: {copy.found.head}")  # on one line, however narrow the terminal
     print_text("To restore it, stop all that uses the ledger, give the old files other names, and type:")
-    for line in restoring(made):
+    for line in restoring(copy):
         click.echo(line)

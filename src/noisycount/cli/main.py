@@ -1,4 +1,7 @@
-"""The group of all commands, each imported only when it runs, and how refusals end."""
+"""The group of all commands, and how errors become messages and exit statuses.
+
+Each command is imported only when it runs. `COMMANDS` lists them, and `main` runs the command line.
+"""
 
 import gc
 import json
@@ -19,22 +22,22 @@ from noisycount.errors import BudgetError, LedgerError, NoisyCountError, SourceE
 
 
 class CommandGroup(click.Group):
-    """A group whose commands refuse an option that is given twice, of which only one could count.
+    """A group of commands that refuse a repeated option, because only its last value would count.
 
-    Options that may be given several times (`multiple=True`) and flags are exempt.
+    Options that may be repeated (`multiple=True`) and flags are exempt.
     """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named, once nothing in its words would be dropped."""
-        if ctx.resilient_parsing:  # a shell completes words that are not all there yet
+        """Return the command, after checking that it exists and no option is repeated."""
+        if ctx.resilient_parsing:  # in completion the words are not complete yet
             return super().resolve_command(ctx, args)
-        known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-"):
-            from noisycount.config.toml_table import suggestion  # noqa: PLC0415  (only where one errs)
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            from noisycount.config.toml_table import suggestion  # noqa: PLC0415 - only needed for an error
 
-            raise click.UsageError(f"No such command {args[0]!r}: {suggestion(args[0], known)}", ctx=ctx)
+            raise click.UsageError(f"No such command {args[0]!r}: {suggestion(args[0], names)}", ctx=ctx)
         name, command, words = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group):
             _require_once(click.Context(command, ctx, name, **command.context_settings), words)
@@ -42,11 +45,11 @@ class CommandGroup(click.Group):
 
 
 def _require_once(ctx: click.Context, words: list[str]) -> None:
-    """The refusal of options that are given again; what cannot be read is told by the command."""
-    given: list[click.Parameter] = []
+    """Raise UsageError if an option is repeated. Any other fault in the words is left to the command."""
+    parameters: list[click.Parameter] = []
     with suppress(click.UsageError):
-        given = ctx.command.make_parser(ctx).parse_args(list(words))[2]
-    for option, times in Counter(given).items():
+        parameters = ctx.command.make_parser(ctx).parse_args(list(words))[2]
+    for option, times in Counter(parameters).items():
         if isinstance(option, click.Option) and times > 1 and not (option.multiple or option.is_flag or option.count):
             raise click.UsageError(
                 f"{option.opts[0]} is given {times} times: give it once, and run the command again for another", ctx=ctx
@@ -54,60 +57,62 @@ def _require_once(ctx: click.Context, words: list[str]) -> None:
 
 
 COMMANDS = {
-    "demo": "Ask one private question of a real health survey, start to end.",
+    "demo": "Answer one private query of a real health survey, end to end.",
     "init": "Write a commented noisycount.toml.",
-    "check": "Show the owner what is in the records, and what to mend.",
-    "show": "Show what may be asked of a data set, and what was.",
-    "count": "Count what satisfies a question, with noise and a budget.",
+    "check": "Show the owner what is in the records, and faults to correct.",
+    "show": "Show what can be asked of a data set, and what was asked.",
+    "count": "Count records that satisfy a condition, with noise and a budget.",
     "plan": "Choose ε from the accuracy that you need.",
-    "risk": "Tell what an answer reveals about one person.",
+    "risk": "Show what an answer reveals about one person.",
     "refine": "Estimate the true count from a noisy answer and a known rate.",
     "figures": "Draw the figures of the papers exactly, and judge their claims.",
-    "ledger": "Show, verify, back up and export what was asked and what it cost.",
+    "ledger": "Show, verify, back up and export past queries and their prices.",
     "serve": "Serve a team by HTTP, for programs and browsers.",
-    "copies": "Show or remove the copies of texts that were read once.",
-    "doctor": "Test whether the engine that records are on counts as it should.",
-    "analysts": "Give out, list and revoke the keys to a server.",
+    "copies": "Show or remove the copies of text files.",
+    "doctor": "Test that the engine of a data set counts correctly.",
+    "analysts": "Issue, list and revoke keys to a server.",
 }
 
-# Those that stand in the file of another.
+# Files of the commands that have no file of their own name.
 _FILES = {**dict.fromkeys(("check", "show", "copies", "doctor", "init"), "datasets"), "analysts": "serve"}
 
-# More than imports make, which stay: to look for garbage among them takes a fifth of a command.
+# More objects than imports create. Collecting garbage among those takes a fifth of a command's time and frees nothing.
 _MANY_OBJECTS = 300_000
 
 
 class LazyGroup(CommandGroup):
-    """A group that knows its commands' names and one-line helps without importing them."""
+    """A group with the names and one-line helps of all commands, which imports a command only when it is needed."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (Click's signature)
-        """The commands in the order of a first reading."""
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        """Return the names of the commands, in the order in which a new user needs them."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (Click's signature)
-        """The command, from its file."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - Click's signature
+        """Import and return a command, or None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name != "serve":  # which lives long
+        if cmd_name != "serve":  # a server runs long enough to need the usual collection
             gc.set_threshold(_MANY_OBJECTS)
         file = import_module(f"noisycount.cli.{_FILES.get(cmd_name, cmd_name)}")
-        if "duckdb" not in sys.modules:  # which wants its own objects collected at the end
+        if "duckdb" not in sys.modules:  # DuckDB needs its objects collected when Python exits
             gc.freeze()
         command: click.Command = getattr(file, cmd_name)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  (the same)
-        """The section with the list of commands."""
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
+        """Write the section of the help that lists the commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so, none of which is imported for it, and options."""
-        names = [CompletionItem(name, help=told) for name, told in COMMANDS.items() if name.startswith(incomplete)]
+        """Complete names of commands, without importing them, and options."""
+        names = [
+            CompletionItem(name, help=summary) for name, summary in COMMANDS.items() if name.startswith(incomplete)
+        ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> object:
-        """A run of a command; what noisycount refuses becomes an error of usage."""
+        """Run a command. An error of noisycount becomes a UsageError, an interrupt in a database call Ctrl-C."""
         try:
             return super().invoke(ctx)
         except (NoisyCountError, ValueError) as error:
@@ -118,8 +123,8 @@ class LazyGroup(CommandGroup):
             raise KeyboardInterrupt from None
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001  (Click calls it so)
-    if asked and not ctx.resilient_parsing:
+def _print_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:  # noqa: FBT001 - the signature of a Click callback
+    if is_requested and not ctx.resilient_parsing:
         click.echo(f"noisycount {import_module('importlib.metadata').version('noisycount')}")
         ctx.exit()
 
@@ -145,14 +150,15 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     help="Show the version and exit.",
 )
 def noisycount() -> None:
-    """Private counts: count, add exact noise, keep the budget, say what the answer means."""
+    """Private counts: count with exact noise, keep the privacy budget, and explain the answer."""
 
 
 @add_completion_class
 class QuotedBashComplete(BashComplete):
-    """Completion in Bash, which breaks words at = and :, and inserts what it is given between the quotes that are open.
+    """Completion in Bash of words with quotes, = or :.
 
-    It puts completions in place of the last piece of a word alone, and reads what it inserts as if it was typed.
+    Bash breaks words at = and :, replaces only the last piece of a word, and inserts completions as if they were typed
+    between open quotes. This class joins the pieces, and quotes only what Bash inserts.
     """
 
     source_template = BashComplete.source_template.replace("read type", "read -r type").replace(
@@ -160,31 +166,31 @@ class QuotedBashComplete(BashComplete):
     )
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before, and the one that is begun, each whole."""
+        """Return the complete words, and the partial word, each joined from its pieces."""
         pieces = os.environ["COMP_WORDS"].split("\n")[: int(os.environ["COMP_CWORD"]) + 1]
         joined = re.sub(r"\n(?=[=:])|(?<=[=:])\n", "", "\n".join(pieces[1:]))
-        *words, begun = joined.split("\n")
+        *words, partial = joined.split("\n")
         piece = "" if re.fullmatch("[=:]+", pieces[-1]) else pieces[-1]
         closed, self.quote = re.findall(r"""^((?:[^'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*)(['"]?)""", piece)[0]
-        kept = begun.removesuffix(piece) + (closed if self.quote else "")
-        self.kept = "".join(split_arg_string(kept))
-        return ["".join(split_arg_string(word)) for word in words], "".join(split_arg_string(begun))
+        prefix = partial.removesuffix(piece) + (closed if self.quote else "")
+        self.prefix = "".join(split_arg_string(prefix))
+        return ["".join(split_arg_string(word)) for word in words], "".join(split_arg_string(partial))
 
     def format_completion(self, item: CompletionItem) -> str:
-        """The type and what takes the place of the last piece, with what its quotes need."""
-        value = item.value.removeprefix(self.kept)
+        """Return the type of a completion, and the text that replaces the last piece, quoted for Bash."""
+        value = item.value.removeprefix(self.prefix)
         special = {"'": "'", '"': r'["\\$`]'}.get(self.quote, r"""[\s"'\\$`()<>|&;*?!#]""")
-        value = re.sub(special, lambda found: "'\\''" if self.quote == "'" else f"\\{found[0]}", value)
+        value = re.sub(special, lambda match: "'\\''" if self.quote == "'" else f"\\{match[0]}", value)
         return f"{item.type},{value}"
 
 
-USAGE = 2  # of every refusal but those of a seam, a class before its parents.
+USAGE = 2  # exit status of every other error
 STATUSES = {BudgetError: 3, SourceError: 4, LedgerError: 5}
 _KINDS = {USAGE: "usage", 3: "budget", 4: "source", 5: "ledger"}
 
 
 def status_of(error: BaseException | None) -> int:
-    """The exit status of what went wrong.
+    """Return the exit status for an error: that of its class in `STATUSES`, else 2.
 
     Example:
         >>> status_of(BudgetError("all is spent")), status_of(ValueError("no such column"))
@@ -193,9 +199,9 @@ def status_of(error: BaseException | None) -> int:
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), USAGE)
 
 
-def _print_refusal(refusal: str, status: int = USAGE) -> None:
-    """A refusal as one line on standard error, or as one JSON object where JSON was asked for."""
-    text = without_passwords(" ".join(refusal.split()))
+def _print_refusal(message: str, status: int = USAGE) -> None:
+    """Print an error to standard error: one line, or one JSON object if `--json` was given."""
+    text = without_passwords(" ".join(message.split()))
     if "--json" in sys.argv[1:]:
         click.echo(json.dumps({"error": text, "kind": _KINDS[status], "status": status}), err=True)
         return
@@ -204,10 +210,10 @@ def _print_refusal(refusal: str, status: int = USAGE) -> None:
 
 
 def main() -> NoReturn:
-    """A run of the command line; every refusal is one line on standard error, with a status."""
-    # No command multiplies large matrices, and NumPy's threads take longer to start than a plan.
+    """Run the command line and exit. Each error is one line on standard error, with its exit status."""
+    # No command multiplies large matrices, and starting NumPy's threads takes longer than a whole `plan`.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _let_streams_replace()
+    _make_streams_lenient()
     try:
         sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -215,7 +221,7 @@ def main() -> NoReturn:
         sys.exit(USAGE)
     except click.ClickException as error:
         status = status_of(error.__cause__)
-        _print_refusal(_with_help(error), status)
+        _print_refusal(_help_message(error), status)
         sys.exit(status)
     except OSError as error:
         _print_refusal(
@@ -229,27 +235,27 @@ def main() -> NoReturn:
 
 
 class StoppedError(KeyboardInterrupt):
-    """Ctrl-C in a command that may have charged something, with what became of that."""
+    """Ctrl-C in a command that may have charged a price. Its text says what was charged."""
 
 
 def _charged_words(error: BaseException | None) -> str:
-    """Whether anything was charged when a command was stopped."""
+    """Return what the interrupted command charged, in English."""
     if isinstance(error, StoppedError):
         return str(error)
     if {"demo", "serve"} & {*sys.argv[1:]}:
-        return "`noisycount ledger show` tells what was charged"
+        return "`noisycount ledger show` shows what was charged"
     return "nothing was charged"
 
 
-def _let_streams_replace() -> None:
-    """Streams that can write every character, as an answer was paid for by then."""
+def _make_streams_lenient() -> None:
+    """Let standard output and error replace characters that they cannot encode: an answer may be paid for by then."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=REPLACING)
 
 
-def _with_help(error: click.ClickException) -> str:
-    """The refusal; one of Click's own leads to the help."""
+def _help_message(error: click.ClickException) -> str:
+    """Return the message of a Click error, with the command that shows the help; other messages are unchanged."""
     text, context, missing = error.format_message().rstrip(), getattr(error, "ctx", None), getattr(error, "param", None)
     if context is not None and isinstance(error, click.MissingParameter) and missing and missing.name == "source":
         names = ", ".join(item.value for item in missing.shell_complete(context, "")[1:])

@@ -1,4 +1,8 @@
-"""`noisycount refine`: from noisy answers to the best estimate."""
+"""`noisycount refine`: the best estimate of a true count from noisy answers.
+
+`refine` decides from its options what is refined: one count, a column of answers, or a published table. The computation
+is in `noisycount.tasks.refine`.
+"""
 
 import math
 import re
@@ -27,7 +31,7 @@ from noisycount.tasks.refine.published import RefineQuery
 if TYPE_CHECKING:
     from noisycount.tasks.refine.column import AnswersFile, RowLaws
 
-_WHOLE = (
+_TABLE_USAGE = (
     "a published table is given by --table FILE or --key KEY [SOURCE], without ANSWERs, --answers, "
     "--size, --rate and --strata; one count of the ledger by --key and --size alone, and --rate"
 )
@@ -38,7 +42,8 @@ _ERAS = ("pre-2017", "historical", "current")
 _TIER = re.compile(r"(medium|higher)=([A-Z]{2}(?:,[A-Z]{2})*)")
 
 
-def _column_names(lists: Sequence[str]) -> tuple[str, ...]:
+def _parse_column_names(lists: Sequence[str]) -> tuple[str, ...]:
+    """Return the distinct column names in several lists."""
     names = tuple(chain.from_iterable(map(values.parse_columns, lists)))
     if len(set(names)) < len(names):
         raise ValueError("names a column twice: name it once")
@@ -46,15 +51,15 @@ def _column_names(lists: Sequence[str]) -> tuple[str, ...]:
 
 
 def _parse_threshold(text: str) -> float:
-    """A finite number that answers are below."""
-    found = values.parse_number(text)
-    if math.isfinite(found):
-        return found
+    """Return a finite number of records."""
+    threshold = values.parse_number(text)
+    if math.isfinite(threshold):
+        return threshold
     raise ValueError(f"must be a finite number of records, such as 11, got {text!r}")
 
 
 def _parse_day(text: str) -> str:
-    """A day such as `2024-05-01`, or the name of an era."""
+    """Return a day such as `2024-05-01`, or the name of an era, as Wikimedia's data sets need it."""
     if text in _ERAS:
         return text
     try:
@@ -64,32 +69,32 @@ def _parse_day(text: str) -> str:
 
 
 def _parse_tier(text: str) -> dict[str, str]:
-    """The tier of countries, by their codes."""
-    found = _TIER.fullmatch(text)
-    if found is None:
+    """Return the risk tier of each country code."""
+    match = _TIER.fullmatch(text)
+    if match is None:
         raise ValueError(f"must be medium or higher with codes of countries: medium=TR,UA, got {text!r}")
-    return dict.fromkeys(found[2].split(","), found[1])
+    return dict.fromkeys(match[2].split(","), match[1])
 
 
 def _parse_prior(text: str) -> float | str:
-    """A positive concentration of each cell, or the word that it is learned."""
+    """Return the concentration of each cell, above 0, or the word `learned`."""
     if text.lower() == _LEARNED:
         return _LEARNED
-    found = values.parse_number(text)
-    if 0 < found < math.inf:
-        return found
+    concentration = values.parse_number(text)
+    if 0 < concentration < math.inf:
+        return concentration
     raise ValueError(f"must be {_LEARNED}, or the concentration of each cell above 0, such as 1, got {text!r}")
 
 
-def _as_answers(context: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
-    """Noisy answers; beside a key of the ledger the name of a data set, which is kept for it."""
+def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
+    """Return noisy answers. With `--key` the one word is a data set: it is stored in the context, and () returned."""
     if context.params.get("key") is None:
         try:
             return tuple(map(values.parse_answer, texts))
         except ValueError as error:
-            odd = next((text for text in texts if text.startswith("--")), None)
-            if odd is not None:
-                raise click.NoSuchOption(odd, ctx=context) from None
+            option = next((text for text in texts if text.startswith("--")), None)
+            if option is not None:
+                raise click.NoSuchOption(option, ctx=context) from None
             raise click.BadParameter(str(error)) from None
     if len(texts) > 1:
         raise click.BadParameter(f"must be the one data set of --key, got {len(texts)} words")
@@ -97,7 +102,9 @@ def _as_answers(context: click.Context, _: click.Parameter, texts: tuple[str, ..
     return ()
 
 
-def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fraction]) -> tuple[AdditiveNoise, ...]:
+def _read_noises(
+    epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fraction]
+) -> tuple[AdditiveNoise, ...]:
     if epsilons and noise is None and not scales:
         return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
     if not epsilons and (noise is None) == (not scales):
@@ -118,75 +125,94 @@ def _noises(epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fr
     "      --total 29277 --epsilon 0.5 --out refined.csv\n"
     "  noisycount refine --table census.parquet --geocode 50017 --query votingage",
 )
-@click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_as_answers)
+@click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_parse_answers)
 @options.population_options
 @options.typed(
     "--epsilon",
     values.parse_epsilon,
     "E",
-    "The ε of each answer, as `noisycount count` tells it: once, or once an answer; of a table with sums once a level.",
+    "Set the ε that `noisycount count` printed: once for all answers, once per answer, or once per level of a table "
+    "with sums.",
     multiple=True,
 )
 @options.typed(
     "--noise",
     click.Choice(list(values.NOISE_KINDS)),
     "KIND",
-    f"Or: the kind of its noise, {' or '.join(values.NOISE_KINDS)},",
+    f"Choose the kind of noise in place of --epsilon: {' or '.join(values.NOISE_KINDS)}. Needs --scale.",
 )
-@options.typed("--scale", values.parse_scale, "S", "and the noise's scale in records: 10 or 20/3.", multiple=True)
-@options.typed("--level", parse_confidence, "95%", "The probability of the interval.", default="95%")
+@options.typed(
+    "--scale", values.parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.", multiple=True
+)
+@options.typed("--level", parse_confidence, "95%", "Set the probability of the interval.", default="95%")
 @options.plot_option(
-    "Draw it as .svg or .png: what was assumed, what is answered, and both; of a table the answers "
-    "and estimates of its cells, and below them those of their sums, level by level."
+    "Draw the assumption, the answer and the estimate as .svg or .png; for a table, the answers and estimates of its "
+    "cells and of the sums of each level."
 )
 @options.typed(
     "--answers table",
     options.FILE,
     "FILE",
-    "A table of answers, each about a count of its own, refined one by one.",
+    "Refine each answer in a table by itself. Each is about a different count.",
 )
-@options.typed("--size-column", str, "NAME", "Instead of --size: its column of how many records,")
-@options.typed("--rate-column", str, "NAME", "and instead of --rate: its column of rates.")
+@options.typed(
+    "--size-column", str, "NAME", "Read the number of records from this column of --answers, in place of --size."
+)
+@options.typed("--rate-column", str, "NAME", "Read the rate from this column of --answers, in place of --rate.")
 @options.typed(
     "--table file",
     options.FILE,
     "FILE",
-    "A published table, all of it refined together: of `count --by --output`, or any CSV, TSV or Parquet "
-    "file; noisy measurements of the census; page views of Wikimedia.",
+    "Refine a published table as a whole: the output of `count --by --output`, any CSV, TSV or Parquet file, noisy "
+    "measurements of the census, or page views of Wikimedia.",
 )
 @options.typed(
     "--key",
     str,
     "KEY",
-    "Or: a table or a count of the ledger, by its key or 6 or more characters that it begins with; it costs nothing.",
+    "Refine a table or a count of the ledger, by its key or the first 6 or more characters of it. It costs nothing.",
     is_eager=True,
 )
 @options.repeated(
-    "--by", _column_names, "COLUMNS", "Its key columns from coarse to fine, county,town; an empty cell is a sum."
+    "--by",
+    _parse_column_names,
+    "COLUMNS",
+    "Name the key columns of --table from coarse to fine: county,town. An empty key marks a sum.",
 )
-@options.typed("--total", values.parse_count, "N", "How many records there are, if public.")
-@options.typed("--below", _parse_threshold, "T", "An empty answer was left out because it was below this,")
-@options.typed("--below-column", str, "NAME", "or below what this column says.")
+@options.typed("--total", values.parse_count, "N", "State the number of records, if it is public.")
+@options.typed(
+    "--below", _parse_threshold, "T", "Read an empty answer as one that was left out because it was below T."
+)
+@options.typed("--below-column", str, "NAME", "Read the threshold of --below from this column.")
 @options.typed(
     "--prior",
     _parse_prior,
     "A|learned",
-    "How counts divide: a concentration for each cell, 1 if all tables are as likely.  [default: learned "
-    "from the answers]",
+    "Set the prior of a table: the concentration of each cell, where 1 makes all tables equally likely, or learned.  "
+    "[default: learned from the answers]",
 )
-@options.flag("--shares has_shares", "Tell each cell's share of the total,")
-@options.flag("--ranks has_ranks", "and its rank, 1 for the largest.")
-@options.typed("--geocode", str, "CODE", "Of the census: which place,")
-@options.typed("--query", str, "NAME", 'and which query, such as "votingage * hispanic".')
-@options.typed("--day", _parse_day, "DAY", "Of Wikimedia: the day, where the name of the file does not say it,")
+@options.flag("--shares has_shares", "Estimate the share of each cell in the total.")
+@options.flag("--ranks has_ranks", "Estimate the rank of each cell, 1 for the largest.")
+@options.typed("--geocode", str, "CODE", "Choose the place in measurements of the census.")
+@options.typed("--query", str, "NAME", 'Choose the query of the census, such as "votingage * hispanic".')
+@options.typed("--day", _parse_day, "DAY", "State the day of Wikimedia's page views, if the file name lacks it.")
 @options.typed(
-    "--tier tiers", _parse_tier, "TIER=CODES", "and countries of more than lower risk: medium=TR,UA.", multiple=True
+    "--tier tiers",
+    _parse_tier,
+    "TIER=CODES",
+    "State the countries in Wikimedia's higher risk tiers: medium=TR,UA.",
+    multiple=True,
 )
-@options.typed("--column", str, "NAME", "The column of answers of a table.")
-@options.typed("--out", options.FILE, "FILE", "Write a new table, with mean, median, low, high and so on added.")
-@options.flag("--overwrite", "Replace the file of --out if it is there.")
+@options.typed("--column", str, "NAME", "Name the column of answers in --answers or --table.")
+@options.typed(
+    "--out",
+    options.FILE,
+    "FILE",
+    "Write the table to a new file, with columns such as mean, median, low and high added.",
+)
+@options.flag("--overwrite", "Replace the file of --out if it exists.")
 @options.common_options
-def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
+def refine(  # noqa: PLR0913, PLR0917 - one argument per option
     answers: tuple[float, ...],
     size: int | None,
     rate: Rate | None,
@@ -207,23 +233,22 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
     *,
     overwrite: bool,
     as_json: bool,
-    **asked: Any,  # noqa: ANN401 - what a published table has by the same names
+    **members: Any,  # noqa: ANN401 - members of `RefineQuery` with the same names
 ) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
-    Several ANSWERs are about ONE count, each with independent noise, and give one estimate:
-    --epsilon stands once for all of them, or once for each in their order. Leave out an answer that
-    was topped up to a finer one, whose noise rests on its own. A table (CSV or
-    Parquet) holds answers about a count each. What is assumed is public knowledge: it costs no
-    privacy, as it only uses what was already told. Without a rate, each count is assumed to be as
-    likely.
+    Several ANSWERs are about the same count, each with independent noise, and give one estimate: give --epsilon once
+    for all of them, or once for each in their order. Leave out an answer that was topped up, because its noise and that
+    of the more accurate answer are dependent. A table (CSV or Parquet) holds answers about a different count each.
+    Assumptions are public knowledge: refining costs no privacy, because it uses only what is already published. Without
+    a rate, all counts are assumed equally likely.
 
-    A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and what is known of
-    their law is learned from all of them. Where --key is that of one count, add --size, and --rate if it is known.
+    A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
+    distribution is learned from all of them. If --key is that of one count, add --size, and --rate if it is known.
     """
-    noises = _noises(epsilon, noise, scale)
+    noises = _read_noises(epsilon, noise, scale)
     published = RefineQuery(
-        **asked,
+        **members,
         tiers=reduce(or_, tiers, {}),
         source=click.get_current_context().meta.get(_SOURCE),
         concentration=prior if isinstance(prior, float) else None,
@@ -233,31 +258,35 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
     has_population = size is not None or rate is not None or strata is not None
     if published != RefineQuery():
         if has_columns or answers:
-            raise click.UsageError(_WHOLE)
+            raise click.UsageError(_TABLE_USAGE)
         if has_population:
             if published != RefineQuery(key=published.key, source=published.source) or column or out:
-                raise click.UsageError(_WHOLE)
-            assumed = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
-            _refine_count(_stored(published, assumed, noises, level, configuration), plot, as_json=as_json)
+                raise click.UsageError(_TABLE_USAGE)
+            assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
+            _refine_count(
+                _refine_stored_count(published, assumption, noises, level, configuration), plot, as_json=as_json
+            )
             return
         if (published.file is None) == (published.key is None):
-            raise click.UsageError(_WHOLE)
-        from noisycount.tasks.refine.table import ask_table  # noqa: PLC0415  (loads DuckDB)
+            raise click.UsageError(_TABLE_USAGE)
+        from noisycount.tasks.refine.table import ask_table  # noqa: PLC0415 - loads DuckDB
 
-        said = replace(published, noises=noises, column=column, level=level, out=out, plot=plot, is_replacing=overwrite)
-        ask_table(said, configuration, as_json=as_json)
+        complete_query = replace(
+            published, noises=noises, column=column, level=level, out=out, plot=plot, is_replacing=overwrite
+        )
+        ask_table(complete_query, configuration, as_json=as_json)
     elif answers and not (has_columns or column or out):
-        each = noises if 1 < len(noises) == len(answers) else _one(noises, len(answers))
-        for place, answer in enumerate(answers):
-            check_whole(answer, each[place] if isinstance(each, Sequence) else each)
-        assumed = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
-        _refine_count(Refinement.of(answers, assumed, each, level), plot, as_json=as_json)
+        answer_noises = noises if 1 < len(noises) == len(answers) else _single_noise(noises, len(answers))
+        for index, answer in enumerate(answers):
+            check_whole(answer, answer_noises[index] if isinstance(answer_noises, Sequence) else answer_noises)
+        assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        _refine_count(Refinement.of(answers, assumption, answer_noises, level), plot, as_json=as_json)
     elif table and column and out and not (answers or plot):
-        law = _one(noises)
-        from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415  (loads DuckDB)
+        noise_model = _single_noise(noises)
+        from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415 - loads DuckDB
 
         rows = AnswersFile(table, column, out, size_column, rate_column, overwrite)
-        _refine_column(rows, _row_laws(rows, size, rate, strata), law, level, as_json=as_json)
+        _refine_column(rows, _read_row_laws(rows, size, rate, strata), noise_model, level, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, such as 107 --size 5912 --rate 1.7% --epsilon 0.15, or all of "
@@ -265,52 +294,53 @@ def refine(  # noqa: PLR0913, PLR0917  (one argument an option)
         )
 
 
-def _row_laws(asked: "AnswersFile", size: int | None, rate: Rate | None, strata: Path | None) -> "RowLaws":
-    """What is known about the count of each row."""
-    from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415  (loads DuckDB)
+def _read_row_laws(table: "AnswersFile", size: int | None, rate: Rate | None, strata: Path | None) -> "RowLaws":
+    """Return the assumption about the count of each row of a table of answers."""
+    from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415 - loads DuckDB
 
-    if asked.size is None and asked.rate is None:
-        assumed = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
-        words = "the size" if assumed.is_flat else "the rate" if assumed.rate else "the rates"
-        return RowLaws(assumed.population, words=words)
-    twice = (size is not None and asked.size) or (rate is not None and asked.rate)
-    if strata or twice or not (size or asked.size):
+    if table.size is None and table.rate is None:
+        assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
+        words = "the size" if assumption.is_flat else "the rate" if assumption.rate else "the rates"
+        return RowLaws(assumption.population, words=words)
+    is_ambiguous = (size is not None and table.size) or (rate is not None and table.rate)
+    if strata or is_ambiguous or not (size or table.size):
         raise click.UsageError(
             "give either --size or --size-column, and either --rate or --rate-column, if it is known; without --strata"
         )
-    is_known = rate is not None or asked.rate is not None
+    is_known = rate is not None or table.rate is not None
     return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
 
 
-def _one(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
+def _single_noise(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
+    """Return the only noise. Raises UsageError if there is none, or more than one."""
     if len(noises) == 1:
         return noises[0]
     if not noises:
         raise click.UsageError(_NOISE_MISSING)
-    each = f", or {answers} times, once an answer" if answers > 1 else ""
-    raise click.UsageError(f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{each}")
+    remedy = f", or {answers} times, once an answer" if answers > 1 else ""
+    raise click.UsageError(f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{remedy}")
 
 
-def _stored(
-    asked: RefineQuery, assumed: Assumed, noises: Sequence[AdditiveNoise], level: float, configuration: Config
+def _refine_stored_count(
+    query: RefineQuery, assumption: Assumed, noises: Sequence[AdditiveNoise], level: float, configuration: Config
 ) -> Refinement:
-    """The estimate from a count that the ledger keeps with its noise."""
-    from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415  (loads the ledger)
+    """Return the estimate from a stored count, whose noise the ledger knows."""
+    from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415 - loads the ledger
 
-    if asked.key is None:
-        raise click.UsageError(_WHOLE)
+    if query.key is None:
+        raise click.UsageError(_TABLE_USAGE)
     if noises:
         raise click.UsageError(
-            f"--key {asked.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
+            f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
         )
-    count = stored_count(asked.key, asked.source, configuration)
+    count = stored_count(query.key, query.source, configuration)
     noise = DiscreteLaplace.for_epsilon(count.epsilon)
-    return Refinement.of([count.answer], assumed, noise, level)
+    return Refinement.of([count.answer], assumption, noise, level)
 
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
     if plot is not None:
-        from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415 - loads Altair
 
         with status("drawing"):
             save_plot(refinement, plot)
@@ -320,12 +350,12 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
         print_facts([*refinement_facts(refinement), *file_facts(plot)])
 
 
-def _refine_column(asked: "AnswersFile", laws: "RowLaws", law: AdditiveNoise, level: float, *, as_json: bool) -> None:
-    from noisycount.tasks.refine import column  # noqa: PLC0415  (loads DuckDB)
+def _refine_column(table: "AnswersFile", laws: "RowLaws", noise: AdditiveNoise, level: float, *, as_json: bool) -> None:
+    from noisycount.tasks.refine import column  # noqa: PLC0415 - loads DuckDB
 
     with progress("refining") as done:
-        written = column.refined_column(asked, laws, law, level, done)
+        result = column.refined_column(table, laws, noise, level, done)
     if as_json:
-        print_json(column.column_json(written))
+        print_json(column.column_json(result))
     else:
-        print_text(column.column_text(written))
+        print_text(column.column_text(result))

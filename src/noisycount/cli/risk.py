@@ -1,4 +1,8 @@
-"""`noisycount risk`: what an answer reveals about one person."""
+"""`noisycount risk`: what an answer reveals about one person.
+
+`noisycount.tasks.risk` computes the privacy profile against each adversary, and `noisycount.tasks.risk_list` that of
+all answers in the ledger.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -30,39 +34,46 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "  noisycount risk --ledger survey --rate 10%",
 )
 @options.population_options
-@options.typed("--noise", click.Choice(_KINDS), "KIND", f"The kind of noise, {' or '.join(_KINDS)},")
-@options.typed("--scale", parse_scale, "S", "and the noise's scale in records: 10 or 20/3.")
-@options.typed("--price", parse_epsilon, "E", "Or: the price of an answer of `noisycount count`, which says its noise.")
-@options.typed("--key", str, "KEY", "Or: an old answer, by its key in the ledger or the beginning of it.")
-@options.typed("--sample", parse_size, "M", "Count only that many records, drawn at random; the noise goes on top.")
-@options.typed("--known", parse_size, "N", "Show also an adversary who knows that many records,")
+@options.typed("--noise", click.Choice(_KINDS), "KIND", f"Choose the kind of noise: {' or '.join(_KINDS)}.")
+@options.typed("--scale", parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.")
+@options.typed(
+    "--price", parse_epsilon, "E", "Derive the noise from the price in ε of an answer of `noisycount count`."
+)
+@options.typed(
+    "--key", str, "KEY", "Use the noise of a stored answer, by its key in the ledger or the beginning of the key."
+)
+@options.typed(
+    "--sample",
+    parse_size,
+    "M",
+    "Assume that the answer counts only a random sample of M records, with the noise added to it.",
+)
+@options.typed("--known", parse_size, "N", "Add an adversary who knows N records.")
 @options.typed(
     "--known-positives",
     parse_count,
     "N",
-    "of which that many count; left out: as many as the rate leads to expect. The number makes no "
-    "difference where all records get the noise and the rate is known.",
+    "Set how many of the --known records count. Default: the number expected by the rate. It makes no difference if "
+    "all records are counted and the rate is known.",
 )
-@options.typed(
-    "--epsilon", parse_epsilon, "E", "The ε at which δ is told; left out: 1/scale for Laplace noise, else 1."
-)
-@options.typed("--ledger dataset", str, "NAME", "Or: all answers so far about that data set, taken together,")
+@options.typed("--epsilon", parse_epsilon, "E", "Show δ at this ε. Default: 1/scale for Laplace noise, else 1.")
+@options.typed("--ledger dataset", str, "NAME", "Evaluate all answers so far about this data set together.")
 @options.typed(
     "--atoms",
     click.Path(path_type=Path, dir_okay=False),
     "FILE",
-    "whose questions overlap as a table tells with the columns rate, 1, 2, …: the rate of each atom, and "
-    "1 or 0 for each question.",
+    "With --ledger, state how the queries overlap: a table with one row for each atom of the queries and the columns "
+    "rate, 1, 2, …: the rate of the atom, and 1 or 0 for each query.",
 )
 @options.typed(
     "--least",
     parse_size,
     "N",
-    "Groups that are expected to hold fewer records are given to the outsider; left out: 10.",
+    "With --ledger, let the adversary know all groups with an expected size below N records. Default: 10.",
 )
 @options.plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
 @options.common_options
-def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
+def risk(  # noqa: PLR0913, PLR0917 - one argument per option
     size: int | None,
     rate: Rate | None,
     strata: Path | None,
@@ -82,33 +93,34 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
     *,
     as_json: bool,
 ) -> None:
-    """Tell what an answer reveals about one person.
+    """Show what an answer reveals about one person.
 
-    The worst case knows all other records, as differential privacy assumes; others know some records, or only the
-    rate, and mostly learn less: more only where the rate itself is uncertain. No data is read.
+    In the worst case the adversary knows all other records, as differential privacy assumes. Other adversaries know
+    some records, or only the rate. They usually learn less; they can learn more only if the rate itself is uncertain.
+    No data is read.
     """
     if dataset is not None:
-        beside = (strata, noise, scale, price, key, sample, known_positives, plot)
-        if any(option is not None for option in beside):
+        excluded_options = (strata, noise, scale, price, key, sample, known_positives, plot)
+        if any(option is not None for option in excluded_options):
             raise click.UsageError(
                 "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
                 "only: its answers say the rest"
             )
-        about = task.BackgroundKnowledge(size, rate, atoms, float(least or LEAST), known)
-        _tell_list(dataset, about, epsilon, configuration, as_json=as_json)
+        background = task.BackgroundKnowledge(size, rate, atoms, float(least or LEAST), known)
+        _print_list_risks(dataset, background, epsilon, configuration, as_json=as_json)
         return
     if atoms is not None or least is not None:
         raise click.UsageError("--atoms and --least need --ledger NAME: of which answers?")
     source = None
     if key is not None:
-        price, source, public = _answered(key, price, configuration)
-        size = public if size is None and strata is None else size
-    law, assumed = _law(noise, scale, price), options.assumed_of_options(size, rate, strata)
-    setting = task.RiskScenario(assumed, law, sample, known, known_positives)
+        price, source, public_size = _stored_price(key, price, configuration)
+        size = public_size if size is None and strata is None else size
+    noise_model, assumption = _read_noise(noise, scale, price), options.assumed_of_options(size, rate, strata)
+    scenario = task.RiskScenario(assumption, noise_model, sample, known, known_positives)
     with progress("computing") as done:
-        risks = task.Risks.of(setting, epsilon, done)
+        risks = task.Risks.of(scenario, epsilon, done)
     if plot is not None:
-        from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415 - loads Altair
 
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)
@@ -120,24 +132,29 @@ def risk(  # noqa: PLR0913, PLR0917  (one argument an option)
         print_facts([*task.shared_meanings(risks), *task.cautions(risks), *file_facts(plot)])
 
 
-def _tell_list(
-    dataset: str, known: task.BackgroundKnowledge, epsilon: Fraction | None, configuration: Config, *, as_json: bool
+def _print_list_risks(
+    dataset: str,
+    background: task.BackgroundKnowledge,
+    epsilon: Fraction | None,
+    configuration: Config,
+    *,
+    as_json: bool,
 ) -> None:
-    from noisycount.tasks.risk_list import ListRisks, answers_so_far, tell_list  # noqa: PLC0415  (loads the ledger)
+    from noisycount.tasks.risk_list import ListRisks, answers_so_far, tell_list  # noqa: PLC0415 - loads the ledger
 
-    asked = answers_so_far(dataset, configuration)
+    answers = answers_so_far(dataset, configuration)
     with progress("computing") as done:
-        risks = ListRisks.of(asked, known, epsilon)
+        risks = ListRisks.of(answers, background, epsilon)
         done(1.0)
     tell_list(risks, as_json=as_json)
 
 
-def _answered(key: str, price: Fraction | None, configuration: Config) -> tuple[Fraction, str, int | None]:
-    """The price of an old answer, the answer in words, and the public size of its data set."""
+def _stored_price(key: str, price: Fraction | None, configuration: Config) -> tuple[Fraction, str, int | None]:
+    """Return the price of a stored answer, the answer in English, and the public size of its data set."""
     if price is not None:
         raise click.UsageError("give either --price or --key, not both")
-    from noisycount.ledger.entries import asks_for_table  # noqa: PLC0415  (for the same)
-    from noisycount.tasks.ledger import answered_words, entry_under_key  # noqa: PLC0415  (loads SQLAlchemy)
+    from noisycount.ledger.entries import asks_for_table  # noqa: PLC0415 - for the same
+    from noisycount.tasks.ledger import answered_words, entry_under_key  # noqa: PLC0415 - loads SQLAlchemy
 
     entry = entry_under_key(key, configuration, "--key")
     price = entry.loss.epsilon
@@ -151,7 +168,7 @@ def _answered(key: str, price: Fraction | None, configuration: Config) -> tuple[
     return price, answered_words(entry), size
 
 
-def _law(noise: str | None, scale: Fraction | None, price: Fraction | None) -> AdditiveNoise | Exact:
+def _read_noise(noise: str | None, scale: Fraction | None, price: Fraction | None) -> AdditiveNoise | Exact:
     if price is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(price)
     if price is None and noise == _NONE and scale is None:

@@ -1,4 +1,7 @@
-"""`noisycount serve` and `analysts`: the service, and the keys with which somebody asks it."""
+"""`noisycount serve` and `analysts`: run the service, and manage the keys to it.
+
+The service itself is `noisycount.service`. `analysts` keeps the keys in `noisycount.service.keys`.
+"""
 
 import re
 from contextlib import ExitStack, suppress
@@ -20,13 +23,17 @@ from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.readers import options
 from noisycount.service.keys import IssuedKey, Keyring, KeyState, Role, check_analyst, granted_datasets
 
-_NEEDED = f"the service needs more packages: {install_hint('server')}"
+_MISSING_PACKAGES = f"the service needs more packages: {install_hint('server')}"
 
 
 @click.command(name="serve", epilog="\b\nExample:\n  noisycount serve --demo\n  noisycount serve --port 8080")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen at this address.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="And the port; 0: any that is free."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Listen at this port. 0 chooses a free one.",
 )
 @click.option(
     "--workers",
@@ -36,13 +43,13 @@ _NEEDED = f"the service needs more packages: {install_hint('server')}"
     metavar="N",
     help="Serve by N processes that share the ledger, sessions and rate limits. A process that ends is started again.",
 )
-@options.flag("--demo is_demo", "Serve the survey of the demonstration, with a budget that is thrown away.")
+@options.flag("--demo is_demo", "Serve the survey of `noisycount demo`, with a temporary ledger.")
 @click.option(
     "--no-slots",
     "slots",
     flag_value=False,
     default=True,
-    help="Reply as soon as an answer is there: whoever measures that may learn of the records.",
+    help="Reply as soon as an answer is ready. The duration may then reveal something about the records.",
 )
 @options.config_option
 def serve(  # noqa: PLR0913 - its options
@@ -50,45 +57,47 @@ def serve(  # noqa: PLR0913 - its options
 ) -> None:
     """Serve a team by HTTP, for programs and browsers.
 
-    Data sets and budgets are those of noisycount.toml; `noisycount analysts add` gives out keys.
-    Answers leave at ticks, which [server] slot sets. Encryption is a proxy's task.
+    Data sets and budgets are those of noisycount.toml. `noisycount analysts add` issues keys. Answers leave at the
+    ticks that [server] slot sets. Use a proxy for encryption.
     """
     try:
-        from noisycount.service.server import demonstration, listening, run  # noqa: PLC0415  (loads all of it)
+        from noisycount.service.server import demonstration, listening, run  # noqa: PLC0415 - loads the whole service
     except ImportError:
-        raise NoisyCountError(_NEEDED) from None
-    with ExitStack() as opened:
+        raise NoisyCountError(_MISSING_PACKAGES) from None
+    with ExitStack() as stack:
         key = None
         if is_demo:
-            configuration, key = opened.enter_context(demonstration())
+            configuration, key = stack.enter_context(demonstration())
         elif not configuration.datasets:
             raise ConfigError(
                 "there is no data set to serve: describe one in noisycount.toml, which `noisycount"
                 " init` writes, or try --demo"
             )
-        place = opened.enter_context(listening(host, port))
-        ready = partial(_tell, host, place.getsockname()[1], key, is_closed=not is_demo and _is_closed(configuration))
+        listener = stack.enter_context(listening(host, port))
+        announce = partial(
+            _print_address, host, listener.getsockname()[1], key, is_closed=not is_demo and _has_no_login(configuration)
+        )
         for dataset in () if is_demo else configuration.datasets.values():
             if words := readers_words(dataset.source):
                 print_text(words)
         if workers == 1:
-            run(configuration, place, ready, slots=slots)
+            run(configuration, listener, announce, slots=slots)
             return
-        from noisycount.service.workers import run_workers  # noqa: PLC0415 - as before
+        from noisycount.service.workers import run_workers  # noqa: PLC0415 - as above
 
-        run_workers(configuration, place, ready, workers, slots=slots)
+        run_workers(configuration, listener, announce, workers, slots=slots)
 
 
-def _is_closed(configuration: Config) -> bool:
-    """Whether nobody can log in yet."""
-    with suppress(NoisyCountError):  # told when somebody logs in
+def _has_no_login(configuration: Config) -> bool:
+    """Return True if there are no keys and no identity provider, so that every login fails."""
+    with suppress(NoisyCountError):  # a fault in the keys is reported at the first login
         return not (configuration.service.oidc or Keyring.of(configuration).issued())
     return False
 
 
-def _tell(host: str, port: int, key: str | None, *, is_closed: bool) -> None:
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}"
+def _print_address(host: str, port: int, key: str | None, *, is_closed: bool) -> None:
+    url_host = f"[{host}]" if ":" in host else host
+    address = f"http://{url_host}:{port}"
     facts = [("address", address)]
     if key is not None:
         facts += [("log in", f"{address}/login"), ("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
@@ -110,43 +119,45 @@ def _is_loopback(host: str) -> bool:
 
 
 _LIFETIME = re.compile(r"([1-9][0-9]{0,5})([hdw])")
-_LIFETIMES = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_LONGEST = timedelta(days=3653)  # ten years, which calendars everywhere have
+_LIFETIME_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_MAX_LIFETIME = timedelta(days=3653)  # ten years
 _HEADER = ("id", "name", "role", "data sets", "made (UTC)", "state")
 
 
 def _parse_lifetime(text: str) -> timedelta | None:
-    """A lifetime such as `12h`, `90d` or `6w`; None for `never`."""
+    """Return a lifetime such as `12h`, `90d` or `6w`, or None for `never`."""
     if text == "never":
         return None
     match = _LIFETIME.fullmatch(text)
-    lifetime = None if match is None else int(match[1]) * _LIFETIMES[match[2]]
-    if lifetime is not None and lifetime <= _LONGEST:
+    lifetime = None if match is None else int(match[1]) * _LIFETIME_UNITS[match[2]]
+    if lifetime is not None and lifetime <= _MAX_LIFETIME:
         return lifetime
     raise ValueError(f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got {text!r}")
 
 
 def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The holders of keys that are not revoked, and the ids of these keys, that begin so."""
+    """Complete the names of analysts with a valid or expired key, and the ids of these keys."""
     with suppress(NoisyCountError):
         issued = Keyring.of(options.configuration_so_far(ctx)).issued()
-        held = [key for key in issued if key.revoked is None]
-        return options.completions(dict.fromkeys(word for k in held for word in (k.name, k.id)), incomplete)
+        active_keys = [key for key in issued if key.revoked is None]
+        return options.completions(
+            dict.fromkeys(word for key in active_keys for word in (key.name, key.id)), incomplete
+        )
     return []
 
 
 @click.group(name="analysts", cls=CommandGroup, epilog="Example: noisycount analysts add ana --data-set survey")
 def analysts() -> None:
-    """Give out, list and revoke the keys to a server.
+    """Issue, list and revoke keys to a server.
 
-    A key says who asks and which data sets are there for them. Keys lie beside the ledger as keyed
-    hashes, in a file that its owner alone may read.
+    A key identifies the analyst and the data sets that the analyst may query. Keys are stored next to the ledger as
+    keyed hashes, in a file that only its owner can read.
     """
 
 
 @analysts.command(
     name="add",
-    short_help="Give somebody a key.",
+    short_help="Issue a key.",
     epilog="Example: noisycount analysts add ana --role analyst --data-set survey --expires 90d",
 )
 @click.argument("name", shell_complete=options.analyst_names)
@@ -155,13 +166,13 @@ def analysts() -> None:
     type=click.Choice([role.value for role in Role]),
     default=Role.ANALYST.value,
     show_default=True,
-    help="An owner sees every data set, the whole ledger and the report.",
+    help="Set the role. An owner sees every data set, the whole ledger and the report.",
 )
 @options.typed(
     "--data-set datasets",
     str,
     "NAME",
-    "What an analyst may ask; may be repeated.",
+    "Name a data set that the analyst may query. Repeat it for several.",
     multiple=True,
     shell_complete=options.dataset_names,
 )
@@ -169,25 +180,25 @@ def analysts() -> None:
     "--expires lifetime",
     _parse_lifetime,
     "DURATION",
-    "After hours, days or weeks, such as 12h, 90d or 6w; or never.",
+    "Set the lifetime of the key in hours, days or weeks, such as 12h, 90d or 6w; or never.",
     default="90d",
 )
 @options.common_options
-def add(  # noqa: PLR0913  (its options)
+def add(  # noqa: PLR0913 - its options
     name: str, role: str, datasets: tuple[str, ...], lifetime: timedelta | None, configuration: Config, *, as_json: bool
 ) -> None:
-    """Give NAME a key, which is shown once.
+    """Issue a key to NAME, which is shown once.
 
-    Somebody may have several, to change from one to the next before it expires. Where
-    noisycount.toml has [analysts], with their budgets, NAME is one of them.
+    A person may have several keys, to change from one to the next before it expires. If noisycount.toml has [analysts]
+    with budgets, NAME must be one of them.
     """
     check_analyst(name, configuration)
-    opened = granted_datasets(Role(role), datasets, configuration)
+    granted = granted_datasets(Role(role), datasets, configuration)
     configuration.make_ledger_folder()
     keyring = Keyring.of(configuration)
-    key, issued = keyring.issue(name, Role(role), opened, lifetime)
+    key, issued = keyring.issue(name, Role(role), granted, lifetime)
     if as_json:
-        print_json({"key": key.text, **_key_object(issued, keyring.now())})
+        print_json({"key": key.text, **_key_json(issued, keyring.now())})
         return
     expires = "never" if issued.expires is None else f"{_time(issued.expires)} UTC"
     print_facts(
@@ -207,44 +218,46 @@ def add(  # noqa: PLR0913  (its options)
 
 
 @analysts.command(
-    name="revoke", short_help="End a key, or all of somebody's.", epilog="Example: noisycount analysts revoke ana"
+    name="revoke",
+    short_help="Revoke a key, or all keys of an analyst.",
+    epilog="Example: noisycount analysts revoke ana",
 )
 @click.argument("who", metavar="ID|NAME", shell_complete=key_names)
 @options.common_options
 def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
-    """End the key of an ID, or all keys that NAME holds, at once.
+    """Revoke the key with an ID, or all keys of NAME, at once.
 
-    Servers need no restart, and sessions in browsers end with the key that began them.
+    Servers need no restart. Sessions in browsers end with the key that opened them.
     """
     keyring = Keyring.of(configuration)
-    known = [word for key in keyring.issued() for word in (key.name, key.id)]
-    if who not in known:
+    words = [word for key in keyring.issued() for word in (key.name, key.id)]
+    if who not in words:
         raise ConfigError(
             f"ID|NAME {who!r} is no key's id and no holder's name: "
-            f"{suggestion(who, list(dict.fromkeys(known[::2])))}; see `noisycount analysts list`"
+            f"{suggestion(who, list(dict.fromkeys(words[::2])))}; see `noisycount analysts list`"
         )
-    ended = keyring.revoke(who)
+    revoked = keyring.revoke(who)
     if as_json:
-        print_json({"revoked": [_key_object(key, keyring.now()) for key in ended]})
-    elif ended:
-        number = f"{signed(len(ended))} {'key' if len(ended) == 1 else 'keys'}"
-        names = ", ".join(sorted({key.name for key in ended}))
-        ids = ", ".join(key.id for key in ended)
+        print_json({"revoked": [_key_json(key, keyring.now()) for key in revoked]})
+    elif revoked:
+        number = f"{signed(len(revoked))} {'key' if len(revoked) == 1 else 'keys'}"
+        names = ", ".join(sorted({key.name for key in revoked}))
+        ids = ", ".join(key.id for key in revoked)
         print_text(f"revoked {number} of {names}: {ids}; every server at this ledger knows already")
     else:
         print_text(f"no key of {who} was left to revoke")
 
 
 @analysts.command(
-    name="list", short_help="Show who holds which key.", epilog="Example: noisycount analysts list --json"
+    name="list", short_help="Show all keys and their holders.", epilog="Example: noisycount analysts list --json"
 )
 @options.common_options
 def list_(configuration: Config, *, as_json: bool) -> None:
-    """Show all keys that were issued, expired and revoked ones too; never a secret."""
+    """Show all keys that were issued, with expired and revoked ones, but never a secret."""
     keyring = Keyring.of(configuration)
     keys, now = keyring.issued(), keyring.now()
     if as_json:
-        print_json({"keys": [_key_object(key, now) for key in keys]})
+        print_json({"keys": [_key_json(key, now) for key in keys]})
     elif keys:
         rows = [(key.id, key.name, str(key.role), _datasets(key), _time(key.made), _state(key, now)) for key in keys]
         print_table(_HEADER, rows)
@@ -252,10 +265,10 @@ def list_(configuration: Config, *, as_json: bool) -> None:
         print_text("nobody has a key yet; `noisycount analysts add NAME` issues one")
 
 
-def _key_object(key: IssuedKey, now: datetime) -> dict[str, Any]:
-    """What an owner may know of a key; `datasets` is null where it opens every one."""
-    told = {name: value for name, value in key.parts.items() if name != "digest"}
-    return {**told, "state": str(key.state(now))}
+def _key_json(key: IssuedKey, now: datetime) -> dict[str, Any]:
+    """Return a key as JSON, without its digest. `datasets` is null if the key opens every data set."""
+    parts = {name: value for name, value in key.parts.items() if name != "digest"}
+    return {**parts, "state": str(key.state(now))}
 
 
 def _datasets(key: IssuedKey) -> str:
@@ -263,7 +276,7 @@ def _datasets(key: IssuedKey) -> str:
 
 
 def _state(key: IssuedKey, now: datetime) -> str:
-    """Whether a key opens anything, and since when or until when."""
+    """Return the state of a key in English, with the time since or until which it holds."""
     match key.state(now):
         case KeyState.REVOKED if key.revoked is not None:
             return f"revoked {_time(key.revoked)}"

@@ -26,7 +26,7 @@ _MAX_SECONDS = 604_800  # a week
 
 @frozen
 class TomlTable:
-    """One table of a TOML file."""
+    """Table of a TOML file, with its place for error messages."""
 
     path: Path  # the file, for error messages
     name: str  # dotted name of the table; empty for the top of the file

@@ -77,7 +77,7 @@ def _explain_missing_package() -> Iterator[None]:
 
 
 def select_query(columns: Mapping[str, Cells], connection: "DuckDBPyConnection") -> str:
-    """Return the SQL query for all rows, and register the columns on the connection as the view `given`."""
+    """Return an SQL query for all rows. The columns are registered on the connection as the view `given`."""
     arrays: dict[str, NDArray[np.generic]] = {}
     expressions: list[str] = []
     for index, (name, cells) in enumerate(columns.items()):

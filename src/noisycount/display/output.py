@@ -204,7 +204,7 @@ def shown_places(rows: int) -> list[int]:
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> None:
-    """Print a table of `number` rows. If `rows` holds fewer, a row of … in the middle marks the gap."""
+    """Print a table of `number` rows. If `rows` has only the first and the last of them, a row of … marks the gap."""
     middle = len(rows) // 2
     left_out = [["…"] * len(header)] if len(rows) < number else []
     print_table(header, [*rows[:middle], *left_out, *rows[middle:]])

@@ -13,7 +13,7 @@ ALL_KEYS = "all"  # key of a sum over all records of a column
 MISSING = "(missing)"  # key of missing values
 OTHER_KEYS = "(other)"  # key of all values that are not listed
 _MAX_NAMED, _MAX_LENGTH = 3, 28  # keys that `listed_text` names, and their characters
-_UNEVEN = "all listed"  # keys of a sum whose cells are not a full grid
+_UNEVEN = "all listed"  # keys of a sum whose cells are not all combinations of keys
 
 
 def label_text(label: object) -> str:
@@ -41,10 +41,10 @@ def listed_text(labels: Sequence[object]) -> str:
 
 
 def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mapping[Hashable, tuple[str, ...]]:
-    """Return, for each node, a text per column for the keys that its sum runs over.
+    """Return, for each sum of a table, one text per key column for the keys that it adds up.
 
-    `cells` are pairs of a node and the keys of one cell below it. If the cells of a node are no full grid of
-    keys, each text is "all listed".
+    `cells` are pairs of a sum's identifier and the keys of one cell in it. If the cells of a sum are not all
+    combinations of their keys, each text is "all listed".
 
     Example:
         >>> even, uneven = [("F", ["a", 1]), ("F", ["a", 2])], [("M", ["a", 1]), ("M", ["b", 2])]

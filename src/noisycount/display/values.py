@@ -230,7 +230,7 @@ class Shown:
     """Base class of public objects: results, mechanisms, populations, budgets.
 
     A subclass states its facts, and this class displays them. The facts of a dataclass are its public fields. A
-    dataclass uses `repr=False` to have the `repr` of this class in place of its own.
+    dataclass with `repr=False` has the short `repr` of this class in place of its generated one.
 
     Example:
         >>> from noisycount import DiscreteLaplace

@@ -80,13 +80,13 @@ def flag(names: str, words: str) -> Callable[[Command], Command]:
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object, for machines.")
-table_option = click.option("--table", metavar="NAME", help="Which table, view or sheet, where a file has several.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
+table_option = click.option("--table", metavar="NAME", help="Choose a table, view or sheet of a file that has several.")
 unit_option = click.option(
     "--unit",
     metavar="COLUMN|row",
-    help="The column that says whose row it is, or row: each row is another person. It must be "
-    "said once; the ledger keeps it.",
+    help="State the privacy unit: the column that identifies a person, or row if each row is another person. "
+    "Required once; the ledger stores it.",
 )
 
 
@@ -105,7 +105,7 @@ config_option = click.option(
     type=click.Path(path_type=Path),
     callback=_load_configuration,
     metavar="FILE",
-    help="The configuration; left out: noisycount.toml here or in a folder above.",
+    help="Read this configuration file. Default: noisycount.toml here or in a folder above.",
 )
 
 
@@ -134,10 +134,15 @@ def population_options(command: Command) -> Command:
     """Add `--size`, `--rate` and `--strata` to a command, for `assumed_of_options`."""
     from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415 - loads NumPy
 
-    strata = typed("--strata", FILE, "FILE", "Or: groups of records, in a table with the columns size and rate.")
-    words = "and the chance that each counts: 30%, or 30%±2% if it has that standard deviation."
+    strata = typed(
+        "--strata",
+        FILE,
+        "FILE",
+        "Read groups of records from a table with the columns size and rate, in place of --size and --rate.",
+    )
+    words = "State the probability that a record counts: 30%, or 30%±2% with a standard deviation."
     rate = typed("--rate", parse_rate, "P", words)
-    return typed("--size", parse_size, "N", "How many records there are,")(rate(strata(command)))
+    return typed("--size", parse_size, "N", "State the number of records.")(rate(strata(command)))
 
 
 def assumed_of_options(
