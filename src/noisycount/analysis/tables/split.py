@@ -84,7 +84,7 @@ class Split:
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
         wanted = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
-        found = sums.tilted_to(logs, wanted, start)
+        found = sums.tilted_to(logs, wanted, start, is_positive=self.is_positive)
         leaning = None
         if self.is_bounded and logs.size * len(logs) <= _FEW:
             places = np.arange(logs.shape[-1], dtype=np.float64)

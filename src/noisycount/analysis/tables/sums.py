@@ -117,6 +117,7 @@ def sum_of_logs(logs: Reals, axis: int) -> Reals:
 _STEPS = 80
 _QUICK = 12  # of Newton's steps, which are enough where laws are smooth
 _NEAR = 0.2  # standard deviations of the sum: what the error of a transform hardly notices
+_ROUGHLY = 2.0  # the same for positive sums, which only must not underflow
 _ROOM = 0.25  # records that the wanted sum keeps from the ends, where tilts are infinite
 
 
@@ -131,8 +132,8 @@ class Tilted(NamedTuple):
     most: Reals  # the largest
 
 
-def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
-    """Weights tilted so that the mean sum of places is about a wanted one.
+def tilted_to(logs: Reals, wanted: Reals, start: Reals, *, is_positive: bool) -> Tilted:
+    """Return weights tilted so that the mean sum of places is about a wanted one, more roughly for positive sums.
 
     Newton's steps, kept within what is known to be too low and too high. None is longer than what
     moves the widest summand by about a standard deviation.
@@ -142,13 +143,13 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals) -> Tilted:
     room = np.minimum(_ROOM, (most - least) / 4)
     goal = np.clip(wanted, least + room, most - room)
     low, high = np.full_like(start, -np.inf), np.full_like(start, np.inf)
-    tilts = start
+    tilts, near = start, _ROUGHLY if is_positive else _NEAR
     for step in range(_STEPS):
         found = _tilted(logs, tilts, least, most)
         known = moments(found.laws)
         missing = goal - known.mean.sum(axis=-1)
         variance = known.variance.sum(axis=-1)
-        if (np.abs(missing) <= _NEAR * np.sqrt(variance) + 1e-6).all():
+        if (np.abs(missing) <= near * np.sqrt(variance) + 1e-6).all():
             break
         low = np.where(missing > 0, np.maximum(low, tilts), low)
         high = np.where(missing < 0, np.minimum(high, tilts), high)
