@@ -201,7 +201,7 @@ class UpwardPass:
             known = [settings.tilts[level][node] for node in nodes.tolist()]
             tilts = np.array(known) if all(one.size == kinds for one in known) else None
         is_bounded = settings.is_bounded or (is_positive and is_small)
-        return Split(lows, logs.reshape(*shape, -1), division, targets, is_positive, tilts, is_bounded)
+        return Split(lows, logs.reshape(*shape, -1), division, targets, is_positive, tilts, is_bounded, self.is_rough)
 
     def splits(self, level: int) -> Iterator[tuple[Counts, Counts, Split]]:
         """All nodes of a level above the cells, their children, and what is told of these."""

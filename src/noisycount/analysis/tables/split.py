@@ -34,6 +34,7 @@ _NARROW = 0.3  # records, less than which no sum spreads that is not known
 _BETWEEN = 4.0  # standard deviations of a sum from one zone to the next
 _MOST_ZONES = 128
 _LITTLE = 1e-12  # of a law: so little need not be bounded better
+_LITTLE_ROUGHLY = 1e-8  # the same under a learned prior, where transforms may move laws by more
 _FEW = 1 << 20  # weights times nodes, for which bounds of any steepness take little time
 _ROUNDED = 2.0  # times the floor: at most so large is what rounding takes below it
 
@@ -63,6 +64,7 @@ class Split:
     is_positive: bool = False  # whether sums are of positive terms alone, which needs one zone
     tilts: Reals | None = None  # those to begin with, shape (nodes, sets·zones); None: typical ones
     is_bounded: bool = False  # whether messages have upper bounds where sums are too rare to be kept
+    is_rough: bool = False  # True if the prior is learned, and windows end where distributions are small
 
     @property
     def _zones(self) -> int:
@@ -232,7 +234,8 @@ class Split:
             return np.zeros(len(laws))
         floor = _ROUNDED * self._sum.floor * law.max(axis=-1, keepdims=True)
         lost = _shared(laws, np.where(law > 0, -np.inf, logs + np.log(floor)))
-        return lost if lost.max(initial=0.0) < _LITTLE else _shared(laws, logs + self._rare)
+        little = _LITTLE_ROUGHLY if self.is_rough else _LITTLE
+        return lost if lost.max(initial=0.0) < little else _shared(laws, logs + self._rare)
 
 
 def _shared(laws: Reals, logs: Reals) -> Reals:

@@ -141,25 +141,33 @@ def tilted_to(logs: Reals, wanted: Reals, start: Reals, *, is_positive: bool) ->
     """
     least, most = _ends(logs)
     room = np.minimum(_ROOM, (most - least) / 4)
-    goal = np.clip(wanted, least + room, most - room)
-    low, high = np.full_like(start, -np.inf), np.full_like(start, np.inf)
-    tilts, near = start, _ROUGHLY if is_positive else _NEAR
+    goal = np.clip(wanted, least + room, most - room).ravel()
+    near = _ROUGHLY if is_positive else _NEAR
+    rows = logs.reshape(-1, *logs.shape[2:])
+    laws, constants, tilts = np.empty_like(rows), np.empty(len(rows)), np.empty(len(rows))
+    low, high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+    left, leaning = np.arange(len(rows)), start.ravel()  # the rows whose tilts are not near yet, and tilts to try
     for step in range(_STEPS):
-        found = _tilted(logs, tilts, least, most)
-        known = moments(found.laws)
-        missing = goal - known.mean.sum(axis=-1)
+        tilts[left] = leaning
+        own, constants[left] = _tilted(rows[left], leaning)
+        laws[left] = own
+        known = moments(own)
+        missing = goal[left] - known.mean.sum(axis=-1)
         variance = known.variance.sum(axis=-1)
-        if (np.abs(missing) <= near * np.sqrt(variance) + 1e-6).all():
+        is_far = np.abs(missing) > near * np.sqrt(variance) + 1e-6
+        if not is_far.any():
             break
-        low = np.where(missing > 0, np.maximum(low, tilts), low)
-        high = np.where(missing < 0, np.minimum(high, tilts), high)
+        if not is_positive:  # the error of a transform falls further while other tilts are found
+            is_far[:] = True
+        low[left] = np.where(missing > 0, np.maximum(low[left], leaning), low[left])
+        high[left] = np.where(missing < 0, np.minimum(high[left], leaning), high[left])
         widest = known.variance.max(axis=-1)
         reach = 1 / np.sqrt(np.maximum(widest, 1e-6))
         steps = np.clip(missing / np.maximum(variance, 1e-12), -reach, reach)
         if step > _QUICK and step % 2:  # between jumps of a mean Newton's steps lead nowhere
-            steps = np.where(np.isfinite(high - low), np.inf, steps)
-        tilts = _next(tilts, steps, low, high)
-    return found
+            steps = np.where(np.isfinite((high - low)[left]), np.inf, steps)
+        leaning, left = _next(leaning, steps, low[left], high[left])[is_far], left[is_far]
+    return Tilted(tilts.reshape(start.shape), laws.reshape(logs.shape), constants.reshape(start.shape), least, most)
 
 
 def _ends(logs: Reals) -> tuple[Reals, Reals]:
@@ -170,15 +178,18 @@ def _ends(logs: Reals) -> tuple[Reals, Reals]:
     return least, most
 
 
-def _tilted(logs: Reals, tilts: Reals, least: Reals, most: Reals) -> Tilted:
-    """Weights under given tilts, whose sums lie between the least and the most."""
-    leaning = logs + tilts[..., None, None] * np.arange(logs.shape[-1])
+def _tilted(logs: Reals, tilts: Reals) -> tuple[Reals, Reals]:
+    """Return weights under given tilts as distributions, and the logarithms of what they were divided by.
+
+    Shapes: logs (rows, summands, width), tilts (rows,); results (rows, summands, width) and (rows,).
+    """
+    leaning = logs + tilts[:, None, None] * np.arange(logs.shape[-1])
     peaks = leaning.max(axis=-1, keepdims=True)
     leaning -= peaks
     np.exp(leaning, out=leaning)
     sums = leaning.sum(axis=-1, keepdims=True)
     leaning /= sums
-    return Tilted(tilts, leaning, (peaks + np.log(sums))[..., 0].sum(axis=-1), least, most)
+    return leaning, (peaks + np.log(sums))[..., 0].sum(axis=-1)
 
 
 def _next(tilts: Reals, steps: Reals, low: Reals, high: Reals) -> Reals:
