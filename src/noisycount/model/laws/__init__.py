@@ -1,1 +1,4 @@
-"""How laws of counts are held and summed, in few terms and without loss of digits."""
+"""Distributions of a count, and the factors that are multiplied to make them.
+
+Start with `factors` and `count_law`; `smooth_law` sums smooth products, and `gamma` keeps their logarithms precise.
+"""

@@ -1,4 +1,7 @@
-"""The law of a count: what every representation answers, a table, and a part of a whole law."""
+"""Probability distributions of a count: the interface, a table, and a window of a larger distribution.
+
+`CountDistribution` is public; `smooth_law` has the representation for large supports.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -18,151 +21,155 @@ from noisycount.validation import not_nan, open_probability
 
 @frozen(eq=False)
 class MeshPoints:
-    """Points that sum a weight times any function that is smooth outside the fine places."""
+    """Quadrature points for sums over integers of a weight times a function that is smooth outside the fine places."""
 
-    offsets: Reals  # in rising order, shape (points,)
-    log_weights: Reals  # the logarithm of what each point adds to a sum, shape (points,)
-    weights: Reals = field(init=False, repr=False)  # what it adds
-    highest_log_weight: float = field(init=False, repr=False)  # the largest of the logarithms
+    offsets: Reals  # ascending, shape (points,)
+    log_weights: Reals  # logarithms of the quadrature weights, shape (points,)
+    weights: Reals = field(init=False, repr=False)  # quadrature weights
+    highest_log_weight: float = field(init=False, repr=False)  # largest of log_weights
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.exp(self.log_weights))
         object.__setattr__(self, "highest_log_weight", float(self.log_weights.max()))
 
     def moved(self, by: int) -> "MeshPoints":
-        """The points of the weight, moved."""
+        """Return the points of the weight shifted by a constant."""
         return MeshPoints(self.offsets + by, self.log_weights)
 
     @property
     def is_every_integer(self) -> bool:
-        """Whether no integer between the first and the last point is left out."""
+        """True if the points are all integers from the first to the last point."""
         return bool(self.offsets.size == self.offsets[-1] - self.offsets[0] + 1)
 
 
-TIE = 1e-14  # a quantile's level counts as reached within this of it, so that symmetric ties hold
+TIE = 1e-14  # relative tolerance at which a quantile's level counts as reached, so that symmetric ties hold
 
 
 class CountDistribution(ABC):
-    """A law on a run of integers."""
+    """A probability distribution on a range of integers."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def mean(self) -> float:
-        """The expected count, in records."""
+        """Expected count, in records."""
 
     @property
     @abstractmethod
     def variance(self) -> float:
-        """The variance of the count, in records²."""
+        """Variance of the count, in records²."""
 
     @property
     @abstractmethod
     def mode(self) -> int:
-        """The smallest count of the largest probability."""
+        """Smallest count of the largest probability."""
 
     @property
     @abstractmethod
     def support(self) -> tuple[int, int]:
-        """The first and the last count of the run."""
+        """First and last count of the range."""
 
     @cached_property
     def deviation(self) -> float:
-        """The standard deviation, in records."""
+        """Standard deviation, in records."""
         return math.sqrt(self.variance)
 
     @property
     def depth(self) -> float:
-        """How far below the largest log-probability the others keep their digits, in nats."""
+        """Depth in nats below the largest log-probability up to which probabilities keep their precision."""
         return 640.0
 
     @property
     def rounding(self) -> float:
-        """A bound of the relative error of a probability within that depth."""
+        """Bound of the relative error of a probability within `depth`."""
         return 3e-13
 
     @property
     def median(self) -> int:
-        """The smallest count k with P[K <= k] >= 1/2."""
+        """Smallest count k with P[K <= k] >= 1/2."""
         return self.quantile(0.5)
 
     @abstractmethod
     def quantile(self, level: float) -> int:
-        """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
+        """Return the smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
 
     @abstractmethod
     def log_probability(self, low: float, high: float) -> float:
-        """The logarithm of P[low <= K <= high], −inf for 0; in the far tails of smooth laws too."""
+        """Return ln P[low <= K <= high], −inf for probability 0.
+
+        Precise in the far tails of smooth distributions too.
+        """
 
     @abstractmethod
     def log_pmf(self, counts: ArrayLike) -> Reals:
-        """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
+        """Return ln P[K = k] for each count k, in the shape of `counts`, −inf for probability 0."""
 
     def probability(self, low: float, high: float) -> float:
-        """P[low <= K <= high]."""
+        """Return P[low <= K <= high]."""
         return min(1.0, math.exp(self.log_probability(low, high)))
 
     def pmf(self, counts: ArrayLike) -> Reals:
-        """P[K = k] for each count k, shape as given; 0 for what the count cannot be."""
+        """Return P[K = k] for each count k, in the shape of `counts`; 0 for impossible counts."""
         return np.exp(self.log_pmf(counts))
 
     @abstractmethod
     def moved(self, by: int) -> Self:
-        """The law of the count plus a constant."""
+        """Return the distribution of the count plus a constant."""
 
     @property
     @abstractmethod
     def mirrored(self) -> Self:
-        """The law of the negative count."""
+        """The distribution of the negative count."""
 
     @abstractmethod
     def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
-        """Points whose weights are probabilities, for sums that may bend in a run of counts.
+        """Return quadrature points with probabilities as weights, for sums of functions.
 
-        They leave out what is e^−80 of the largest probability to the left, and of that at `highest` to the right.
+        The functions may be rough between the two counts `fine`. Points left of the mode are omitted where the
+        probability is below e^−80 of the largest, and points right of it below e^−80 of that at `highest`.
         """
 
     def for_ratios(self, rarity: float) -> Self:  # noqa: ARG002  (a table has every point)
-        """The same law, with points for sums of ratios whose logarithm may be as low as this."""
+        """Return the distribution with points for sums of ratios whose logarithm may be as low as `rarity`."""
         return self
 
     @abstractmethod
     def reach(self, depth: float) -> tuple[float, float]:
-        """The counts on both sides of the mode at which the law has fallen by e^depth."""
+        """Return the counts on both sides of the mode at which the probability has fallen by a factor e^depth."""
 
     def counts_within(self, depth: float) -> tuple[int, int]:
-        """The first and the last count between these."""
+        """Return the first and the last count within `reach(depth)`."""
         (low, high), (near, far) = self.support, self.reach(depth)
         return max(low, math.floor(near)), min(high, math.ceil(far))
 
     @abstractmethod
     def log_tail_bound(self, count: float) -> float:
-        """A bound of the logarithm of the mass from a count on, which lies right of the mean."""
+        """Return an upper bound of ln P[K >= count] for a count above the mean."""
 
 
 @frozen(eq=False, slots=False)
 class TableLaw(CountDistribution):
-    """A law that is known up to a factor on first, first + 1, and so on."""
+    """A distribution given by a table of weights for the counts first, first + 1, …."""
 
-    first: int  # the first count of the table
-    log_weights: Reals  # the logarithm of the weight of each count; −inf where it is 0
-    depth: float = 640.0  # how far below the largest the log-weights keep their digits, in nats
-    rounding: float = 3e-13  # a bound of the relative error of a weight within that depth
+    first: int  # first count of the table
+    log_weights: Reals  # logarithm of the weight of each count; −inf for weight 0
+    depth: float = 640.0  # nats below the largest log-weight up to which weights keep their precision
+    rounding: float = 3e-13  # bound of the relative error of a weight within that depth
 
     @cached_property
     def _weights(self) -> Reals:
-        """The weights, relative to the largest."""
+        """Weights relative to the largest."""
         return np.exp(self.log_weights - self.log_weights.max())
 
     @cached_property
     def log_probabilities(self) -> Reals:
-        """The logarithm of the probability of each count of the table, −inf for 0."""
+        """Logarithm of the probability of each count of the table, −inf for probability 0."""
         return self.log_weights - self._log_total
 
     @cached_property
     def _log_total(self) -> float:
-        """The logarithm of the sum of the weights."""
+        """Logarithm of the sum of the weights."""
         return float(self.log_weights.max()) + math.log(float(self._weights.sum()))
 
     @property
@@ -172,34 +179,34 @@ class TableLaw(CountDistribution):
 
     @property
     def mean(self) -> float:
-        """The expected count, in records."""
+        """Expected count, in records."""
         return self.mode + float(self._weights @ self._counts) / float(self._weights.sum())
 
     @cached_property
     def variance(self) -> float:
-        """The variance of the count, in records²."""
+        """Variance of the count, in records²."""
         offsets, mass = self._counts, float(self._weights.sum())
         mean = float(self._weights @ offsets) / mass
         return float(self._weights @ (offsets - mean) ** 2) / mass
 
     @property
     def support(self) -> tuple[int, int]:
-        """The first and the last count of the table."""
+        """First and last count of the table."""
         return self.first, self.first + self.log_weights.size - 1
 
     @cached_property
     def mode(self) -> int:
-        """The smallest count of the largest probability."""
+        """Smallest count of the largest probability."""
         return self.first + int(np.argmax(self.log_weights >= self.log_weights.max() - TIE))
 
     def quantile(self, level: float) -> int:
-        """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
+        """Return the smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
         below = np.cumsum(self._weights)
         goal = open_probability(level, "level") * below[-1] * (1 - TIE)
         return self.first + int(np.searchsorted(below, goal))
 
     def log_probability(self, low: float, high: float) -> float:
-        """The logarithm of P[low <= K <= high], −inf for 0."""
+        """Return ln P[low <= K <= high], −inf for probability 0."""
         end = self._weights.size - 1
         start = math.ceil(max(not_nan(low, "low") - self.first, 0))
         stop = math.floor(min(not_nan(high, "high") - self.first, end))
@@ -210,64 +217,67 @@ class TableLaw(CountDistribution):
         return peak + math.log(float(np.exp(part - peak).sum())) - self._log_total
 
     def log_pmf(self, counts: ArrayLike) -> Reals:
-        """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
-        asked = np.asarray(counts, dtype=np.float64)
-        places = asked - self.first
-        inside = (places >= 0) & (places < self._weights.size) & (asked == np.floor(asked))
+        """Return ln P[K = k] for each count k, in the shape of `counts`, −inf for probability 0."""
+        values = np.asarray(counts, dtype=np.float64)
+        places = values - self.first
+        inside = (places >= 0) & (places < self._weights.size) & (values == np.floor(values))
         logs = self.log_weights[np.where(inside, places, 0).astype(np.int64)]
         return np.where(inside, logs - self._log_total, -math.inf)
 
     def moved(self, by: int) -> Self:
-        """The law of the count plus a constant."""
+        """Return the distribution of the count plus a constant."""
         law = replace(self, first=self.first + by)
-        law.__dict__.update(self._known_of_weights)
+        law.__dict__.update(self._cached_values)
         return law
 
     @cached_property
     def mirrored(self) -> Self:
-        """The law of the negative count."""
+        """The distribution of the negative count."""
         law = replace(self, first=-self.support[1], log_weights=self.log_weights[::-1])
         turned = {
-            name: value[::-1] if isinstance(value, np.ndarray) else value
-            for name, value in self._known_of_weights.items()
+            name: value[::-1] if isinstance(value, np.ndarray) else value for name, value in self._cached_values.items()
         }
         law.__dict__.update(turned)
         return law
 
     @property
-    def _known_of_weights(self) -> dict[str, Reals | float]:
-        """What was computed from the weights, wherever they lie."""
+    def _cached_values(self) -> dict[str, Reals | float]:
+        """Cached values that do not depend on the position of the table."""
         names = "_weights", "_log_total", "log_probabilities", "variance", "deviation"
         return {name: self.__dict__[name] for name in names if name in self.__dict__}
 
     def points(
         self,
         fine: tuple[float, float] | None,  # noqa: ARG002  (a table has every point)
-        highest: float,  # noqa: ARG002  (the same)
-        coarsest: float = math.inf,  # noqa: ARG002  (the same)
+        highest: float,  # noqa: ARG002  (a table has every point)
+        coarsest: float = math.inf,  # noqa: ARG002  (a table has every point)
     ) -> MeshPoints:
-        """All counts of the table that are not impossible."""
+        """Return all counts of positive probability."""
         return self._points
 
     @cached_property
     def _points(self) -> MeshPoints:
-        """The counts of the table that are not impossible."""
+        """Counts of positive probability, with their probabilities."""
         counts = self.first + np.arange(self.log_weights.size, dtype=np.float64)
         possible = self.log_weights > -np.inf
         return MeshPoints(counts[possible], self.log_probabilities[possible])
 
     def reach(self, depth: float) -> tuple[float, float]:  # noqa: ARG002  (a table is short)
-        """The ends of the table."""
+        """Return the ends of the table."""
         return self.support
 
     def log_tail_bound(self, count: float) -> float:
-        """The largest of the table from there on, at all its counts."""
+        """Return the largest log-probability from the count on, plus the logarithm of the number of these counts."""
         logs = self.log_probabilities[max(0, int(count - self.first)) :]
         return float(logs.max()) + math.log(logs.size) if logs.size else -math.inf
 
 
 def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[Factor]) -> TableLaw:
-    """The law of a table on first, first + 1, and so on, times likelihoods."""
+    """Return the distribution of a table on first, first + 1, …, multiplied by likelihoods.
+
+    Raises:
+        ValueError: If the product is 0 at every count.
+    """
     product, last = Product(tuple(likelihoods)), first + log_probabilities.size - 1
     low, high = product.support
     start, stop = math.ceil(max(first, low)), math.floor(min(last, high))
@@ -278,56 +288,56 @@ def weighted_table(first: int, log_probabilities: Reals, likelihoods: Sequence[F
     return TableLaw(start, product.logs_around_largest(counts, logs))
 
 
-_DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
+_DOUBLE = 40.0  # nats: terms below e^−40 of a sum do not change it as a double
 
 
 @frozen(eq=False, slots=False)
 class WindowedLaw(CountDistribution):
-    """A law of which a run of counts has nearly all probability.
+    """A distribution of which a short range of counts has nearly all probability.
 
     Attributes:
-        log_rest: A bound of the logarithm of the probability outside, and of that times the squared distance from the
-            run.
+        log_rest: Bound of the logarithm of the probability outside the range, and of the sum of that probability times
+            the squared distance from the range.
     """
 
-    table: TableLaw  # the law on that run
+    table: TableLaw  # distribution on the range
     log_rest: float
-    limits: tuple[int, int]  # the smallest and the largest count with a positive probability
-    make_whole: Callable[[], CountDistribution]  # makes the law of all counts, for what is asked far out in a tail
+    limits: tuple[int, int]  # smallest and largest count of positive probability
+    make_whole: Callable[[], CountDistribution]  # builds the distribution of all counts, for values far in a tail
 
     @cached_property
     def whole(self) -> CountDistribution:
-        """The law of all counts."""
+        """The distribution of all counts."""
         return self.make_whole()
 
     @property
     def mean(self) -> float:
-        """The expected count, in records."""
+        """Expected count, in records."""
         return self.table.mean
 
     @property
     def variance(self) -> float:
-        """The variance of the count, in records²."""
+        """Variance of the count, in records²."""
         return self.table.variance
 
     @cached_property
     def mode(self) -> int:
-        """The smallest count of the largest probability; of equals that of the whole law."""
+        """Smallest count of the largest probability; a tie is decided by the distribution of all counts."""
         logs = self.table.log_weights
         highest = np.flatnonzero(logs >= logs.max() - LOG_TIE)
         return self.table.first + int(highest[0]) if highest.size == 1 else self.whole.mode
 
     @property
     def support(self) -> tuple[int, int]:
-        """The smallest and the largest count with a positive probability."""
+        """Smallest and largest count of positive probability."""
         return self.limits
 
     def quantile(self, level: float) -> int:
-        """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
+        """Return the smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
         return self.table.quantile(level)
 
     def log_probability(self, low: float, high: float) -> float:
-        """The logarithm of P[low <= K <= high], −inf for 0; also far out in a tail."""
+        """Return ln P[low <= K <= high], −inf for probability 0; precise far out in a tail too."""
         first, last = self.table.support
         inside = self.table.log_probability(low, high)
         is_within = (first <= low or first == self.limits[0]) and (high <= last or last == self.limits[1])
@@ -336,37 +346,37 @@ class WindowedLaw(CountDistribution):
         return self.whole.log_probability(low, high)
 
     def log_pmf(self, counts: ArrayLike) -> Reals:
-        """The logarithm of P[K = k] for each count k, shape as given, −inf for 0."""
-        asked = np.asarray(counts, dtype=np.float64)
+        """Return ln P[K = k] for each count k, in the shape of `counts`, −inf for probability 0."""
+        values = np.asarray(counts, dtype=np.float64)
         first, last = self.table.support
-        logs = np.asarray(self.table.log_pmf(asked))
-        outside = ((asked < first) & (asked >= self.limits[0])) | ((asked > last) & (asked <= self.limits[1]))
+        logs = np.asarray(self.table.log_pmf(values))
+        outside = ((values < first) & (values >= self.limits[0])) | ((values > last) & (values <= self.limits[1]))
         if outside.any():
-            logs = np.where(outside, self.whole.log_pmf(asked), logs)
+            logs = np.where(outside, self.whole.log_pmf(values), logs)
         return logs
 
     def moved(self, by: int) -> Self:
-        """The law of the count plus a constant."""
+        """Return the distribution of the count plus a constant."""
         low, high = self.limits
         return type(self)(self.table.moved(by), self.log_rest, (low + by, high + by), lambda: self.whole.moved(by))
 
     @cached_property
     def mirrored(self) -> Self:
-        """The law of the negative count."""
+        """The distribution of the negative count."""
         low, high = self.limits
         return type(self)(self.table.mirrored, self.log_rest, (-high, -low), lambda: self.whole.mirrored)
 
     def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
-        """Those of the whole law."""
+        """Return the points of the distribution of all counts."""
         return self.whole.points(fine, highest, coarsest)
 
     def reach(self, depth: float) -> tuple[float, float]:
-        """The ends of the table, or farther out the counts of the whole law."""
+        """Return the ends of the table; for a larger depth, the reach of the distribution of all counts."""
         width = self.table.log_weights.size
         if depth + math.log(width) <= -self.log_rest:
             return self.table.support
         return self.whole.reach(depth)
 
     def log_tail_bound(self, count: float) -> float:
-        """That of the whole law."""
+        """Return the bound of the distribution of all counts."""
         return self.whole.log_tail_bound(count)

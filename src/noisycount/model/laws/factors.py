@@ -1,4 +1,7 @@
-"""Functions of a count that are multiplied to make its law: a prior, likelihoods of answers."""
+"""Factors: positive functions of a count, such as priors and likelihoods, whose product is a posterior.
+
+`Factor` is the interface and `Product` multiplies; `smooth_law` turns a product into a distribution.
+"""
 
 import math
 import sys
@@ -16,15 +19,15 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import DIGITS, FLAT, Expansion, Reals, decimal_ratio, gamma_ratio_expansion
 from noisycount.model.searches import Bracket, first_whole
 
-# What is said where factors leave no count.
+# Message of the error that is raised if a product of factors is 0 at every count.
 IMPOSSIBLE = (
     "answer is impossible: no count can have it under this population, so check the answer, the size and the rate"
 )
 
-LOG_TIE = 1e-12  # in nats: what rounding moves a difference of log-weights, and more
-_CENTRES = 4  # of the first the largest is known up to rounding; of those near it, exactly
-_NEAR = 4.0  # nats: a change so small is known to the last digits
-_CERTAIN = 1e-9  # of the largest step: more than rounding moves a sum of steps
+LOG_TIE = 1e-12  # nats: log-weights that differ by less may be equal up to rounding
+_CENTRES = 4  # largest number of centres that are tried in the search for the largest sum
+_NEAR = 4.0  # nats: a change of at most this size has full precision
+_CERTAIN = 1e-9  # relative to the largest step: a larger sum of steps has the correct sign despite rounding
 
 
 @frozen
@@ -35,51 +38,51 @@ class LogStep:
     shift: Fraction = Fraction(0)  # a rational number of nats
 
     def __add__(self, other: "LogStep") -> "LogStep":
-        """The step of a product."""
+        """Return the step of the product of two factors."""
         return LogStep(self.ratio * other.ratio, self.shift + other.shift)
 
     @property
     def is_positive(self) -> bool:
-        """Whether the next count has the larger value, decided in 60 digits."""
+        """True if the next count has the larger value, decided with 60 digits."""
         if not self.shift:
             return self.ratio > 1
         return DIGITS.add(DIGITS.ln(decimal_ratio(self.ratio)), decimal_ratio(self.shift)) > 0
 
 
 class Factor(ABC):
-    """A positive function of a count, known up to a constant; most are smooth and log-concave."""
+    """A positive function of a count, known up to a constant. Most are smooth and log-concave."""
 
     __slots__ = ()
 
     @abstractmethod
     def expansion(self, centre: int) -> Expansion:
-        """How its logarithm changes around a count of the support."""
+        """Return the change of the logarithm around a count of the support."""
 
     @abstractmethod
     def log_step(self, count: int) -> float:
-        """The logarithm of its value at count + 1 over that at count, both in the support."""
+        """Return ln(f(count + 1)/f(count)); both counts must be in the support."""
 
     def log_steps(self, counts: Sequence[int]) -> Reals:
-        """The `log_step` of each of many counts, shape (counts,)."""
+        """Return the `log_step` of each of many counts, shape (counts,)."""
         return np.array([self.log_step(count) for count in counts])
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The `log_step` without rounding, or as the rational that the float stands for."""
+        """Return the `log_step` without rounding; by default, the float as a rational number."""
         return LogStep(shift=Fraction(self.log_step(count)))
 
     @property
     def support(self) -> tuple[float, float]:
-        """The smallest and the largest count at which it is positive; may be infinite."""
+        """Smallest and largest count at which the factor is positive; may be infinite."""
         return -math.inf, math.inf
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """The counts at which its logarithm is not smooth."""
+        """Counts at which the logarithm is not smooth."""
         return ()
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether its steps never grow."""
+        """True if the steps never grow."""
         return True
 
 
@@ -87,38 +90,41 @@ class Factor(ABC):
 class Product(Factor):
     """A product of factors."""
 
-    factors: tuple[Factor, ...]  # the factors; without any it is 1 everywhere
+    factors: tuple[Factor, ...]  # an empty product is 1 everywhere
 
     @property
     def support(self) -> tuple[float, float]:
-        """Where all factors are positive; the first exceeds the second where there is no such."""
+        """Smallest and largest count at which all factors are positive.
+
+        If there is none, the first exceeds the second.
+        """
         ends = [factor.support for factor in self.factors]
         lowest = max((low for low, _ in ends), default=-math.inf)
         return lowest, min((high for _, high in ends), default=math.inf)
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """The counts at which any factor is not smooth."""
+        """Counts at which any factor is not smooth."""
         return tuple(sorted({kink for factor in self.factors for kink in factor.kinks}))
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether all factors are log-concave."""
+        """True if all factors are log-concave."""
         return all(factor.is_log_concave for factor in self.factors)
 
     def expansion(self, centre: int) -> Expansion:
-        """The sum of the expansions."""
+        """Return the sum of the expansions."""
         return Expansion.of_product([factor.expansion(centre) for factor in self.factors] or [FLAT])
 
-    def logs_around_largest(self, counts: Reals, added: Reals) -> Reals:
-        """Return what is added plus the logarithms, up to a constant; rounding is least near the largest sum.
+    def logs_around_largest(self, counts: Reals, log_weights: Reals) -> Reals:
+        """Return `log_weights` plus the logarithm of the product, up to a constant, precise near the largest sum.
 
-        The first centre is the middle, where a window around an answer has the largest sum in most cases.
+        The first centre is the middle: a window around an answer has its largest sum there in most cases.
         """
         place = counts.size // 2
         for _ in range(_CENTRES):
             changes = self.expansion(int(counts[place]))(counts - counts[place])
-            logs: Reals = added + changes
+            logs: Reals = log_weights + changes
             largest = int(np.argmax(logs))
             if abs(changes[largest]) <= _NEAR:
                 break
@@ -126,29 +132,29 @@ class Product(Factor):
         return logs
 
     def log_step(self, count: int) -> float:
-        """The sum of the steps."""
+        """Return the sum of the steps."""
         return math.fsum(factor.log_step(count) for factor in self.factors)
 
     def log_steps(self, counts: Sequence[int]) -> Reals:
-        """The sums of the steps, shape (counts,)."""
+        """Return the sums of the steps, shape (counts,)."""
         return np.sum([factor.log_steps(counts) for factor in self.factors], axis=0)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The sum of the exact steps."""
+        """Return the sum of the exact steps."""
         return reduce(add, (factor.exact_log_step(count) for factor in self.factors))
 
     def rise_after(self, count: int) -> float:
-        """The step after a count, positive if and only if the next count has the larger value."""
-        return self._surely_signed(count, [factor.log_step(count) for factor in self.factors])
+        """Return the step after a count. It is positive if and only if the next count has the larger value."""
+        return self._sum_with_exact_sign(count, [factor.log_step(count) for factor in self.factors])
 
     def rises_after(self, counts: Sequence[int]) -> Reals:
-        """The `rise_after` of each of many counts, shape (counts,)."""
+        """Return `rise_after` of each of many counts, shape (counts,)."""
         steps = np.array([factor.log_steps(counts) for factor in self.factors])
         rises = zip(counts, steps.T.tolist(), strict=True)
-        return np.array([self._surely_signed(count, parts) for count, parts in rises])
+        return np.array([self._sum_with_exact_sign(count, parts) for count, parts in rises])
 
-    def _surely_signed(self, count: int, steps: list[float]) -> float:
-        """The sum of steps, whose sign is that of the exact sum where rounding might change it."""
+    def _sum_with_exact_sign(self, count: int, steps: list[float]) -> float:
+        """Return the sum of steps, with the sign of the exact sum if rounding might change it."""
         total = math.fsum(steps)
         if abs(total) > _CERTAIN * max(1.0, *map(abs, steps)):
             return total
@@ -158,57 +164,57 @@ class Product(Factor):
 
 @frozen
 class Moved(Factor):
-    """A factor of `count + by`, seen as a factor of the count."""
+    """A factor f(count + by) as a function of the count."""
 
-    factor: Factor  # the factor
-    by: int  # how much larger its own count is
+    factor: Factor
+    by: int  # shift of the argument, in records
 
     @property
     def support(self) -> tuple[float, float]:
-        """The counts whose moved counts are in the support."""
+        """Support of the factor, shifted by −by."""
         low, high = self.factor.support
         return low - self.by, high - self.by
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """The kinks, moved."""
+        """Kinks of the factor, shifted by −by."""
         return tuple(kink - self.by for kink in self.factor.kinks)
 
     @property
     def is_log_concave(self) -> bool:
-        """Whether the logarithm of the factor is concave."""
+        """True if the factor is log-concave."""
         return self.factor.is_log_concave
 
     def expansion(self, centre: int) -> Expansion:
-        """The expansion around the moved count."""
+        """Return the expansion of the factor around centre + by."""
         return self.factor.expansion(centre + self.by)
 
     def log_step(self, count: int) -> float:
-        """The step after the moved count."""
+        """Return the step of the factor after count + by."""
         return self.factor.log_step(count + self.by)
 
     def log_steps(self, counts: Sequence[int]) -> Reals:
-        """The steps after the moved counts."""
+        """Return the steps of the factor after the shifted counts."""
         return self.factor.log_steps([count + self.by for count in counts])
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The exact step after the moved count."""
+        """Return the exact step of the factor after count + by."""
         return self.factor.exact_log_step(count + self.by)
 
 
 class ValuedFactor(Factor):
-    """A factor whose logarithm is known at any counts."""
+    """A factor with a logarithm that can be evaluated at any counts."""
 
     __slots__ = ()
 
-    log_values: Callable[[Reals], Reals]  # its logarithm at an array of counts, of the shape given
+    log_values: Callable[[Reals], Reals]  # returns the logarithm at an array of counts, in its shape
 
     def log_value(self, count: float) -> float:
-        """The logarithm of its value at a count."""
+        """Return the logarithm of the value at one count."""
         return float(self.log_values(np.array([float(count)]))[0])
 
     def expansion(self, centre: int) -> Expansion:
-        """The differences of the logarithm."""
+        """Return the differences of the logarithm from its value at the centre."""
         at_centre = self.log_value(centre)
 
         def bend(offsets: Reals) -> Reals:
@@ -217,11 +223,11 @@ class ValuedFactor(Factor):
         return Expansion(Decimal(0), bend)
 
     def log_step(self, count: int) -> float:
-        """The logarithm of the value at count + 1 over that at count."""
+        """Return ln(f(count + 1)/f(count))."""
         return float(self.log_steps([count])[0])
 
     def log_steps(self, counts: Sequence[int]) -> Reals:
-        """The `log_step` of each of many counts, shape (counts,)."""
+        """Return the `log_step` of each of many counts, shape (counts,)."""
         starts = np.array(counts, dtype=np.float64)
         here, there = self.log_values(np.stack([starts, starts + 1]))
         return np.asarray(there - here)
@@ -229,65 +235,65 @@ class ValuedFactor(Factor):
 
 @frozen
 class LogFactor(ValuedFactor):
-    """A factor that is given by its logarithm, with its absolute size.
+    """A factor defined by its logarithm, including its absolute size.
 
     Attributes:
-        log_values: Its logarithm at counts; at real ones between integers where it is smooth there.
+        log_values: A function that returns the logarithm at counts. If the factor is smooth, the counts may be real.
     """
 
     log_values: Callable[[Reals], Reals]
-    kinks: tuple[float, ...] = ()  # the counts at which its logarithm is not smooth
-    support: tuple[float, float] = (-math.inf, math.inf)  # the smallest and the largest count at which it is positive
-    is_log_concave: bool = True  # whether its logarithm is concave
+    kinks: tuple[float, ...] = ()  # counts at which the logarithm is not smooth
+    support: tuple[float, float] = (-math.inf, math.inf)  # smallest and largest count at which the factor is positive
+    is_log_concave: bool = True  # True if the logarithm is concave
 
 
 @frozen
 class BetaBinomialFactor(Factor):
     """The factor C(size, k)·B(k + alpha, size − k + beta) of a count k.
 
-    That is Γ(k + alpha)/Γ(k + 1) · Γ(size − k + beta)/Γ(size − k + 1) up to a constant.
+    Up to a constant, this is Γ(k + alpha)/Γ(k + 1) · Γ(size − k + beta)/Γ(size − k + 1).
     """
 
     size: int
-    alpha: float  # the first shape, positive
-    beta: float  # the second shape, positive
+    alpha: float  # first shape parameter, positive
+    beta: float  # second shape parameter, positive
 
     @property
     def support(self) -> tuple[int, int]:
-        """The smallest and the largest count that can occur."""
+        """Smallest and largest possible count: 0 and size."""
         return 0, self.size
 
     @property
     def is_log_concave(self) -> bool:
-        """Where both shapes are at least 1."""
+        """True if both shape parameters are at least 1."""
         return min(self.alpha, self.beta) >= 1
 
     def expansion(self, centre: int) -> Expansion:
-        """From both quotients of gamma functions."""
+        """Return the sum of the expansions of both ratios of gamma functions."""
         rising = gamma_ratio_expansion(centre, self.alpha)
         return rising + gamma_ratio_expansion(self.size - centre, self.beta).mirrored
 
     def log_step(self, count: int) -> float:
-        """The logarithm of the factor at count + 1 over that at count, both in the support."""
-        left = self.size - count
+        """Return ln(f(count + 1)/f(count)); both counts must be in the support."""
+        negatives = self.size - count
         rising = math.log((count + self.alpha) / (count + 1))
-        return rising - math.log((left - 1 + self.beta) / left)
+        return rising - math.log((negatives - 1 + self.beta) / negatives)
 
     def exact_log_step(self, count: int) -> LogStep:
-        """The step, with its ratio as a fraction."""
-        left = self.size - count
+        """Return the step with its ratio as a fraction."""
+        negatives = self.size - count
         rising = (count + Fraction(self.alpha)) / (count + 1)
-        return LogStep(rising * left / (left - 1 + Fraction(self.beta)))
+        return LogStep(rising * negatives / (negatives - 1 + Fraction(self.beta)))
 
 
-_GROWTH = 1.3  # of distances between which the logarithm of a product turns at most once
+_GROWTH = 1.3  # ratio of successive distances; the product is assumed to turn at most once between them
 
 
 def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
-    """The smallest count of the largest value, and the counts at which the function turns.
+    """Return the smallest count of the largest value, and the counts at which the product turns.
 
-    A log-concave product turns once. Of any other, the signs of the steps are taken at counts whose distances to the
-    ends and to the kinks grow by a factor of 1.3.
+    A log-concave product turns once. For any other product, the signs of the steps are compared at counts whose
+    distances to the ends and to the kinks grow by a factor of 1.3.
     """
     smallest, largest = support
     if product.is_log_concave:
@@ -306,22 +312,22 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
 
 
 def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
-    """Return the first count in smallest..largest − 1 whose step has the other sign, else largest."""
+    """Return the first count in smallest..largest − 1 whose step has the other sign; without one, `largest`."""
 
-    def turned(count: float) -> float:
+    def signed_rise(count: float) -> float:
         rise = product.rise_after(int(count))
         return -rise if rising else rise or -sys.float_info.min
 
     bracket = Bracket(smallest - 1, largest)
-    for kink in product.kinks:  # a product turns there more often than anywhere else
+    for kink in product.kinks:  # turns are most frequent at kinks, so try these first
         for place in (math.ceil(kink) - 1, math.floor(kink)):
             if bracket.low < place < bracket.high:
-                bracket = bracket.cut(place, turned(place))
-    return int(first_whole(turned, bracket).high)
+                bracket = bracket.cut(place, signed_rise(place))
+    return int(first_whole(signed_rise, bracket).high)
 
 
 def _grid(product: Product, support: tuple[int, int]) -> list[int]:
-    """Counts below the largest, close together near the ends of the support and the kinks."""
+    """Return counts below the largest, dense near the ends of the support and near the kinks."""
     smallest, largest = support
     anchors = {smallest, largest, *(round(kink) for kink in product.kinks)}
     distances = [0]

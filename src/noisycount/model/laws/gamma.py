@@ -1,4 +1,7 @@
-"""Logarithms of binomial laws and of ratios of gamma functions around a count, in which large terms cancel first."""
+"""Logarithms of binomial distributions and of ratios of gamma functions around a count, without cancellation.
+
+`Expansion` represents such a logarithm; `factors` builds likelihoods and priors from it.
+"""
 
 import math
 from bisect import bisect_right
@@ -14,53 +17,53 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 
 Reals = NDArray[np.float64]
-# Slopes are summed in 60 digits: near a mode they cancel, and are multiplied by wide offsets.
+# Slopes are summed in 60 digits, because near a mode they cancel and are then multiplied by large offsets.
 DIGITS = Context(prec=60)
 
 
 def decimal_ratio(value: Fraction) -> Decimal:
-    """The fraction in 60 digits."""
+    """Return the fraction as a decimal of 60 digits."""
     return DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-_LARGE = 64.0  # nats: twenty digits of a double are lost where terms so large cancel
-_KEPT = 8.0  # terms have not cancelled where that share of them is left
+_LARGE = 64.0  # nats: terms above this size are summed exactly if they cancel
+_KEPT = 8.0  # terms cancel if the sum of their sizes exceeds the size of their sum by this factor
 
 
 class Kink(NamedTuple):
-    """A line that bends: weight·max(side·(d − place), 0)."""
+    """The piecewise linear function weight·max(side·(d − place), 0) of an offset d."""
 
-    place: Decimal  # the offset at which it bends, in 60 digits
-    side: int  # 1 if it changes above, −1 if it changes below
-    weight: Decimal  # the change per record, in 60 digits
+    place: Decimal  # offset of the bend, in 60 digits
+    side: int  # 1 if the function is linear above the bend, −1 if below
+    weight: Decimal  # slope per record, in 60 digits
 
     @property
     def mirrored(self) -> "Kink":
-        """The line of the negative offset."""
+        """The function of the negative offset."""
         return Kink(DIGITS.minus(self.place), -self.side, self.weight)
 
     def exact(self, offset: Decimal) -> Decimal:
-        """The change at one offset, in 60 digits."""
+        """Return the value at one offset, in 60 digits."""
         beyond = DIGITS.multiply(Decimal(self.side), DIGITS.subtract(offset, self.place))
         return DIGITS.multiply(self.weight, max(beyond, Decimal(0)))
 
 
 @frozen
 class Expansion:
-    """How a logarithm changes around a count: ln f(c + d) − ln f(c).
+    """The change of a logarithm around a count c: ln f(c + d) − ln f(c) as a function of the offset d.
 
-    It is slope·d + curvature·d² + the kinks + bend(d). What narrow noise adds to all but the last may be 10^31 nats and
-    cancel to what was known before: there it is summed in 60 digits.
+    It is slope·d + curvature·d² + kinks + bend(d). For very narrow noise, the first three terms may be 10^31 nats and
+    cancel. They are then summed in 60 digits.
     """
 
     slope: Decimal  # per record, in 60 digits
-    bend: Callable[[Reals], Reals]  # the rest as a function of offsets d in records; it does not lose digits near d = 0
+    bend: Callable[[Reals], Reals]  # remaining terms as a function of offsets d in records, precise near d = 0
     curvature: Decimal = Decimal(0)  # per squared record, in 60 digits
-    kinks: tuple[Kink, ...] = ()  # lines that bend
+    kinks: tuple[Kink, ...] = ()  # piecewise linear terms
 
     @classmethod
     def of_product(cls, factors: Sequence["Expansion"]) -> "Expansion":
-        """The expansion of a product of one factor or more, however many there are."""
+        """Return the expansion of a product of at least one factor."""
         return Expansion(
             reduce(DIGITS.add, [factor.slope for factor in factors]),
             lambda offsets: reduce(np.add, (factor.bend(offsets) for factor in factors)),
@@ -69,12 +72,12 @@ class Expansion:
         )
 
     def __add__(self, other: "Expansion") -> "Expansion":
-        """The expansion of a product of two."""
+        """Return the expansion of the product of two factors."""
         return Expansion.of_product((self, other))
 
     @property
     def mirrored(self) -> "Expansion":
-        """How the logarithm changes in the other direction, as ln f(c − d) − ln f(c)."""
+        """The expansion in the other direction: ln f(c − d) − ln f(c)."""
         return Expansion(
             DIGITS.minus(self.slope),
             lambda offsets: self.bend(-offsets),
@@ -83,42 +86,42 @@ class Expansion:
         )
 
     def __call__(self, offsets: Reals) -> Reals:
-        """Ln f(c + d) − ln f(c) for each offset d, shape as given."""
+        """Return ln f(c + d) − ln f(c) for each offset d, in the shape of `offsets`."""
         change: Reals = float(self.slope) * offsets
         if self.curvature or self.kinks:
-            change = self._bent(offsets, change)
+            change = self._sum_terms(offsets, change)
         return change + self.bend(offsets)
 
-    def _bent(self, offsets: Reals, straight: Reals) -> Reals:
-        """The change but for the rest; in 60 digits where doubles cancel."""
+    def _sum_terms(self, offsets: Reals, straight: Reals) -> Reals:
+        """Return the change without `bend`; offsets whose terms cancel are computed in 60 digits."""
         terms = [straight, float(self.curvature) * offsets * offsets]
         for place, side, weight in self.kinks:
             terms.append(float(weight) * np.maximum(side * (offsets - float(place)), 0.0))
         change = np.asarray(reduce(np.add, terms))
         sizes = reduce(np.add, map(np.abs, terms))
-        lost = (sizes > _LARGE) & (np.abs(change) * _KEPT < sizes)
-        if lost.any():
-            change[lost] = [self._exact(Decimal(offset)) for offset in offsets[lost].tolist()]
+        cancels = (sizes > _LARGE) & (np.abs(change) * _KEPT < sizes)
+        if cancels.any():
+            change[cancels] = [self._exact_sum(Decimal(offset)) for offset in offsets[cancels].tolist()]
         return change
 
-    def _exact(self, offset: Decimal) -> float:
-        """The change but for the rest, summed in 60 digits."""
+    def _exact_sum(self, offset: Decimal) -> float:
+        """Return the change at one offset without `bend`, summed in 60 digits."""
         line = DIGITS.fma(self.curvature, offset, self.slope)
         parts = [DIGITS.multiply(line, offset), *(kink.exact(offset) for kink in self.kinks)]
         return float(reduce(DIGITS.add, parts))
 
 
-FLAT = Expansion(Decimal(0), np.zeros_like)  # no change
-_SHIFT = 16  # from which on the series below has the digits of a double
+FLAT = Expansion(Decimal(0), np.zeros_like)  # a constant function
+_SHIFT = 16  # from this argument on, Stirling's series has double precision
 _STEPS = np.arange(float(_SHIFT))
-# Bernoulli's B_2k/(2k·(2k − 1)), the coefficients of x^(1−2k) in Stirling's error
+# B_2k/(2k·(2k − 1)) with Bernoulli numbers B_2k, the coefficients of x^(1−2k) in Stirling's error.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_FEWER = (64.0, 64.0, 64.0, 150.0, 1000.0, 1.5e5)  # each a least x from which on one term less has 18 places
+_FEWER = (64.0, 64.0, 64.0, 150.0, 1000.0, 1.5e5)  # from each of these x on, one term less gives 18 digits
 _SMALLEST = 2.0**-1022  # the smallest double of full precision
-_SMALL = 0.1  # up to which the series below has the digits of a double
-_LEAST_RATIO = 2.0**-53 - 1  # a ratio of −1 comes from rounding alone
-_PLACES = 18.0  # of the terms of that series: more than a double has
-# of u^18 to u^2 in (1 + u)·ln(1 + u) − u; the next term is below 1e-19 of u²/2
+_SMALL = 0.1  # up to this |u|, the series of the deviance has double precision
+_LEAST_RATIO = 2.0**-53 - 1  # smallest ratio: an exact −1 is only a rounding error
+_PLACES = 18.0  # digits of the series of the deviance, more than a double has
+# Coefficients of u^18 to u^2 in (1 + u)·ln(1 + u) − u. The next term is below 1e-19 of u²/2.
 _SERIES = tuple((-1.0) ** k / (k * (k - 1)) for k in range(18, 1, -1))
 
 
@@ -147,10 +150,10 @@ def stirling_error(points: Reals) -> Reals:
 
 
 def _log_growth(points: Reals) -> Reals:
-    """ln(1 + 1/x) for x > 0, also where 1/x is no double."""
+    """Return ln(1 + 1/x) for x > 0, also if 1/x overflows."""
     large = np.maximum(points, 1.0)
-    less = points / large  # x below 1, else 1
-    return np.where(points < 1, np.log1p(less) - np.log(less), np.log1p(1 / large))
+    small_x = points / large  # x if x < 1, else 1
+    return np.where(points < 1, np.log1p(small_x) - np.log(small_x), np.log1p(1 / large))
 
 
 def _deviance(ratios: Reals) -> Reals:
@@ -179,14 +182,18 @@ def _near_deviance(ratios: Reals, largest: float) -> Reals:
 
 
 def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
-    """The sum of the changes ln Γ(x + d) − ln Γ(x) − d·ln x of several points x, each with its d.
+    """Return the sum of ln Γ(x + d) − ln Γ(x) − d·ln x over several points x, each with its own offsets d.
 
-    Each is equal to x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and Stirling's error δ.
+    Each term is x·((1 + u)·ln(1 + u) − u) − ln(1 + u)/2 + δ(x + d) − δ(x) with u = d/x and Stirling's error δ.
+
+    Args:
+        points: The points x >= 1.
+        offsets: The offsets, shape (points, …).
     """
     rows = offsets.reshape(len(points), -1)
     starts = np.array(points, dtype=np.float64)[:, None]
     ratios = np.maximum(rows / starts, _LEAST_RATIO)
-    # a point is 1 at least, also where 2^53 + 1 was rounded before 2^53 was taken from it
+    # A point is at least 1; only the rounding of 2^53 + 1 could make it smaller.
     errors = stirling_error(np.concatenate([np.maximum(starts + rows, 1.0), starts], axis=1))
     changes: Reals = starts * _deviance(ratios) - np.log1p(ratios) / 2
     changes += errors[:, :-1] - errors[:, -1:]
@@ -195,9 +202,9 @@ def log_gamma_bends(points: Sequence[float], offsets: Reals) -> Reals:
 
 
 def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
-    """How ln Γ(k + shape)/Γ(k + 1) changes from k = count to count + d.
+    """Return the expansion of ln Γ(k + shape)/Γ(k + 1) around k = count.
 
-    Where the two gamma functions have little in common each is expanded on its own.
+    If the arguments of the two gamma functions are far apart, each function is expanded by itself.
     """
     if shape <= count + 2:
         return Expansion(Decimal(0), lambda offsets: _gamma_ratio_change(count, shape, offsets))
@@ -212,7 +219,7 @@ def gamma_ratio_expansion(count: int, shape: float) -> Expansion:
 
 
 def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
-    """The change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d, shape <= count + 2.
+    """Return the change of ln Γ(k + shape)/Γ(k + 1) from k = count to count + d, for shape <= count + 2.
 
     With x = count + 1 and a = shape − 1 it equals a·ln(1 + d/x) + d·ln(1 + a/(x + d)) + (x + a − 1/2)·ln(1 − a·d/((x +
     d)·(x + a))) + δ(x + d + a) − δ(x + d) − δ(x + a) + δ(x) with Stirling's error δ: the large and equal parts of the
@@ -233,7 +240,7 @@ def _gamma_ratio_change(count: int, shape: float, offsets: Reals) -> Reals:
 
 
 def _log_ratio(upper: Reals, lower: float | Reals, difference: float | Reals) -> Reals:
-    """The logarithm of upper/lower, from their difference where they are nearly equal."""
+    """Return ln(upper/lower), computed from their difference if they are nearly equal."""
     near = 2 * upper > lower
     with np.errstate(over="ignore", divide="ignore"):
         ratios = np.where(near, 1.0, upper / lower)
@@ -246,9 +253,9 @@ def _log_ratio(upper: Reals, lower: float | Reals, difference: float | Reals) ->
 
 
 def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
-    """How ln P[K = centre + d] changes with d for K ~ Bin(size, rate), 0 < rate < 1.
+    """Return the expansion of ln P[K = centre + d] for K ~ Bin(size, rate), 0 < rate < 1.
 
-    From C(n, c+d)/C(n, c) = Γ(c+1)·Γ(n−c+1) / (Γ(c+d+1)·Γ(n−c−d+1)).
+    It follows from C(n, c+d)/C(n, c) = Γ(c+1)·Γ(n−c+1) / (Γ(c+d+1)·Γ(n−c−d+1)).
     """
     above, below = centre + 1, size - centre + 1
     exact_rate = Decimal(rate)
@@ -262,34 +269,36 @@ def binomial_expansion(size: int, rate: float, centre: int) -> Expansion:
 
 
 def log_hypergeometric(positives: Reals, counts: Reals, size: int, sample_size: int) -> Reals:
-    """The logarithm of P[S = s | K = k], S the positives in a sample of m among n records; −inf for 0.
+    """Return ln P[S = s | K = k] for the positives S in a sample of m among n records; −inf for probability 0.
 
-    It is b(s; k)·b(m − s; n − k)/b(m; n) for binomial laws b of the rate m/n.
+    It is ln(b(s; k)·b(m − s; n − k)/b(m; n)) for binomial probabilities b of rate m/n.
 
     Source: Loader (2000), Fast and accurate computation of binomial probabilities.
     """
-    rest = sample_size - positives, size - counts
+    complement = sample_size - positives, size - counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs: Reals = _log_binomial(positives, counts, size, sample_size) + _log_binomial(*rest, size, sample_size)
+        logs: Reals = _log_binomial(positives, counts, size, sample_size) + _log_binomial(
+            *complement, size, sample_size
+        )
         logs -= _log_binomial(np.array(sample_size), np.array(size), size, sample_size)
-    possible = (positives >= 0) & (positives <= counts) & (rest[0] >= 0) & (rest[0] <= rest[1])
+    possible = (positives >= 0) & (positives <= counts) & (complement[0] >= 0) & (complement[0] <= complement[1])
     return np.where(possible, logs, -np.inf)
 
 
 def _log_binomial(chosen: Reals, number: Reals, size: int, sample_size: int) -> Reals:
-    """The logarithm of the binomial law of the rate m/n at 0 <= chosen <= number.
+    """Return ln P[chosen] of the binomial distribution with `number` trials and rate m/n, for 0 <= chosen <= number.
 
-    Both deviances hold at the ends too: what the rates m/n and 1 − m/n are rounded by cancels in the product of three.
+    The deviances hold at both ends too. The rounding of m/n and 1 − m/n cancels in the product of three probabilities.
     """
     first, second = np.broadcast_arrays(np.asarray(chosen, np.float64), np.asarray(number, np.float64))
     second = np.clip(second, 0, size)
     first = np.clip(first, 0, second)
-    rest = second - first
-    inner = np.maximum(np.stack([second, first, rest]), 1)
+    complement = second - first
+    inner = np.maximum(np.stack([second, first, complement]), 1)
     errors = stirling_error(inner)
     roots = np.log(inner[0] / inner[1] / inner[2] / (2 * np.pi)) / 2
-    logs: Reals = np.where((first > 0) & (rest > 0), errors[0] - errors[1] - errors[2] + roots, 0.0)
-    for part, share in ((first, sample_size / size), (rest, (size - sample_size) / size)):
+    logs: Reals = np.where((first > 0) & (complement > 0), errors[0] - errors[1] - errors[2] + roots, 0.0)
+    for part, share in ((first, sample_size / size), (complement, (size - sample_size) / size)):
         expected = second * share
         ratios = np.divide(part - expected, expected, out=np.zeros_like(expected), where=expected > 0)
         logs = logs - expected * _deviance(np.maximum(ratios, _LEAST_RATIO))

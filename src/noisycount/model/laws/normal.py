@@ -1,4 +1,7 @@
-"""The normal law: its tails, their logarithms and the inverse of these, to all digits."""
+"""The standard normal distribution: tails, their logarithms and quantiles, to double precision.
+
+Gaussian noise in `noises.gaussian` uses these functions.
+"""
 
 import math
 
@@ -6,21 +9,21 @@ import numpy as np
 
 from noisycount.model.laws.gamma import Reals
 
-_STEP = 0.5  # of the sum below, whose error is about e^(−(π/step)²) = 7e-18
-_NODES = (np.arange(13) + 0.5) * _STEP  # e^(−node²) is 1e-17 at the last
+_STEP = 0.5  # step of the trapezoidal rule, whose error is about e^(−(π/step)²) = 7e-18
+_NODES = (np.arange(13) + 0.5) * _STEP  # at the last node, e^(−node²) is 1e-17
 _WEIGHTS = 2 * _STEP / math.pi * np.exp(-_NODES * _NODES)
-_POLE = math.pi / _STEP  # from here on what the sum passes by is nothing
-_LARGEST = 1e100  # whose square is a float
-_UNDERFLOW = 40.0  # standard deviations: e^(−z²/2) is 0 from there on
-_SIXTEENTHS = 16  # whose squares are exact, and which leave an exponent below 1.25
-_STEPS = 60  # more than Newton's method takes from either start
+_POLE = math.pi / _STEP  # from this argument on, the residue of the pole is negligible
+_LARGEST = 1e100  # its square is still a float
+_UNDERFLOW = 40.0  # standard deviations: from there on, e^(−z²/2) underflows to 0
+_SIXTEENTHS = 16  # multiples of 1/16 have exact squares and leave an exponent below 1.25
+_STEPS = 60  # more steps than Newton's method takes from either start
 
 
 def erfcx(values: Reals) -> Reals:
-    """e^(x²)·erfc(x) for x >= −1, to a few units in the last place.
+    """Return e^(x²)·erfc(x) for x >= −1, to a few units in the last place.
 
     Source: Hunter and Regan (1972), A note on the evaluation of the complementary error function: the trapezoidal rule
-    at midpoints, and the residue of the pole that it passes by; for x >= 0 no term is negative.
+    at midpoints plus the residue of a pole. For x >= 0 no term is negative.
     """
     x = np.minimum(values, _LARGEST)
     near = np.minimum(x, _POLE)
@@ -30,26 +33,26 @@ def erfcx(values: Reals) -> Reals:
 
 
 def normal_tail(values: Reals) -> Reals:
-    """P[Z >= z] of the standard normal law, to a few units in the last place."""
+    """Return P[Z >= z] of the standard normal distribution, to a few units in the last place."""
     far = np.minimum(np.abs(values), _UNDERFLOW)
     tails = _bell(far) * erfcx(far / math.sqrt(2)) / 2
     return np.where(np.signbit(values), 1 - tails, tails)
 
 
 def log_two_sided(values: Reals) -> Reals:
-    """Ln P[|Z| >= z] of the standard normal law, for z >= 0."""
+    """Return ln P[|Z| >= z] of the standard normal distribution, for z >= 0."""
     with np.errstate(over="ignore"):
         logs: Reals = np.log(erfcx(values / math.sqrt(2))) - values * values / 2
     return logs
 
 
 def two_sided_quantile(log_beta: float) -> float:
-    """The z with ln P[|Z| >= z] = log_beta, for log_beta <= 0.
+    """Return the z with ln P[|Z| >= z] = log_beta, for log_beta <= 0.
 
-    Newton's method never passes the root: the tail and its logarithm are bent one way.
+    Newton's method never overshoots, as the tail is convex and its logarithm is concave.
     """
     if log_beta < -math.log(2):
-        return _from_above(log_beta)
+        return _quantile_from_above(log_beta)
     share = -math.expm1(log_beta)
     unit = share * math.sqrt(math.pi) / 2
     for _ in range(_STEPS):
@@ -60,8 +63,8 @@ def two_sided_quantile(log_beta: float) -> float:
     return unit * math.sqrt(2)
 
 
-def _from_above(log_beta: float) -> float:
-    """The same where the tail is less than a half, from √(−2·log_beta) downwards."""
+def _quantile_from_above(log_beta: float) -> float:
+    """Return the quantile for tails below 1/2, by Newton's method downwards from √(−2·log_beta)."""
     place = math.sqrt(-2 * log_beta)
     for _ in range(_STEPS):
         ratio = float(erfcx(np.asarray(place / math.sqrt(2))))
@@ -74,7 +77,7 @@ def _from_above(log_beta: float) -> float:
 
 
 def _bell(values: Reals) -> Reals:
-    """e^(−z²/2) for 0 <= z <= 40, as the product of two, one of an exact exponent."""
+    """Return e^(−z²/2) for 0 <= z <= 40, as a product in which the larger exponent is exact."""
     steps = np.rint(values * _SIXTEENTHS) / _SIXTEENTHS
-    rest: Reals = np.exp(-(values - steps) * (values + steps) / 2)
-    return np.exp(-steps * steps / 2) * rest
+    remainder: Reals = np.exp(-(values - steps) * (values + steps) / 2)
+    return np.exp(-steps * steps / 2) * remainder

@@ -1,1 +1,4 @@
-"""Tables of counts: their levels, and how noise is shared among them."""
+"""Tables of counts: levels and margins, trees, the prior of cells, and least-squares combination of noisy answers.
+
+Start with `levels`; `tree` has nested levels, `combined` the estimates.
+"""

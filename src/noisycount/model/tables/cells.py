@@ -1,4 +1,7 @@
-"""The law of the count of a cell, as a mixture that answers can teach, and of the sum of independent cells."""
+"""Prior of the count of a cell, as a mixture whose weights can be learned, and distribution of a sum of such cells.
+
+`CellLaw` is the mixture, `CellSums` the sum; `splits` has the alternative prior of a tree.
+"""
 
 import math
 from functools import cached_property
@@ -11,82 +14,82 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import first_true_beyond, roots
 
-# Of the negative binomial laws, whose standard deviations are 0.58 means or more. A whole shape
-# makes Γ(k + shape)/k! a polynomial, which has all digits at every count.
+# Shape parameter of the negative binomial components: their standard deviations are at least 0.58 means. For a whole
+# shape, Γ(k + shape)/k! is a polynomial, which is precise at every count.
 SHAPE = 3
-_TABLE = 1 << 12  # counts, each summed by itself
-_STEP = 1e-3  # of ln k between the knots beyond: cubic pieces are within 1e-12 of the logarithm
-_FARTHEST = 1500.0  # largest means up to which there are knots: e^−4500 of the law is beyond
-_AT_ONCE = 1 << 14  # counts: as many rows of a matrix of all components
+_TABLE = 1 << 12  # counts below this number are tabulated one by one
+_STEP = 1e-3  # step of ln k between the knots beyond; cubic interpolation has an error of 1e-12
+_FARTHEST = 1500.0  # knots end at this many times the largest mean, where the probability is e^−4500
+_AT_ONCE = 1 << 14  # counts processed at once, as rows of a matrix over all components
 
 
 def cubic(values: Reals, nodes: NDArray[np.int64], shares: Reals) -> Reals:
-    """Values so far behind nodes, on cubics through the nearest four of them."""
+    """Return values between nodes, at `shares` of a step beyond each node, by cubics through the four nearest nodes."""
     before, own, after, last = (values[nodes + step] for step in (-1, 0, 1, 2))
     outer, inner = (shares + 1) * (shares - 2), shares * (shares - 1)
-    found: Reals = outer * ((shares - 1) * own - shares * after) / 2
-    found += inner * ((shares + 1) * last - (shares - 2) * before) / 6
-    return found
+    totals: Reals = outer * ((shares - 1) * own - shares * after) / 2
+    totals += inner * ((shares + 1) * last - (shares - 2) * before) / 6
+    return totals
 
 
 @frozen(eq=False, repr=False, slots=False)
 class CellLaw(Shown):
-    """A count is 0 with some probability, else of one of several negative binomial laws.
+    """The prior of a cell: empty with some probability, else one of several negative binomial distributions.
 
     P[K = k] = w_0·[k = 0] + Σ_j w_j·(k + 1)(k + 2)/2·(3/(3 + m_j))³·(m_j/(3 + m_j))^k.
     """
 
-    zero: float  # the probability w_0 of a cell that is surely empty
-    means: Reals  # the means m_j of the laws, in records, rising
-    weights: Reals  # their probabilities w_j; all add up to 1 with w_0
+    zero: float  # probability w_0 of the component that is always empty
+    means: Reals  # means m_j of the components, in records, ascending, shape (components,)
+    weights: Reals  # their probabilities w_j, same shape; w_0 + Σ w_j = 1
 
     @property
     def mean(self) -> float:
-        """The expected count, in records."""
+        """Expected count, in records."""
         return float(self.weights @ self.means)
 
     @property
     def variance(self) -> float:
-        """The variance of the count, in records²."""
+        """Variance of the count, in records²."""
         squares = self.means + self.means**2 * (1 + 1 / SHAPE)
         return float(self.weights @ squares) - self.mean**2
 
     def log_pmf(self, counts: ArrayLike) -> Reals:
-        """The logarithm of P[K = k] for each count k, shape as given, −inf for what is no count.
+        """Return ln P[K = k] for each count k, in the shape of `counts`; −inf for negative or fractional numbers.
 
         Numerical error: 1e-12, absolute.
         """
-        asked = np.asarray(counts, dtype=np.float64)
-        logs = np.full(asked.shape, -np.inf)
-        whole = (asked >= 0) & (asked == np.floor(asked))
-        near = whole & (asked < _TABLE)
-        logs[near] = self._near[asked[near].astype(np.int64)]
+        values = np.asarray(counts, dtype=np.float64)
+        logs = np.full(values.shape, -np.inf)
+        whole = (values >= 0) & (values == np.floor(values))
+        near = whole & (values < _TABLE)
+        logs[near] = self._near[values[near].astype(np.int64)]
         far = whole & ~near
-        logs[far] = self._log_far(asked[far])
+        logs[far] = self._log_far(values[far])
         return logs
 
     def log_pmf_near(self, counts: NDArray[np.int64]) -> Reals:
-        """The same of whole counts, by one table where they are close to each other."""
+        """Return ln P[K = k] of whole counts, from one table if the counts are close together."""
         first, last = int(counts.min()), int(counts.max())
         if last - first >= counts.size:
             return self.log_pmf(counts)
         return self.log_pmf(np.arange(first, last + 1))[counts - first]
 
     def log_between(self, counts: Reals) -> Reals:
-        """The logarithm of P[K = k], which between the counts is that of cells that are not empty."""
+        """Return ln P[K = k], continued between the counts as the distribution of cells that are not empty."""
         logs = self._log_sums(counts)
         with np.errstate(divide="ignore"):
             logs[counts == 0] = np.logaddexp(logs[counts == 0], np.log(self.zero))
         return logs
 
     def cdf(self, count: float) -> float:
-        """P[K <= count]."""
+        """Return P[K <= count]."""
         if count < 0:
             return 0.0
         return 1 - self.sf(count)
 
     def sf(self, count: float) -> float:
-        """P[K > count] for a count from 0: at most two of count + 3 trials succeed."""
+        """Return P[K > count] for count >= 0: the probability that at most two of count + 3 trials succeed."""
         trials = math.floor(count) + SHAPE
         odds = SHAPE / self.means
         none = np.exp(-trials * np.log1p(odds))
@@ -94,17 +97,17 @@ class CellLaw(Shown):
         return float(self.weights @ tails)
 
     def quantile(self, level: float) -> int:
-        """The smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
+        """Return the smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
         return first_true_beyond(lambda count: self.cdf(count) >= level, 0, 1)
 
     def end(self, depth: float) -> int:
-        """A count beyond which the law weighs less than e^−depth of its largest component."""
+        """Return a count above which the probability is less than e^−depth of the largest component."""
         largest = float(self.means[self.weights > 0].max(initial=0.0))
         return math.ceil((depth + 4 * SHAPE) * (largest / SHAPE + 1))
 
     @cached_property
     def _near(self) -> Reals:
-        """The logarithms at the first counts."""
+        """Logarithms of the probabilities of the counts below 4096."""
         logs = self._log_sums(np.arange(_TABLE, dtype=np.float64))
         with np.errstate(divide="ignore"):
             logs[0] = np.logaddexp(logs[0], np.log(self.zero))
@@ -112,13 +115,13 @@ class CellLaw(Shown):
 
     @cached_property
     def _far(self) -> Reals:
-        """The logarithms beyond them at steps of ln k."""
+        """Logarithms of the probabilities beyond, at equal steps of ln k."""
         reach = math.log(max(_FARTHEST * float(self.means[-1]) / _TABLE, 2.0))
         steps = np.arange(-1.0, math.ceil(reach / _STEP) + 3)
         return self._log_sums(_TABLE * np.exp(_STEP * steps))
 
     def _log_far(self, counts: Reals) -> Reals:
-        """The logarithms at counts beyond the table: of many by cubics through four knots."""
+        """Return the logarithms at counts beyond the table; for many counts, by cubic interpolation."""
         if counts.size < _AT_ONCE:
             return self._log_sums(counts)
         places = np.log(counts / _TABLE) / _STEP
@@ -130,7 +133,7 @@ class CellLaw(Shown):
         return logs
 
     def _log_sums(self, counts: Reals) -> Reals:
-        """The logarithms of the sums of all components but that of empty cells."""
+        """Return the logarithms of the mixture without the component that is always empty."""
         used = self.weights > 0
         if not used.any():
             return np.full(counts.shape, -np.inf)
@@ -149,35 +152,37 @@ class CellLaw(Shown):
 
 
 Complexes = NDArray[np.complex128]
-_PATH_STEP = 0.04  # along a hyperbola: what sums of steps are off is e^-38 or less
-_SHARE = 0.5  # of the width of a saddle
-_BEND = 0.25  # of a hyperbola towards the poles
-_NARROW = 30.0  # standard deviation of a sum up to which circles take few steps
-_REACH, _FARTHEST_TAIL = 40.0, 400.0  # standard deviations, and records, for the circles' length
-_NEAR = 0.2  # of 1: where the logarithm has few digits without care
-_STEPS_AT_ONCE, _MOST_STEPS = 32, 3200  # steps
-_VANISHED = 1e-17
-_FARTHEST_LOGIT = 40.0  # of the logit of a saddle's place
-_NODES = 24  # of a polynomial through logarithms
-_PANEL = 1.2  # the largest count of a polynomial over its smallest
+_PATH_STEP = 0.04  # step along a hyperbola; the error of the sum is e^−38 or less
+_SHARE = 0.5  # largest step, relative to the width of the saddle
+_BEND = 0.25  # curvature of the hyperbola towards the poles
+_NARROW = 30.0  # records: up to this standard deviation of a sum, circles need few steps
+_REACH, _FARTHEST_TAIL = 40.0, 400.0  # standard deviations, and records, that determine the number of steps of a circle
+_NEAR = 0.2  # distance from 1 within which the plain complex logarithm is imprecise
+_STEPS_AT_ONCE, _MOST_STEPS = 32, 3200
+_VANISHED = 1e-17  # relative size of a term that ends a sum
+_FARTHEST_LOGIT = 40.0  # bound of the logit of a saddle's position
+_NODES = 24  # nodes of a polynomial through logarithms
+_PANEL = 1.2  # ratio of the largest to the smallest count of a polynomial
 
 
 @frozen(eq=False)
 class CellSums:
-    """The sum of independent counts of one law."""
+    """The sum of independent counts with one prior."""
 
-    law: CellLaw  # of each count
-    cells: int  # how many
+    law: CellLaw  # prior of each count
+    cells: int  # number of counts
 
     def log_pmf(self, first: int, width: int) -> Reals:
-        """The logarithms of the probabilities of a run of counts from 0 on.
+        """Return ln P[S = k] for k = first..first + width − 1, where first >= 0.
 
-        P[S = k] is the integral of G(z)^m/z^(k+1) around 0 over 2π·i, G the generating function of a cell. G is
-        analytic but for poles on the reals beyond 1, so that the circle may be opened to a hyperbola around them,
-        through the saddle; along it the integrand falls at least exponentially, and sums of equal steps are exact.
+        P[S = k] is the integral of G(z)^m/z^(k+1) around 0, divided by 2π·i, for the generating function G of a cell.
+        The only singularities of G are poles on the real line above 1. So the circle can be opened to a hyperbola
+        around them through the saddle point. The integrand decays at least exponentially along it, and sums of equal
+        steps are accurate.
 
         Source: Flajolet and Sedgewick, Analytic Combinatorics (2009), VIII; Weideman and Trefethen (2007), hyperbolas.
-        Numerical error: 1e-13, and 1e-16 a cell, absolute.
+
+        Numerical error: 1e-13 plus 1e-16 a cell, absolute.
         """
         last = first + width - 1
         logs = np.empty(width)
@@ -189,16 +194,16 @@ class CellSums:
         return logs
 
     def _panel(self, low: int, high: int) -> Reals:
-        """The logarithms from one count to another, between few nodes by a polynomial."""
+        """Return the logarithms for low..high, by a polynomial through a few of them."""
         counts = np.arange(low, high + 1.0)
         if counts.size <= 2 * _NODES + 1:
             return self._log_pmf(counts)
         angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
         nodes = np.unique(np.round((low + high) / 2 - (high - low) / 2 * np.cos(angles)))
-        return _interpolated(nodes, self._log_pmf(nodes), counts)
+        return _interpolate(nodes, self._log_pmf(nodes), counts)
 
     def _log_pmf(self, counts: Reals) -> Reals:
-        """The logarithms at some counts, rising."""
+        """Return the logarithms at ascending counts, by integration."""
         logs = np.full(counts.size, -np.inf)
         logs[counts == 0] = self.cells * self.law.log_pmf(0)
         some = counts > 0
@@ -209,18 +214,18 @@ class CellSums:
 
 @frozen(eq=False)
 class _Paths:
-    """Hyperbolas through the saddles of some counts.
+    """Integration paths through the saddle points of some counts.
 
-    Places are told by their distance from the nearest pole, 1 + shape/(largest mean).
+    A position z is stored as its distance from the nearest pole, 1 + shape/(largest mean).
     """
 
-    sums: CellSums  # of which cells
+    sums: CellSums
     counts: Reals  # shape (counts,)
-    gaps: Reals  # the distances of the saddles
+    gaps: Reals  # distances of the saddle points from the pole, same shape
 
     @classmethod
     def of(cls, sums: CellSums, counts: Reals) -> "_Paths":
-        """Those of some counts, all positive."""
+        """Return the paths of some positive counts."""
         pole = 1 + _beyond(sums.law)
 
         def excess(logits: Reals) -> Reals:
@@ -230,57 +235,57 @@ class _Paths:
         return cls(sums, counts, pole / (1 + np.exp(roots(excess, -ends, ends))))
 
     def log_integrals(self) -> Reals:
-        """The logarithms of the integrals over 2π·i."""
+        """Return the logarithms of the integrals divided by 2π·i."""
         deviations = np.sqrt(self.sums.cells * _moments(self.sums.law, self.gaps)[1])
         is_narrow = deviations <= _NARROW
-        found = np.empty(self.counts.size)
+        totals = np.empty(self.counts.size)
         for some, integral in ((is_narrow, _Paths._circles), (~is_narrow, _Paths._hyperbolas)):
             if some.any():
                 part = _Paths(self.sums, self.counts[some], self.gaps[some])
-                found[some] = integral(part, deviations[some])
-        return found
+                totals[some] = integral(part, deviations[some])
+        return totals
 
     def _circles(self, deviations: Reals) -> Reals:
-        """The logarithms around circles, for narrow sums: exact but for mass a turn further."""
+        """Return the logarithms of integrals on circles, for narrow sums; exact up to aliasing."""
         saddles = self._saddles
         reach = float((deviations + np.minimum(saddles / self.gaps, _FARTHEST_TAIL)).max())
         half = math.ceil(_REACH * reach / 2)
         peaks = self._logs(self.gaps[:, None])[:, 0].real
-        found = np.full(self.counts.size, 0.5)
+        totals = np.full(self.counts.size, 0.5)
         for start in range(1, half + 1, _STEPS_AT_ONCE):
             turns = np.arange(start, min(start + _STEPS_AT_ONCE, half + 1))
             gaps = self.gaps[:, None] - saddles[:, None] * np.expm1(1j * math.pi / half * turns)
             terms = np.exp(self._logs(gaps) - peaks[:, None])
-            found += (terms.real * np.where(turns == half, 0.5, 1.0)).sum(axis=1)
+            totals += (terms.real * np.where(turns == half, 0.5, 1.0)).sum(axis=1)
             if np.abs(terms).max() <= _VANISHED:
                 break
-        return np.asarray(peaks + np.log(found / half))
+        return np.asarray(peaks + np.log(totals / half))
 
     def _hyperbolas(self, deviations: Reals) -> Reals:
-        """The logarithms along hyperbolas."""
+        """Return the logarithms of integrals along hyperbolas."""
         saddles, beyond = self._saddles, _beyond(self.sums.law)
         sizes = np.minimum(self.gaps, saddles)
         steps = np.minimum(_PATH_STEP, _SHARE * saddles / (sizes * deviations))
         peaks = self._logs(self.gaps[:, None])[:, 0].real
-        found = sizes / saddles / 2
+        totals = sizes / saddles / 2
         for start in range(1, _MOST_STEPS, _STEPS_AT_ONCE):
             places = steps[:, None] * np.arange(start, start + _STEPS_AT_ONCE)
             aside = _BEND * (np.cosh(places) - 1) + 1j * np.sinh(places)
             slopes = _BEND * np.sinh(places) + 1j * np.cosh(places)
             gaps = self.gaps[:, None] - sizes[:, None] * aside
             terms = np.exp(self._logs(gaps) - peaks[:, None]) * slopes / (1 + (beyond - gaps))
-            found += sizes * terms.imag.sum(axis=1)
-            if (np.abs(sizes * terms[:, -1]) <= _VANISHED * found).all():
+            totals += sizes * terms.imag.sum(axis=1)
+            if (np.abs(sizes * terms[:, -1]) <= _VANISHED * totals).all():
                 break
-        return np.asarray(peaks + np.log(found * steps / math.pi))
+        return np.asarray(peaks + np.log(totals * steps / math.pi))
 
     @property
     def _saddles(self) -> Reals:
-        """Where the integrands are smallest on the reals."""
+        """Positions of the saddle points on the real line."""
         return 1 + (_beyond(self.sums.law) - self.gaps)
 
     def _logs(self, gaps: Complexes | Reals) -> Complexes:
-        """The logarithms of G(z)^m/z^k, shape (counts, places)."""
+        """Return the logarithms of G(z)^m/z^k, shape (counts, places)."""
         law = self.sums.law
         generating = _components(law, gaps).sum(axis=-1)
         powers = self.counts[:, None] * _log_beyond(_beyond(law) - gaps)
@@ -288,7 +293,7 @@ class _Paths:
 
 
 def _log_beyond(places: Complexes | Reals) -> Complexes:
-    """The logarithms of 1 + places, with all digits of small ones, which complex `log1p` loses."""
+    """Return ln(1 + places) with full precision for small values, which complex `log1p` loses."""
     real, imaginary = places.real, places.imag
     near = np.maximum(2 * real + real**2 + imaginary**2, -0.5)
     sizes = np.where(np.abs(places) < _NEAR, np.log1p(near) / 2, np.log(np.abs(1 + places)))
@@ -296,23 +301,23 @@ def _log_beyond(places: Complexes | Reals) -> Complexes:
 
 
 def _beyond(law: CellLaw) -> float:
-    """How far beyond 1 the nearest pole is."""
+    """Return the distance from 1 to the nearest pole."""
     return SHAPE / float(law.means[law.weights > 0].max())
 
 
 def _bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
-    """What has power −shape in the generating functions of components, on a last axis."""
+    """Return the bases of the power −shape in the generating functions of the components, on a last axis."""
     means = law.means[law.weights > 0]
     return 1 - means / means.max() + gaps[..., None] * (means / SHAPE)
 
 
 def _components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
-    """The generating functions of the components times their weights."""
+    """Return the generating functions of the components times their weights."""
     return law.weights[law.weights > 0] / _bases(law, gaps) ** SHAPE
 
 
 def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
-    """The mean and the variance of a cell whose law is tilted to a place."""
+    """Return the mean and the variance of a cell whose distribution is tilted to a position."""
     parts = _components(law, gaps)
     shares = parts / (law.zero + parts.sum(axis=-1, keepdims=True))
     places = 1 + (_beyond(law) - gaps[:, None])
@@ -322,14 +327,14 @@ def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
     return average, squares - average**2
 
 
-def _interpolated(nodes: Reals, values: Reals, asked: Reals) -> Reals:
-    """The polynomial through some values at others, in the barycentric form."""
+def _interpolate(nodes: Reals, values: Reals, points: Reals) -> Reals:
+    """Return the polynomial through values at nodes, evaluated at other points in barycentric form."""
     half = (nodes[-1] - nodes[0]) / 4
-    apart = (nodes[:, None] - nodes) / half
-    np.fill_diagonal(apart, 1.0)
-    weights = 1 / apart.prod(axis=1)
+    differences = (nodes[:, None] - nodes) / half
+    np.fill_diagonal(differences, 1.0)
+    weights = 1 / differences.prod(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = weights / (asked[:, None] - nodes)
-        found = shares @ values / shares.sum(axis=1)
-    found[np.searchsorted(asked, nodes)] = values
-    return np.asarray(found)
+        shares = weights / (points[:, None] - nodes)
+        totals = shares @ values / shares.sum(axis=1)
+    totals[np.searchsorted(points, nodes)] = values
+    return np.asarray(totals)

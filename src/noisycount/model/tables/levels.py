@@ -1,7 +1,7 @@
-"""The levels of a table: its cells, and the sums of cells that are counted beside them.
+"""The levels of a table: its cells, and sums of cells that receive answers of their own.
 
-Levels are margins, sums over some of the parts of a table, or ranges of ordered cells: a binary
-tree of sums, from which prefix sums take few nodes. They share the price; their nodes have labels.
+Levels are margins (sums over some parts of the keys) or ranges of ordered cells, a binary tree from which prefix sums
+need few nodes. All levels share the price. `tree` and `combined` use them.
 """
 
 import math
@@ -25,29 +25,29 @@ Codes = NDArray[np.int32]
 
 @frozen(eq=False)
 class Level:
-    """Counts of which no two share a cell: the cells themselves, or sums of them."""
+    """Disjoint sums of cells that are counted together: the cells themselves, a margin, or ranges."""
 
-    name: str  # what a reader calls it, such as "town" or "total"
-    of_cell: Nodes = field(repr=False)  # the node of each cell, from 0; −1: of none; shape (cells,)
-    size: int  # how many nodes there are
-    # the places of each node's keys among the values of the parts, −1 where a part is summed over, shape (keyed
-    # nodes, parts); None: nodes are no combinations of keys. A node beyond them has no keys: "other"
+    name: str  # displayed name, such as "town" or "total"
+    of_cell: Nodes = field(repr=False)  # node of each cell, from 0; −1 if the cell is in no node; shape (cells,)
+    size: int  # number of nodes
+    # Index of each node's key among the values of each part, −1 if the part is summed over, shape (keyed nodes, parts);
+    # None: nodes are ranges. A node beyond the keyed nodes has no keys: "other".
     codes: Codes | None = field(default=None, repr=False)
 
     def sums(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sum of the counts of each node's cells, exact. Shapes: cells (cells,)."""
+        """Return the exact sum of the counts of each node's cells, for counts of shape (cells,)."""
         sums = np.zeros(self.size, np.int64)
         inside = self.of_cell >= 0
         np.add.at(sums, self.of_cell[inside], cells[inside])
         return sums
 
 
-TOTAL = "total"  # what a reader calls the sum of all cells
-OTHER = "other"  # what a reader calls the row of all other keys
+TOTAL = "total"  # displayed name of the sum of all cells
+OTHER = "other"  # displayed name of the row of all other keys
 
 
 def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -> Level:
-    """The level of the cells themselves, "other" as the last of them if there is one. Shapes: codes (cells, parts)."""
+    """Return the level of the cells, for codes of shape (cells, parts); "other" is its last node if there is one."""
     size = len(codes) + has_other
     return Level(",".join(names), np.arange(size, dtype=np.int32), size, codes)
 
@@ -55,16 +55,15 @@ def cell_level(codes: Codes, names: Sequence[str], *, has_other: bool = False) -
 def margin_levels(
     codes: Codes, names: Sequence[str], margins: Sequence[Sequence[str]], *, has_other: bool = False
 ) -> tuple[Level, ...]:
-    """The margins of a table, each with its nodes in the order of the places of their keys.
+    """Return the margins of a table, each with its nodes in lexicographic order of their codes.
 
-    "Other", the last cell, is a part of the total, and of no other margin.
-    Shapes: codes (cells, parts).
+    "Other", the last cell, is part of the total and of no other margin. Codes have shape (cells, parts).
     """
     return tuple(_margin(codes, names, margin, has_other=has_other) for margin in margins)
 
 
 def _margin(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_other: bool) -> Level:
-    """One margin, its nodes in the lexicographic order of the places of their keys."""
+    """Return one margin, its nodes in lexicographic order of their codes."""
     for name in margin:
         if name not in names:
             raise ValueError(f"margins name {name!r}: choose parts of {', '.join(names)}")
@@ -74,21 +73,21 @@ def _margin(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_ot
         joined = nodes * (int(codes[:, part].max(initial=0)) + 1) + codes[:, part]
         nodes = np.unique(joined, return_inverse=True)[1]
     size = int(nodes.max(initial=-1 if parts else 0)) + 1
-    kept = np.full((size, len(names)), -1, dtype=np.int32)
+    margin_codes = np.full((size, len(names)), -1, dtype=np.int32)
     for part in parts:
-        kept[nodes, part] = codes[:, part]
+        margin_codes[nodes, part] = codes[:, part]
     of_cell = np.append(nodes, [-1 if parts else 0] * has_other).astype(np.int32)
     name = ",".join(names[part] for part in parts) or TOTAL
-    return Level(name, of_cell, size, kept)
+    return Level(name, of_cell, size, margin_codes)
 
 
-RANGES = "ranges of "  # how the names of such levels begin
+RANGES = "ranges of "  # prefix of the names of levels of ranges
 
 
 def range_levels(cells: int) -> tuple[Level, ...]:
-    """The sums of ordered cells in blocks of 2, 4, 8 and so on, up to all.
+    """Return the levels that sum ordered cells in blocks of 2, 4, 8, …, up to all cells.
 
-    The last block of a level is shorter where cells run out.
+    The last block of a level is shorter if the number of cells is no multiple of the block length.
     """
     places = np.arange(cells, dtype=np.int32)
     return tuple(
@@ -100,33 +99,33 @@ def range_levels(cells: int) -> tuple[Level, ...]:
 def all_levels(
     codes: Codes, names: Sequence[str], margins: Sequence[Sequence[str]] | None, *, has_other: bool = False
 ) -> tuple[Level, ...]:
-    """The cells first, then the margins, or the ranges where margins are None. Shapes: codes (cells, parts)."""
+    """Return the cells first, then the margins, or the ranges if margins is None; codes have shape (cells, parts)."""
     sums = range_levels(len(codes)) if margins is None else margin_levels(codes, names, margins, has_other=has_other)
     return (cell_level(codes, names, has_other=has_other), *sums)
 
 
 def range_bounds(level: Level) -> NDArray[np.int64]:
-    """The first and the last cell of each node of a level of ranges, shape (nodes, 2)."""
+    """Return the first and the last cell of each node of a level of ranges, shape (nodes, 2)."""
     nodes = np.arange(level.size)
     first, after = (np.searchsorted(level.of_cell, nodes, side) for side in ("left", "right"))
     return np.stack([first, after - 1], axis=1)
 
 
-_CELLS = 2  # shares of the cells for one of each level of ranges
-_STEPS = 1000  # in one, or more where there are many levels: shares are read by people
+_CELLS = 2  # weight of the cells relative to a level of ranges
+_STEPS = 1000  # shares are readable multiples of 1/1000; many levels need a finer step
 _STEPS_A_LEVEL = 50
 
 
 def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[DiscreteNoise]) -> tuple[Fraction, ...]:
-    """The shares of the price that levels get: of margins, those of the least error of their rows.
+    """Return the share of the price of each level; for margins, the shares with the smallest total error of their rows.
 
-    With a share s of the price, N rows that one unit moves by Δ together have a variance that is
-    Δ/s of the smallest possible under Gaussian noise, (Δ/s)² under Laplace noise. The sum over all
-    rows of all levels is smallest for s ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). The page “How far off tables are”
-    compares it with the least possible error of all rows that are combined.
+    For a share s of the price, N rows that one unit changes by Δ in total have a variance that is Δ/s of the smallest
+    possible under Gaussian noise, and (Δ/s)² under Laplace noise. The sum over all rows of all levels is smallest for s
+    ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). The page “How far off tables are” compares it with the smallest possible error
+    of all rows after combination.
 
-    Of ranges prefix sums are wanted: the cells get twice as much as each level of ranges, s ∝ Δ
-    beyond. Under Gaussian noise that is at most 0.3 % above the best that any shares give.
+    Ranges serve prefix sums. The cells get twice the weight of a level of ranges, and s ∝ Δ otherwise. Under Gaussian
+    noise the error is at most 0.3 % above that of the best shares.
     """
     if any(level.codes is None for level in levels[1:]):
         twice = [_CELLS] + [1] * (len(levels) - 1)
@@ -140,7 +139,7 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
 
 
 def _readable(weights: Sequence[float]) -> tuple[Fraction, ...]:
-    """Shares near positive weights, by largest remainders: multiples of a power of 1/10, none 0."""
+    """Return shares near positive weights by largest remainders: positive multiples of a power of 1/10."""
     steps = _STEPS
     while steps < _STEPS_A_LEVEL * len(weights):
         steps *= 10
@@ -158,16 +157,16 @@ Label: TypeAlias = int | str | bool | None
 
 @frozen
 class TableLabels:
-    """What a reader sees of the keys of a table."""
+    """The displayed keys of a table."""
 
-    names: tuple[str, ...]  # what the table is grouped by
-    values: tuple[tuple[Label, ...], ...]  # the labels of the keys of each part
-    # the places of each cell's keys among them, shape (cells, parts); None: there are no sums over parts
+    names: tuple[str, ...]  # columns by which the table is grouped
+    values: tuple[tuple[Label, ...], ...]  # labels of the keys of each part
+    # Index of each cell's key in `values`, shape (cells, parts); None: there are no sums over parts.
     cells: Codes | None = field(default=None, repr=False, compare=False)
-    is_hidden: bool = False  # whether only the records know the keys, so that the total is of them all
+    is_hidden: bool = False  # True if the keys are hidden; the total then includes keys that are not shown
 
     def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
-        """The labels of each node; None where a part is summed over, and for missing values."""
+        """Yield the labels of each node; None for missing values and for parts that are summed over."""
         if level.codes is None:
             (values,) = self.values
             for first, last in range_bounds(level).tolist():
@@ -179,28 +178,28 @@ class TableLabels:
             yield (None,) * len(self.names)
 
     def texts(self, level: Level, node: int) -> tuple[str, ...]:
-        """What people read for the keys of one node; where a part is summed over, of which keys."""
+        """Return the displayed keys of one node; for a part that is summed over, the list of its keys."""
         if level.codes is None:
             return tuple(map(str, next(islice(self.of(level), node, None))))
         return self._texts(level, level.codes, [node])[0]
 
     def all_texts(self, level: Level) -> list[tuple[str, ...]]:
-        """The same of each node."""
+        """Return the displayed keys of each node of a level."""
         if level.codes is None:
             return [tuple(map(str, labels)) for labels in self.of(level)]
         return self._texts(level, level.codes, range(level.size))
 
     def sums(self, level: Level) -> list[str | None]:
-        """Of whom each node of a level is the sum; None of cells, and of ranges, which say it."""
-        if level.codes is None or not _summed(level.codes):
+        """Return, for each node of a margin, the text of the keys that it sums over; None for cells and ranges."""
+        if level.codes is None or not _summed_parts(level.codes):
             return [None] * level.size
-        told = self.all_texts(level)
-        return [ALL_KEYS if set(texts) == {ALL_KEYS} else "; ".join(texts) for texts in told]
+        node_texts = self.all_texts(level)
+        return [ALL_KEYS if set(texts) == {ALL_KEYS} else "; ".join(texts) for texts in node_texts]
 
     def _texts(self, level: Level, codes: Codes, nodes: Sequence[int]) -> list[tuple[str, ...]]:
-        """What people read for the keys of some nodes."""
+        """Return the displayed keys of some nodes."""
         found = []
-        for node, sums in zip(nodes, self._sums(level, _summed(codes), nodes), strict=True):
+        for node, sums in zip(nodes, self._sums(level, _summed_parts(codes), nodes), strict=True):
             summed = iter(sums)
             listed = codes[node].tolist() if node < len(codes) else []
             found.append(
@@ -214,7 +213,7 @@ class TableLabels:
         return found
 
     def _sums(self, level: Level, summed: Sequence[int], nodes: Sequence[int]) -> list[tuple[str, ...]]:
-        """What stands for the parts over which nodes of a level sum."""
+        """Return the texts of the parts over which some nodes of a level sum."""
         cells = self.cells
         if not summed or cells is None:
             return [()] * len(nodes)
@@ -222,15 +221,15 @@ class TableLabels:
             return [(ALL_KEYS,) * len(summed)] * len(nodes)
         if len(cells) == math.prod(map(len, self.values)):
             return [tuple(listed_text(self.values[part]) for part in summed)] * len(nodes)
-        own = level.of_cell[: len(cells)]
-        rows = np.flatnonzero(own == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
-        keys = zip(own[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
+        nodes_of_cells = level.of_cell[: len(cells)]
+        rows = np.flatnonzero(nodes_of_cells == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
+        keys = zip(nodes_of_cells[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
         found = summed_texts(
             (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)]) for node, codes in keys
         )
         return [found[node] for node in nodes]
 
 
-def _summed(codes: Codes) -> list[int]:
-    """The parts over which a level sums."""
+def _summed_parts(codes: Codes) -> list[int]:
+    """Return the parts over which a level sums."""
     return np.flatnonzero((codes < 0).all(axis=0)).tolist() if len(codes) else []

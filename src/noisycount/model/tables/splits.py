@@ -1,4 +1,7 @@
-"""How the count of a node divides among its children, before any answer."""
+"""Prior of a table: the distribution of a node's count among its children.
+
+`Splits` is public; `tree` defines the nodes.
+"""
 
 import math
 from collections.abc import Sequence
@@ -16,10 +19,10 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
-    """The logarithm of Γ(k + a)/(k!·Γ(a)): the weight of a count k among its siblings.
+    """Return ln(Γ(k + a)/(k!·Γ(a))), the weight of a count k among its siblings.
 
-    Numerical error: a few units in the last place of the largest of k, a·ln(k) and ln(Γ(a)); no
-    cancellation for a small beside k, or k small beside a.
+    Numerical error: a few units in the last place of the largest of k, a·ln(k) and ln(Γ(a)). Nothing cancels if a is
+    much smaller than k, or k than a.
     """
     k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
     present = np.where(k > 0, k, 1.0)
@@ -28,27 +31,27 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     ratio = small / large
     grown = (large + small - 0.5) * np.log1p(ratio) + small * (np.log(large) - 1)
     grown += stirling_error(large + small) - stirling_error(large)
-    # of the smaller one Γ(k + 1)/k = Γ(k), or Γ(a), remains below
+    # Γ(k) = Γ(k + 1)/k or Γ(a), whichever has the smaller argument, remains in the denominator.
     is_count_large = present >= a
     logs = grown - np.where(is_count_large, _log_gamma(a) + np.log(present), log_factorial(present))
     return np.where(k > 0, logs, 0.0)
 
 
 def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
-    """The change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1))."""
+    """Return the change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1))."""
     k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
     later = np.log1p(np.where(k > 0, a - 1, 0.0) / (k + 1))
     return np.where(k > 0, later, np.log(a))
 
 
 def log_factorial(counts: Reals) -> Reals:
-    """The logarithm of k! for counts k >= 0."""
+    """Return ln k! for counts k >= 0."""
     k = np.asarray(counts, dtype=np.float64)
     return (k + 0.5) * np.log1p(k) - (k + 1) + _HALF_LOG_TAU + stirling_error(k + 1)
 
 
 def _log_gamma(points: Reals) -> Reals:
-    """The logarithm of Γ(a) for a > 0."""
+    """Return ln Γ(a) for a > 0."""
     a = np.asarray(points, dtype=np.float64)
     lifted = np.where(a < 1, a + 1, a)
     logs = (lifted - 0.5) * np.log(lifted) - lifted + _HALF_LOG_TAU + stirling_error(lifted)
@@ -56,24 +59,25 @@ def _log_gamma(points: Reals) -> Reals:
 
 
 class LevelSplit(NamedTuple):
-    """How the counts of a level come from those of the level above."""
+    """The prior of one level given the level above."""
 
-    weights: Reals  # of each node: its concentration, or its rate within its parent
-    is_multinomial: bool  # whether they are rates
+    weights: Reals  # concentration of each node, or its rate within its parent, shape (nodes,)
+    is_multinomial: bool  # True if the weights are rates
 
 
 @frozen(eq=False, repr=False)
 class Splits(Shown):
-    """The count of a node divides among its children by a Dirichlet-multinomial law.
+    """A Dirichlet-multinomial prior of the counts of a node's children, given the count of the node.
 
-    P[k_1, …, k_m | k] = k!·Γ(A)/Γ(k + A)·Π_c Γ(k_c + a_c)/(k_c!·Γ(a_c)) with A = Σ a_c: shares are
-    drawn from a Dirichlet law, then each record falls into a child by itself. Large concentrations
-    make shares certain, 1 makes all tables equally likely, small ones leave most children empty.
+    P[k_1, …, k_m | k] = k!·Γ(A)/Γ(k + A)·Π_c Γ(k_c + a_c)/(k_c!·Γ(a_c)) with A = Σ a_c. The shares have a Dirichlet
+    distribution, and given the shares each record falls into a child independently. Large concentrations make the
+    shares nearly certain; concentrations of 1 make all tables equally likely; small ones leave most children empty.
 
     Args:
-        concentrations: Those of the cells, positive: a number, the same for each, or an array of
-            shape (cells,). A node's is the sum of its cells'. As one of several, each for a level
-            of a tree: a number for each node of that level, or an array over its nodes.
+        concentrations: The concentrations of the cells, positive: one number for all cells, or an array of shape
+            (cells,). The concentration of a node is the sum over its cells. In a list with one `Splits` a level, they
+            are those of the nodes of that level: one number, or an array of shape (nodes,).
+        is_multinomial: True if the values are rates of known shares; see `multinomial`.
 
     Raises:
         ValueError: If a concentration is not a positive finite number.
@@ -105,10 +109,10 @@ class Splits(Shown):
 
     @classmethod
     def multinomial(cls, rates: ArrayLike) -> "Splits":
-        """Known shares: each record falls into a cell by itself.
+        """Return the prior with known shares, where each record falls into a cell independently.
 
         Args:
-            rates: Those of the cells, up to a common factor, positive: a number or an array.
+            rates: The rates of the cells, up to a common factor, positive: a number or an array of shape (cells,).
 
         Example:
             >>> import noisycount as nc
@@ -118,16 +122,16 @@ class Splits(Shown):
         return cls(rates, is_multinomial=True)
 
     def concentrations_of(self, tree: Tree) -> tuple[Reals, ...]:
-        """The concentration of each node, or its rate within its parent, below the root.
+        """Return the concentration of each node below the root, or its rate within its parent.
 
         Args:
-            tree: Whose cells they are.
+            tree: The tree whose cells the concentrations belong to.
 
         Returns:
-            An array for each level below the root, from coarse to fine.
+            An array of shape (nodes,) for each level below the root, from coarse to fine.
 
         Raises:
-            ValueError: If there are not as many as cells.
+            ValueError: If the number of concentrations differs from the number of cells.
         """
         cells = self._spread(tree.cells, "cells of the tree")
         levels = range(1, tree.depth)
@@ -136,16 +140,16 @@ class Splits(Shown):
         ]
         if not self.is_multinomial:
             return tuple(sums)
-        return tuple(_rates(own, tree.parents(level)) for level, own in zip(levels, sums, strict=True))
+        return tuple(_rates(weights, tree.parents(level)) for level, weights in zip(levels, sums, strict=True))
 
     def of_level(self, tree: Tree, level: int) -> LevelSplit:
-        """The same as `concentrations_of` where the weights are those of one level, from 1."""
-        own = self._spread(tree.sizes[level], f"nodes of level {level}")
-        weights = _rates(own, tree.parents(level)) if self.is_multinomial else own
+        """Return the prior of one level (from 1) if the concentrations are those of that level's nodes."""
+        weights = self._spread(tree.sizes[level], f"nodes of level {level}")
+        weights = _rates(weights, tree.parents(level)) if self.is_multinomial else weights
         return LevelSplit(weights, self.is_multinomial)
 
     def _spread(self, size: int, what: str) -> Reals:
-        """The weights of so many nodes."""
+        """Return the weights as an array of shape (size,); raise ValueError for another number of weights."""
         values = np.asarray(self.concentrations, dtype=np.float64)
         if values.ndim and values.size != size:
             name = "rates" if self.is_multinomial else "concentrations"
@@ -159,25 +163,25 @@ class Splits(Shown):
 
 
 def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[LevelSplit]:
-    """A stated prior, level by level below the root."""
+    """Return the stated prior, one entry for each level below the root."""
     if isinstance(prior, Splits):
-        return [LevelSplit(own, prior.is_multinomial) for own in prior.concentrations_of(tree)]
+        return [LevelSplit(weights, prior.is_multinomial) for weights in prior.concentrations_of(tree)]
     stated = list(prior) if isinstance(prior, Sequence) else []
-    if len(stated) != tree.depth - 1 or not all(isinstance(one, Splits) for one in stated):
+    if len(stated) != tree.depth - 1 or not all(isinstance(splits, Splits) for splits in stated):
         raise ValueError(
             f"prior must be a Splits, or {tree.depth - 1}, one for each level below the root, got {prior!r}"
         )
-    return [one.of_level(tree, level) for level, one in enumerate(stated, 1)]
+    return [splits.of_level(tree, level) for level, splits in enumerate(stated, 1)]
 
 
 def _numbers(values: ArrayLike, name: str) -> Reals:
-    """The values as floats."""
+    """Return the values as floats."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers, got {values!r}") from None
 
 
-def _rates(own: Reals, parents: NDArray[np.int64]) -> Reals:
-    """Weights as shares of those of the same parent."""
-    return own / np.bincount(parents, own)[parents]
+def _rates(weights: Reals, parents: NDArray[np.int64]) -> Reals:
+    """Return each weight as a share of the weights with the same parent."""
+    return weights / np.bincount(parents, weights)[parents]
