@@ -148,8 +148,8 @@ def _known_schema(ctx: click.Context) -> Schema:
     "  noisycount count survey.parquet --by site,age:0,18,50 --keys site=1..6 \\\n"
     "      --unit person --groups-per-unit 1 --epsilon 1",
 )
-@click.argument("source", shell_complete=options.source_names)
-@options.typed(
+@click.argument("source", shell_complete=options.complete_sources)
+@options.value_option(
     "--where",
     str,
     "TEXT",
@@ -158,29 +158,29 @@ def _known_schema(ctx: click.Context) -> Schema:
     multiple=True,
     shell_complete=complete_condition,
 )
-@options.typed("--epsilon", values.parse_epsilon, "E", "Set the price of the answer in ε, such as 0.1 or 1/3.")
-@options.typed(
+@options.value_option("--epsilon", values.parse_epsilon, "E", "Set the price of the answer in ε, such as 0.1 or 1/3.")
+@options.value_option(
     "--within",
     question.parse_within,
     "20%",
     "Set the accuracy as a share of the count, in place of --epsilon. Needs --at-most or --guess.",
 )
-@options.typed(
+@options.value_option(
     "--at-most",
     values.parse_at_most,
     "E",
     "Set the largest price in ε for --within. Only the price that the accuracy needs is charged.",
 )
-@options.typed(
+@options.value_option(
     "--of",
     question.parse_of,
     "largest",
     "Choose which counts of a table --within applies to: largest, total or 90%-of-cells.",
 )
-@options.typed(
+@options.value_option(
     "--guess", values.parse_guess, "100", "Fix the price of --within in advance, by a public guess of the count."
 )
-@options.typed(
+@options.value_option(
     "--confidence",
     question.parse_confidence,
     "95%",
@@ -189,15 +189,15 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.unit_option
 @options.table_option
-@options.typed(
+@options.value_option(
     "--analyst",
     str,
     "NAME",
     "Name the analyst who asks. Required if noisycount.toml configures analysts.",
-    shell_complete=options.analyst_names,
+    shell_complete=options.complete_analysts,
 )
-@options.typed("--purpose", values.parse_purpose, "TEXT", "State what the answer is for. The ledger stores it.")
-@options.typed(
+@options.value_option("--purpose", values.parse_purpose, "TEXT", "State what the answer is for. The ledger stores it.")
+@options.value_option(
     "--slot",
     values.parse_tick,
     "SECONDS",
@@ -208,7 +208,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     "--dry-run is_trial",
     "Show how the query is understood, its price and the remaining budget. Counts and charges nothing.",
 )
-@options.repeated(
+@options.repeatable_option(
     "--by",
     question.parse_by,
     "COLUMNS",
@@ -216,7 +216,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     "visit:month, :quarter or :year.",
     shell_complete=complete_columns,
 )
-@options.repeated(
+@options.repeatable_option(
     "--keys",
     question.parse_keys,
     "COLUMN=A,B",
@@ -224,7 +224,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     " records. Never look them up in the records. Default: the public values of the column.",
     shell_complete=complete_keys,
 )
-@options.typed(
+@options.value_option(
     "--keys-from",
     options.FILE,
     "FILE",
@@ -232,25 +232,25 @@ def _known_schema(ctx: click.Context) -> Schema:
     "these columns, for its keys.",
 )
 @options.flag("--other", "Add a row for all other keys together.")
-@options.typed(
+@options.value_option(
     "--questions", options.FILE, "FILE", "Read conditions from a file, one per line, as if each was given by --where."
 )
-@options.typed(
+@options.value_option(
     "--delta",
     values.parse_delta,
     "D",
     "Without --keys, show the keys whose noisy count passes a threshold. D bounds the probability that a key held by "
     "one person is shown. With Gaussian noise, D is the δ of the price.",
 )
-@options.typed("--noise", _parse_noise, "laplace|gaussian", "Choose the noise of a table.  [default: laplace]")
-@options.typed("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
-@options.repeated(
+@options.value_option("--noise", _parse_noise, "laplace|gaussian", "Choose the noise of a table.  [default: laplace]")
+@options.value_option("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
+@options.repeatable_option(
     "--margins",
     question.parse_margins,
     "NAMES",
     "Measure sums over the table too, each for a share of the price: total,town or all.",
 )
-@options.typed(
+@options.value_option(
     "--groups-per-unit",
     values.parse_groups,
     "G",
@@ -261,7 +261,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     "Measure ranges of groups too, for accurate sums from the first group on. The table must have one ordered column.",
 )
 @options.plot_option("Draw the table as .svg or .png.")
-@options.typed(
+@options.value_option(
     "--output",
     options.FILE,
     "FILE",

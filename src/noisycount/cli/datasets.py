@@ -1,8 +1,8 @@
 # ruff: noqa: PLC0415 - each command imports only what it needs
 """`noisycount check`, `init`, `show`, `copies` and `doctor`: describe and test data sets before counting.
 
-The commands print what the modules of `noisycount.tasks` compute. `_describe` writes the configuration for a source,
-and `_change` edits an existing one.
+The commands print what the modules of `noisycount.tasks` compute. `_write_description` writes the configuration for a
+source, and `_edit_configuration` edits an existing one.
 """
 
 import os.path
@@ -26,7 +26,7 @@ from noisycount.display.numbers import number_of
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
-from noisycount.readers.options import common_options, flag, source_names, table_option, typed, unit_option
+from noisycount.readers.options import common_options, complete_sources, flag, table_option, unit_option, value_option
 
 if TYPE_CHECKING:
     from noisycount.tasks.check import Inspection
@@ -35,7 +35,7 @@ WRONG = 1  # exit status if the engine counts wrongly
 
 
 @click.command(name="check", epilog="Example: noisycount check survey.parquet --unit person")
-@click.argument("source", shell_complete=source_names)
+@click.argument("source", shell_complete=complete_sources)
 @unit_option
 @table_option
 @flag("--renew renews", "Replace the description of the columns in the ledger by the columns as they are now.")
@@ -107,7 +107,7 @@ def _parse_name(text: str) -> str:
 @click.argument("place", metavar="[SOURCE]", required=False)
 @click.argument("table_there", metavar="[TABLE]", required=False)
 @unit_option
-@typed("--name", _parse_name, "NAME", "Name the data set. Default: the name of the file.")
+@value_option("--name", _parse_name, "NAME", "Name the data set. Default: the name of the file.")
 @table_option
 @flag("--add adds", "Add SOURCE to the existing noisycount.toml, here or in a folder above. The change is shown first.")
 @flag("--accept takes_proposals", "Apply all proposals of `check`, and check the records again with them.")
@@ -136,13 +136,15 @@ def init(  # noqa: PLR0913 - one argument per option
     folder = Path(place or ".")
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
-        table = table if "#" in place else None  # `_describe` refuses a table besides that of the address
+        table = table if "#" in place else None  # `_write_description` refuses a table besides that of the address
         source: Source = served_table_at(address)
-        _describe(address, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
+        _write_description(
+            address, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted
+        )
         return
-    if place is not None and _is_described(folder):
+    if place is not None and _means_records(folder):
         source = folder.resolve()
-        _describe(place, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
+        _write_description(place, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
         return
     description_options = {"--unit": unit, "--name": name, "--table": table, "--add": adds, "--accept": takes_proposals}
     for option, value in description_options.items():
@@ -150,12 +152,12 @@ def init(  # noqa: PLR0913 - one argument per option
             given = option if value is True else f"{option} {value!r}"
             raise ConfigError(f"{given} describes a file: name the file as well")
     path = folder / FILE_NAME
-    _write(path, TEMPLATE)
+    _write_new_file(path, TEMPLATE)
     output.print_text(f"wrote {path}")
     output.print_text("Edit it, then ask: noisycount count NAME --epsilon 0.1")
 
 
-def _is_described(place: Path) -> bool:
+def _means_records(place: Path) -> bool:
     """Return True if the path means records. A folder does if it has Parquet files."""
     if not place.is_dir():
         return bool(place.suffix) or is_several(place) or place.exists()
@@ -165,7 +167,7 @@ def _is_described(place: Path) -> bool:
         return False
 
 
-def _describe(  # noqa: PLR0913 - one argument per option
+def _write_description(  # noqa: PLR0913 - one argument per option
     place: str,
     source: Source,
     unit: str | None,
@@ -212,13 +214,13 @@ def _describe(  # noqa: PLR0913 - one argument per option
     if adds and configuration.path is not None:
         draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, accepted)
         path = configuration.path
-        _change(path, draft.added_to, is_accepted=is_accepted)
+        _edit_configuration(path, draft.added_to, is_accepted=is_accepted)
         output.print_text(
             f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {label}"
         )
     else:
         draft = Draft(inspection, name, unit, accepted)
-        _write(path, draft.text)
+        _write_new_file(path, draft.text)
         output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {label}")
     if accepted:
         output.print_text(f"took {number_of('proposal', len(accepted))} of `noisycount check`:")
@@ -249,7 +251,7 @@ def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> N
         output.print_text(f"Read it, then ask: noisycount count {name} --epsilon 0.1")
 
 
-def _change(path: Path, edit: Callable[[str], str], *, is_accepted: bool) -> None:
+def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: bool) -> None:
     """Show a change of the configuration file, ask for acceptance, and write it. Everything else in the file stays."""
     before = path.read_bytes()
     old = before.decode("utf-8-sig")
@@ -271,7 +273,7 @@ def _change(path: Path, edit: Callable[[str], str], *, is_accepted: bool) -> Non
             raise ConfigError(f"{path} was changed by somebody else meanwhile: run the command again")
 
 
-def _write(path: Path, text: str) -> None:
+def _write_new_file(path: Path, text: str) -> None:
     """Write a new configuration file. Warn if it hides another one, and so its budgets, in a folder above."""
     hidden = find_config(path.parent)
     try:
@@ -290,7 +292,7 @@ def _exists_error(path: Path) -> ConfigError:
 
 
 @click.command(name="show", epilog="Example: noisycount show survey")
-@click.argument("source", shell_complete=source_names)
+@click.argument("source", shell_complete=complete_sources)
 @table_option
 @common_options
 def show(source: str, table: str | None, configuration: Config, *, as_json: bool) -> None:
@@ -317,7 +319,7 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 
 
 @click.command(name="copies", epilog="Example: noisycount copies survey --remove")
-@click.argument("source", required=False, shell_complete=source_names)
+@click.argument("source", required=False, shell_complete=complete_sources)
 @flag("--remove removes", "Remove the copies.")
 @common_options
 def copies(source: str | None, configuration: Config, *, removes: bool, as_json: bool) -> None:
@@ -345,12 +347,12 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
     epilog="\b\nExample:\n  noisycount doctor postgresql+psycopg://owner@db/clinic\n"
     "  noisycount doctor survey --tick --size 6000",
 )
-@click.argument("source", shell_complete=source_names)
+@click.argument("source", shell_complete=complete_sources)
 @flag(
     "--tick finds_tick",
     "Measure the slot of [server], in place of testing the engine. It is written if you accept the change.",
 )
-@typed(
+@value_option(
     "--size", click.IntRange(1), "N", "With --tick, measure with N made-up persons. Default: the public size of SOURCE."
 )
 @flag("--yes is_accepted", "With --tick, write the change without asking.")
@@ -420,7 +422,7 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
     elif configuration.service.slot == times.tick:
         output.print_text(f"slot = {times.tick:g} holds already: nothing is to be written.")
     else:
-        _change(configuration.path, times.written_to, is_accepted=is_accepted)
+        _edit_configuration(configuration.path, times.written_to, is_accepted=is_accepted)
         output.print_text(
             f"wrote slot = {times.tick:g} to {output.seen_from_here(configuration.path)}; "
             "serve takes it when it starts again"

@@ -9,7 +9,7 @@ import click
 
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_json, print_text
-from noisycount.readers.options import json_option, typed
+from noisycount.readers.options import json_option, value_option
 from noisycount.tasks import demo as task
 
 
@@ -23,7 +23,7 @@ from noisycount.tasks import demo as task
     show_default=True,
     help="Write the picture and the ledger to this folder.",
 )
-@typed(
+@value_option(
     "--survey",
     click.Path(path_type=Path),
     "FILE",

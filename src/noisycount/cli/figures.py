@@ -11,7 +11,7 @@ import click
 from noisycount.charts.chart import check_charts
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import select_keys
-from noisycount.readers.options import json_option, repeated, typed
+from noisycount.readers.options import json_option, repeatable_option, value_option
 from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_json, save_figures
 
 
@@ -36,21 +36,21 @@ def _parse_formats(text: str) -> list[str]:
     name="figures",
     epilog="\b\nExample:\n  noisycount figures\n  noisycount figures --only naldi2014.1,breutigam --format png,json",
 )
-@repeated(
+@repeatable_option(
     "--only keys",
     _parse_names,
     "NAME",
     "Draw only these figures, with commas between them: a figure such as naldi2014.1, or all of naldi2014, naldi2015, "
     "breutigam or ours. Default: all.",
 )
-@typed(
+@value_option(
     "--format formats",
     _parse_formats,
     "KINDS",
     "Write each figure in these formats, with commas between them: svg, png, csv, json.",
     default="svg,csv",
 )
-@typed(
+@value_option(
     "--out",
     click.Path(path_type=Path, file_okay=False),
     "DIR",

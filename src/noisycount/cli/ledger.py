@@ -17,7 +17,7 @@ from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
 from noisycount.ledger.verification import verification as checked
-from noisycount.readers.options import common_options, flag, typed
+from noisycount.readers.options import common_options, flag, value_option
 from noisycount.tasks import ledger as task
 from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
 from noisycount.tasks.opening import debits, existing_ledger, verification
@@ -27,7 +27,7 @@ from noisycount.tasks.unproven import unproven_in, unproven_words
 
 _BROKEN = STATUSES[LedgerError]
 
-_head_option = typed(
+_head_option = value_option(
     "--head known_head",
     Head.read,
     "NUMBER:HASH",
@@ -69,7 +69,7 @@ def show(configuration: Config, *, as_json: bool) -> None:
     epilog="Example: noisycount ledger verify --head 12:0f3a...",
 )
 @_head_option
-@typed(
+@value_option(
     "--ledger place",
     str,
     "URL|FILE",

@@ -66,58 +66,58 @@ def _read_design(epsilon: Fraction | None, groups: int | None, **shape: Any) -> 
     "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
-@options.typed("--within", parse_within, "20%", "Set the accuracy as a share of the count or of --guess.")
-@options.typed(
+@options.value_option("--within", parse_within, "20%", "Set the accuracy as a share of the count or of --guess.")
+@options.value_option(
     "--at-most", values.parse_epsilon, "E", "Set the largest price in ε for --within without a guess.  [default: 0.5]"
 )
-@options.typed("--guess", values.parse_guess, "100", "Fix the price of --within by a public guess of the count.")
-@options.typed(
+@options.value_option("--guess", values.parse_guess, "100", "Fix the price of --within by a public guess of the count.")
+@options.value_option(
     "--guess-from",
     str,
     "KEY",
     "Use a stored answer as the guess, by its key in the ledger or the beginning of the key.",
 )
-@options.typed("--error", values.parse_error, "15", "Set the accuracy in records.")
-@options.typed("--epsilon", values.parse_epsilon, "E", "Show the accuracy that this ε gives.")
-@options.typed(
+@options.value_option("--error", values.parse_error, "15", "Set the accuracy in records.")
+@options.value_option("--epsilon", values.parse_epsilon, "E", "Show the accuracy that this ε gives.")
+@options.value_option(
     "--confidence", parse_confidence, "95%", "Set the probability with which the accuracy holds.", default="95%"
 )
-@options.typed(
+@options.value_option(
     "--queries",
     values.parse_queries,
     "N",
     "Plan N answers that are all within the error.",
     default="1",
 )
-@options.typed(
+@options.value_option(
     "--budget",
     values.parse_budget,
     "E",
     f"Show how many answers this budget in ε pays for.  [default: {DEFAULT_BUDGET.text}]",
 )
-@options.typed(
+@options.value_option(
     "--dataset",
     str,
     "SOURCE",
     "Use the remaining budget of this data set in place of --budget.",
-    shell_complete=options.source_names,
+    shell_complete=options.complete_sources,
 )
 @options.plot_option("Draw fifty possible answers, and the price of other goals, as .svg or .png.")
-@options.repeated(
+@options.repeatable_option(
     "--cells",
     _parse_cells,
     "TOWN=16,SEX=2",
     "Plan a table: its columns and their numbers of keys. Needs --epsilon or --rho.",
 )
-@options.repeated("--margins", parse_margins, "NAMES", "Measure sums of the table too: total,town or all.")
-@options.typed(
+@options.repeatable_option("--margins", parse_margins, "NAMES", "Measure sums of the table too: total,town or all.")
+@options.value_option(
     "--delta",
     values.parse_delta,
     "D",
     "Compare with Gaussian noise at the same ε and this δ. Required for --hidden.",
 )
-@options.typed("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
-@options.typed(
+@options.value_option("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
+@options.value_option(
     "--groups-per-unit",
     values.parse_groups,
     "G",

@@ -127,7 +127,7 @@ def _read_noises(
 )
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_parse_answers)
 @options.population_options
-@options.typed(
+@options.value_option(
     "--epsilon",
     values.parse_epsilon,
     "E",
@@ -135,56 +135,56 @@ def _read_noises(
     "with sums.",
     multiple=True,
 )
-@options.typed(
+@options.value_option(
     "--noise",
     click.Choice(list(values.NOISE_KINDS)),
     "KIND",
     f"Choose the kind of noise in place of --epsilon: {' or '.join(values.NOISE_KINDS)}. Needs --scale.",
 )
-@options.typed(
+@options.value_option(
     "--scale", values.parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.", multiple=True
 )
-@options.typed("--level", parse_confidence, "95%", "Set the probability of the interval.", default="95%")
+@options.value_option("--level", parse_confidence, "95%", "Set the probability of the interval.", default="95%")
 @options.plot_option(
     "Draw the assumption, the answer and the estimate as .svg or .png; for a table, the answers and estimates of its "
     "cells and of the sums of each level."
 )
-@options.typed(
+@options.value_option(
     "--answers table",
     options.FILE,
     "FILE",
     "Refine each answer in a table by itself. Each is about a different count.",
 )
-@options.typed(
+@options.value_option(
     "--size-column", str, "NAME", "Read the number of records from this column of --answers, in place of --size."
 )
-@options.typed("--rate-column", str, "NAME", "Read the rate from this column of --answers, in place of --rate.")
-@options.typed(
+@options.value_option("--rate-column", str, "NAME", "Read the rate from this column of --answers, in place of --rate.")
+@options.value_option(
     "--table file",
     options.FILE,
     "FILE",
     "Refine a published table as a whole: the output of `count --by --output`, any CSV, TSV or Parquet file, noisy "
     "measurements of the census, or page views of Wikimedia.",
 )
-@options.typed(
+@options.value_option(
     "--key",
     str,
     "KEY",
     "Refine a table or a count of the ledger, by its key or the first 6 or more characters of it. It costs nothing.",
     is_eager=True,
 )
-@options.repeated(
+@options.repeatable_option(
     "--by",
     _parse_column_names,
     "COLUMNS",
     "Name the key columns of --table from coarse to fine: county,town. An empty key marks a sum.",
 )
-@options.typed("--total", values.parse_count, "N", "State the number of records, if it is public.")
-@options.typed(
+@options.value_option("--total", values.parse_count, "N", "State the number of records, if it is public.")
+@options.value_option(
     "--below", _parse_threshold, "T", "Read an empty answer as one that was left out because it was below T."
 )
-@options.typed("--below-column", str, "NAME", "Read the threshold of --below from this column.")
-@options.typed(
+@options.value_option("--below-column", str, "NAME", "Read the threshold of --below from this column.")
+@options.value_option(
     "--prior",
     _parse_prior,
     "A|learned",
@@ -193,18 +193,18 @@ def _read_noises(
 )
 @options.flag("--shares has_shares", "Estimate the share of each cell in the total.")
 @options.flag("--ranks has_ranks", "Estimate the rank of each cell, 1 for the largest.")
-@options.typed("--geocode", str, "CODE", "Choose the place in measurements of the census.")
-@options.typed("--query", str, "NAME", 'Choose the query of the census, such as "votingage * hispanic".')
-@options.typed("--day", _parse_day, "DAY", "State the day of Wikimedia's page views, if the file name lacks it.")
-@options.typed(
+@options.value_option("--geocode", str, "CODE", "Choose the place in measurements of the census.")
+@options.value_option("--query", str, "NAME", 'Choose the query of the census, such as "votingage * hispanic".')
+@options.value_option("--day", _parse_day, "DAY", "State the day of Wikimedia's page views, if the file name lacks it.")
+@options.value_option(
     "--tier tiers",
     _parse_tier,
     "TIER=CODES",
     "State the countries in Wikimedia's higher risk tiers: medium=TR,UA.",
     multiple=True,
 )
-@options.typed("--column", str, "NAME", "Name the column of answers in --answers or --table.")
-@options.typed(
+@options.value_option("--column", str, "NAME", "Name the column of answers in --answers or --table.")
+@options.value_option(
     "--out",
     options.FILE,
     "FILE",

@@ -34,38 +34,38 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "  noisycount risk --ledger survey --rate 10%",
 )
 @options.population_options
-@options.typed("--noise", click.Choice(_KINDS), "KIND", f"Choose the kind of noise: {' or '.join(_KINDS)}.")
-@options.typed("--scale", parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.")
-@options.typed(
+@options.value_option("--noise", click.Choice(_KINDS), "KIND", f"Choose the kind of noise: {' or '.join(_KINDS)}.")
+@options.value_option("--scale", parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.")
+@options.value_option(
     "--price", parse_epsilon, "E", "Derive the noise from the price in ε of an answer of `noisycount count`."
 )
-@options.typed(
+@options.value_option(
     "--key", str, "KEY", "Use the noise of a stored answer, by its key in the ledger or the beginning of the key."
 )
-@options.typed(
+@options.value_option(
     "--sample",
     parse_size,
     "M",
     "Assume that the answer counts only a random sample of M records, with the noise added to it.",
 )
-@options.typed("--known", parse_size, "N", "Add an adversary who knows N records.")
-@options.typed(
+@options.value_option("--known", parse_size, "N", "Add an adversary who knows N records.")
+@options.value_option(
     "--known-positives",
     parse_count,
     "N",
     "Set how many of the --known records count. Default: the number expected by the rate. It makes no difference if "
     "all records are counted and the rate is known.",
 )
-@options.typed("--epsilon", parse_epsilon, "E", "Show δ at this ε. Default: 1/scale for Laplace noise, else 1.")
-@options.typed("--ledger dataset", str, "NAME", "Evaluate all answers so far about this data set together.")
-@options.typed(
+@options.value_option("--epsilon", parse_epsilon, "E", "Show δ at this ε. Default: 1/scale for Laplace noise, else 1.")
+@options.value_option("--ledger dataset", str, "NAME", "Evaluate all answers so far about this data set together.")
+@options.value_option(
     "--atoms",
     click.Path(path_type=Path, dir_okay=False),
     "FILE",
     "With --ledger, state how the queries overlap: a table with one row for each atom of the queries and the columns "
     "rate, 1, 2, …: the rate of the atom, and 1 or 0 for each query.",
 )
-@options.typed(
+@options.value_option(
     "--least",
     parse_size,
     "N",

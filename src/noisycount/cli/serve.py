@@ -135,7 +135,7 @@ def _parse_lifetime(text: str) -> timedelta | None:
     raise ValueError(f"must be hours, days or weeks up to ten years, such as 12h, 90d or 6w, or never, got {text!r}")
 
 
-def key_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_key_holders(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the names of analysts with a valid or expired key, and the ids of these keys."""
     with suppress(NoisyCountError):
         issued = Keyring.of(options.configuration_so_far(ctx)).issued()
@@ -160,7 +160,7 @@ def analysts() -> None:
     short_help="Issue a key.",
     epilog="Example: noisycount analysts add ana --role analyst --data-set survey --expires 90d",
 )
-@click.argument("name", shell_complete=options.analyst_names)
+@click.argument("name", shell_complete=options.complete_analysts)
 @click.option(
     "--role",
     type=click.Choice([role.value for role in Role]),
@@ -168,15 +168,15 @@ def analysts() -> None:
     show_default=True,
     help="Set the role. An owner sees every data set, the whole ledger and the report.",
 )
-@options.typed(
+@options.value_option(
     "--data-set datasets",
     str,
     "NAME",
     "Name a data set that the analyst may query. Repeat it for several.",
     multiple=True,
-    shell_complete=options.dataset_names,
+    shell_complete=options.complete_datasets,
 )
-@options.typed(
+@options.value_option(
     "--expires lifetime",
     _parse_lifetime,
     "DURATION",
@@ -200,14 +200,14 @@ def add(  # noqa: PLR0913 - its options
     if as_json:
         print_json({"key": key.text, **_key_json(issued, keyring.now())})
         return
-    expires = "never" if issued.expires is None else f"{_time(issued.expires)} UTC"
+    expires = "never" if issued.expires is None else f"{_time_text(issued.expires)} UTC"
     print_facts(
         [
             ("key", key.text),
             ("id", issued.id),
             ("name", issued.name),
             ("role", str(issued.role)),
-            ("data sets", _datasets(issued)),
+            ("data sets", _datasets_text(issued)),
             ("expires", expires),
         ]
     )
@@ -222,7 +222,7 @@ def add(  # noqa: PLR0913 - its options
     short_help="Revoke a key, or all keys of an analyst.",
     epilog="Example: noisycount analysts revoke ana",
 )
-@click.argument("who", metavar="ID|NAME", shell_complete=key_names)
+@click.argument("who", metavar="ID|NAME", shell_complete=complete_key_holders)
 @options.common_options
 def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
     """Revoke the key with an ID, or all keys of NAME, at once.
@@ -259,7 +259,10 @@ def list_(configuration: Config, *, as_json: bool) -> None:
     if as_json:
         print_json({"keys": [_key_json(key, now) for key in keys]})
     elif keys:
-        rows = [(key.id, key.name, str(key.role), _datasets(key), _time(key.made), _state(key, now)) for key in keys]
+        rows = [
+            (key.id, key.name, str(key.role), _datasets_text(key), _time_text(key.made), _state_text(key, now))
+            for key in keys
+        ]
         print_table(_HEADER, rows)
     else:
         print_text("nobody has a key yet; `noisycount analysts add NAME` issues one")
@@ -271,20 +274,20 @@ def _key_json(key: IssuedKey, now: datetime) -> dict[str, Any]:
     return {**parts, "state": str(key.state(now))}
 
 
-def _datasets(key: IssuedKey) -> str:
+def _datasets_text(key: IssuedKey) -> str:
     return "all" if key.datasets is None else ", ".join(key.datasets)
 
 
-def _state(key: IssuedKey, now: datetime) -> str:
+def _state_text(key: IssuedKey, now: datetime) -> str:
     """Return the state of a key in English, with the time since or until which it holds."""
     match key.state(now):
         case KeyState.REVOKED if key.revoked is not None:
-            return f"revoked {_time(key.revoked)}"
+            return f"revoked {_time_text(key.revoked)}"
         case KeyState.EXPIRED if key.expires is not None:
-            return f"expired {_time(key.expires)}"
+            return f"expired {_time_text(key.expires)}"
         case _:
-            return "valid" if key.expires is None else f"valid until {_time(key.expires)}"
+            return "valid" if key.expires is None else f"valid until {_time_text(key.expires)}"
 
 
-def _time(moment: datetime) -> str:
+def _time_text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"

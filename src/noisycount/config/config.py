@@ -159,7 +159,7 @@ class Config:
         """
         if source in self.datasets:
             return self.datasets[source]
-        place = self._place(source)
+        place = self._unconfigured_place(source)
         label = repr(str(place) if isinstance(place, ServedTable) else source)
         owners = [owner for owner in self.datasets.values() if owner.is_at(place)]
         if len(owners) > 1:
@@ -195,7 +195,7 @@ class Config:
         name = f"{dataset.name}#{table}"
         return replace(dataset, name=name, account=name, table=table)
 
-    def _place(self, source: str) -> Source:
+    def _unconfigured_place(self, source: str) -> Source:
         """Return the place of records that are not configured. Raises ConfigError if there are none."""
         if is_server(source):
             return served_table_at(source)
@@ -216,9 +216,10 @@ class Config:
         raise ConfigError(f"SOURCE {label!r} is neither a file nor a data set: {remedy}")
 
     def analyst(self, name: str | None, option: str = "--analyst") -> Analyst:
-        """Return the analyst with this name. Raises ConfigError if a name is unknown, or missing but required.
+        """Return the analyst with this name.
 
-        Each query needs a configured analyst if there are any, so that no analyst is charged for the query of another.
+        Raises ConfigError if the name is unknown, or if there is no name although analysts are configured: the price
+        must be charged to the analyst who asks.
         """
         if name is not None and name in self.analysts:
             return self.analysts[name]

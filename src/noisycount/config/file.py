@@ -56,11 +56,11 @@ def load_config(path: Path) -> Config:
     path = Path(os.path.realpath(path))  # Path.resolve raises an error for circular links
     top = TomlTable.read(path)
     top.require_known(("ledger", "datasets", "analysts", "server"))
-    datasets = {name: _dataset(name, table) for name, table in top.table("datasets").tables()}
+    datasets = {name: _read_dataset(name, table) for name, table in top.table("datasets").tables()}
     _require_separate(path, datasets.values())
-    analysts = {name: _analyst(name, table) for name, table in top.table("analysts").tables()}
+    analysts = {name: _read_analyst(name, table) for name, table in top.table("analysts").tables()}
     ledger = top.table("ledger")
-    url, head = _ledger_url(ledger), ledger.text("head")
+    url, head = _read_ledger_url(ledger), ledger.text("head")
     with ledger.locating_errors():
         known_head = None if head is None else Head.read(head)
     return Config(path, url, datasets, analysts, known_head, read_service(top.table("server")))
@@ -72,7 +72,7 @@ def default_config() -> Config:
     return Config(None, places.sqlite_url(ledger), {})
 
 
-def _ledger_url(table: TomlTable) -> str:
+def _read_ledger_url(table: TomlTable) -> str:
     """Return the address of the ledger. The path of a SQLite file starts at the folder of the configuration."""
     table.require_known(_LEDGER_KEYS)
     url = places.resolve_ledger_url(table.path.parent, table.text("url") or "sqlite:///ledger.db")
@@ -82,7 +82,7 @@ def _ledger_url(table: TomlTable) -> str:
     raise ConfigError(f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"')
 
 
-def _analyst(name: str, table: TomlTable) -> Analyst:
+def _read_analyst(name: str, table: TomlTable) -> Analyst:
     _check_name(name, table)
     table.require_known(_ANALYST_KEYS)
     return Analyst(name, read_budget(table))
@@ -95,12 +95,12 @@ def _check_name(name: str, table: TomlTable) -> None:
         raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
 
 
-def _dataset(name: str, table: TomlTable) -> DatasetConfig:
+def _read_dataset(name: str, table: TomlTable) -> DatasetConfig:
     _check_name(name, table)
     table.require_known(DATASET_KEYS)
     return DatasetConfig(
         name=name,
-        source=_source(table),
+        source=_read_source(table),
         unit=table.text("unit") or ROW,
         size=table.whole_number("size"),
         columns=table.texts("columns"),
@@ -111,9 +111,9 @@ def _dataset(name: str, table: TomlTable) -> DatasetConfig:
         account=table.name_in_ledger("account", name) or name,
         budget=read_budget(table) or DEFAULT_BUDGET,
         needs_purpose=_needs_purpose(table),
-        why=_sentence(table, "why", "the reason of the budget"),
+        why=_read_sentence(table, "why", "the reason of the budget"),
         public_tables=table.texts("public_tables") or (),
-        vouched=_sentence(table, "vouched", "why each row of a view is of one unit"),
+        vouched=_read_sentence(table, "vouched", "why each row of a view is of one unit"),
     )
 
 
@@ -124,7 +124,7 @@ def _needs_purpose(table: TomlTable) -> bool:
     return "purpose" in table.values
 
 
-def _sentence(table: TomlTable, key: str, content: str) -> str | None:
+def _read_sentence(table: TomlTable, key: str, content: str) -> str | None:
     """Return the owner's statement under `key`, if any; it must be one line of at most 500 characters."""
     text = table.text(key)
     if text is not None and not (text.isprintable() and len(text) <= _LONGEST_REASON):
@@ -132,7 +132,7 @@ def _sentence(table: TomlTable, key: str, content: str) -> str | None:
     return text
 
 
-def _source(table: TomlTable) -> places.Source:
+def _read_source(table: TomlTable) -> places.Source:
     """Return the absolute path of the records, which need not exist, or their table on a server."""
     source = table.text("source")
     if source is None:

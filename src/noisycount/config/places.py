@@ -30,7 +30,7 @@ def is_place(path: str | Path) -> bool:
         >>> is_place("."), is_place("no*where/*.parquet"), is_place("a" * 5000)
         (True, False, False)
     """
-    return os.path.isdir(path) or bool(_files(path))  # noqa: PTH112 - as above
+    return os.path.isdir(path) or bool(_list_files(path))  # noqa: PTH112 - as above
 
 
 def record_identities(place: str | Source) -> frozenset[tuple[object, ...]]:
@@ -42,7 +42,7 @@ def record_identities(place: str | Source) -> frozenset[tuple[object, ...]]:
         place = served_table_at(place)
     if isinstance(place, ServedTable):
         return _server_identities(place.place)
-    states = map(os.stat, _files(place))
+    states = map(os.stat, _list_files(place))
     return frozenset((state.st_dev, state.st_ino) for state in states)
 
 
@@ -61,7 +61,7 @@ def _server_identities(place: ServerPlace | LakePlace) -> frozenset[tuple[object
     return frozenset([place.canonical])
 
 
-def _files(path: str | Path) -> tuple[str | Path, ...]:
+def _list_files(path: str | Path) -> tuple[str | Path, ...]:
     """Return the files at a path or pattern; empty if there are none."""
     if is_file(path):
         return (path,)
@@ -77,7 +77,7 @@ def readers_words(place: Source) -> str | None:
     """Return a warning if other accounts of this machine can read the records, with the remedy; None if they cannot."""
     if os.name != "posix" or not isinstance(place, Path):
         return None
-    readers = next(filter(None, map(_readers, map(os.path.realpath, _files(place)))), None)
+    readers = next(filter(None, map(_other_readers, map(os.path.realpath, _list_files(place)))), None)
     if readers is None:
         return None
     existing = next(path for path in (place, *place.parents) if path.exists())  # for a pattern, its folder
@@ -87,7 +87,7 @@ def readers_words(place: Source) -> str | None:
     )
 
 
-def _readers(file: str) -> str | None:
+def _other_readers(file: str) -> str | None:
     """Return the other accounts that the permissions of a file and its folders let read it, in English, or None."""
     from grp import getgrgid  # noqa: PLC0415 - exists on POSIX only
     from pwd import getpwuid  # noqa: PLC0415 - as `grp`
@@ -196,7 +196,7 @@ def sqlite_file(url: str) -> Path | None:
         '/data/ledger.db'
     """
     match = _SQLITE.fullmatch(url)
-    return _file(match) if match else None
+    return _matched_file(match) if match else None
 
 
 def sqlite_url(file: Path) -> str:
@@ -206,7 +206,7 @@ def sqlite_url(file: Path) -> str:
         >>> sqlite_url(Path("/data/50% of all?/ledger.db"))
         'sqlite:////data/50%25%20of%20all%3F/ledger.db'
     """
-    return f"sqlite:///{_quoted(file)}"
+    return f"sqlite:///{_quote_path(file)}"
 
 
 def resolve_ledger_url(folder: Path, url: str) -> str | None:
@@ -218,14 +218,14 @@ def resolve_ledger_url(folder: Path, url: str) -> str | None:
     """
     match = _SQLITE.fullmatch(url)
     if match and match["file"] not in {"", ":memory:"}:
-        file = _quoted(folder / _file(match))
+        file = _quote_path(folder / _matched_file(match))
         path = f"file:{quote(file)}" if _is_uri(match) else file
         return f"{match['scheme']}{path}{match['options'] or ''}"
     return url if _SERVER.fullmatch(url) else None
 
 
-def _file(match: re.Match[str]) -> Path:
-    """Return the file of a matched SQLite address. SQLite unquotes a URI once more."""
+def _matched_file(match: re.Match[str]) -> Path:
+    """Return the file of a matched SQLite address. A URI is quoted twice, because SQLite unquotes it too."""
     path = unquote(match["file"])
     return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)
 
@@ -234,7 +234,7 @@ def _is_uri(match: re.Match[str]) -> bool:
     return "uri=true" in (match["options"] or "")
 
 
-def _quoted(file: Path) -> str:
+def _quote_path(file: Path) -> str:
     try:
         return quote(str(file))
     except UnicodeEncodeError:

@@ -65,7 +65,7 @@ class TomlTable:
             raise ConfigError(f"{self.path}: [{self.name}] {error}") from None
 
     def name_in_ledger(self, key: str, default: str | None = None) -> str | None:
-        """Return the text under `key`, or the default `usual`, if the ledger can store it."""
+        """Return the text under `key`, or else `default`. Raises ConfigError if the ledger cannot store it."""
         text = self.text(key) or default
         with self.locating_errors():
             if text is not None:

@@ -165,7 +165,7 @@ def toml_key(name: str) -> str:
         >>> print(toml_key("age"), toml_key('Kosten "€"'))
         age "Kosten \"€\""
     """
-    return name if _BARE_KEY.fullmatch(name) else _quoted(name)
+    return name if _BARE_KEY.fullmatch(name) else _quote_toml(name)
 
 
 def toml_value(value: object) -> str:
@@ -176,7 +176,7 @@ def toml_value(value: object) -> str:
         { kind = "real", missing = ["k.A.", "\u0007"], trim = true }
     """
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote_toml(value)
     if isinstance(value, Mapping):
         pairs = (f"{toml_key(name)} = {toml_value(item)}" for name, item in value.items())
         return f"{{ {', '.join(pairs)} }}"
@@ -201,7 +201,7 @@ def pasteable(line: str, encoding: str) -> str:
     return line
 
 
-def _quoted(text: str) -> str:
+def _quote_toml(text: str) -> str:
     return f'"{"".join(map(_escape, text))}"'
 
 

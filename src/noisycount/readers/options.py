@@ -1,6 +1,6 @@
 """Options that several commands share, their types, and their completion in a shell.
 
-`typed`, `repeated` and `flag` make an option. The parsers of the option values are in `values`.
+`value_option`, `repeatable_option` and `flag` make an option. The parsers of the option values are in `values`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-class Parsed(click.ParamType[Any]):
+class ParsedText(click.ParamType[Any]):
     """An option type that parses its text with a function of `values`."""
 
     def __init__(self, parse: Callable[[str], object]) -> None:
@@ -40,7 +40,7 @@ class Parsed(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def typed(
+def value_option(
     names: str,
     read: Callable[[str], object] | click.ParamType[Any],
     metavar: str,
@@ -51,12 +51,12 @@ def typed(
 
     `names` is the option, followed by the parameter name if that differs.
     """
-    kind = read if isinstance(read, click.ParamType) else Parsed(read)
+    kind = read if isinstance(read, click.ParamType) else ParsedText(read)
     has_default = "default" in settings
     return click.option(*names.split(), type=kind, metavar=metavar, help=words, show_default=has_default, **settings)
 
 
-def repeated(
+def repeatable_option(
     names: str,
     read: Callable[[Sequence[str]], Any],
     metavar: str,
@@ -134,15 +134,15 @@ def population_options(command: Command) -> Command:
     """Add `--size`, `--rate` and `--strata` to a command, for `assumed_of_options`."""
     from noisycount.readers.values import parse_rate, parse_size  # noqa: PLC0415 - loads NumPy
 
-    strata = typed(
+    strata = value_option(
         "--strata",
         FILE,
         "FILE",
         "Read groups of records from a table with the columns size and rate, in place of --size and --rate.",
     )
     words = "State the probability that a record counts: 30%, or 30%±2% with a standard deviation."
-    rate = typed("--rate", parse_rate, "P", words)
-    return typed("--size", parse_size, "N", "State the number of records.")(rate(strata(command)))
+    rate = value_option("--rate", parse_rate, "P", words)
+    return value_option("--size", parse_size, "N", "State the number of records.")(rate(strata(command)))
 
 
 def assumed_of_options(
@@ -171,7 +171,7 @@ def assumed_of_options(
     raise click.UsageError("give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE")
 
 
-def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_sources(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the names of data sets, and files. The address of a server has no completion."""
     if is_server(incomplete):
         return []
@@ -179,12 +179,12 @@ def source_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(incomplete, "file"), *completions(configuration_so_far(ctx).datasets, incomplete)]
 
 
-def analyst_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_analysts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the names of analysts."""
     return completions(configuration_so_far(ctx).analysts, incomplete)
 
 
-def dataset_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_datasets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the names of configured data sets."""
     return completions(configuration_so_far(ctx).datasets, incomplete)
 
