@@ -51,6 +51,7 @@ class ColumnCheck(Shown):
     choices: tuple[ColumnFormat, ...] = ()  # forms that its cells may have, between which only the owner can choose
     nan: int = 0  # the number of its values that are NaN
     inexact: int = 0  # the number of whole numbers that have more digits than the file keeps
+    years: tuple[int, int] | None = None  # of its earliest and latest day; None: nobody looked, or it has no days
     spellings: Spellings | None = None  # its texts that have several spellings; None: nobody looked, or there are none
     looks_like: Resemblance | None = None  # None: nobody looked, or its texts look like nothing else
     # the column without the rows that look like no records, if some of its cells do not fit; None: as it stands

@@ -13,6 +13,7 @@ Findings that depend on `noisycount.toml` or on the ledger as well are listed in
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
@@ -201,6 +202,28 @@ def _inexact_numbers(check: Check) -> Iterator[Finding]:
             yield Finding(Severity.LOOK, "numbers with too many digits", text, column.name, column.inexact)
 
 
+def _unlikely_years(check: Check) -> Iterator[Finding]:
+    """Yield the columns whose years may be those of another century or of another calendar."""
+    this_year = datetime.now(UTC).year
+    for column in _judged(check):
+        if column.years is None or column.form is None:
+            continue
+        first, last = column.years
+        span = str(first) if first == last else f"{first} to {last}"
+        if "%y" in (column.form.date_format or "") and last > this_year:
+            reason = "years of two digits are read as 1969 to 2068, and some lie ahead. Write them with four digits"
+        elif not _EARLIEST_YEAR <= first <= last <= this_year + _YEARS_AHEAD:
+            reason = "write them in the calendar of today, and days that stand for a missing value as empty cells"
+        else:
+            continue
+        text = f"The years are {span}: {reason}, unless they are right"
+        yield Finding(Severity.LOOK, "years that may be wrong", text, column.name)
+
+
+_EARLIEST_YEAR = 1800
+_YEARS_AHEAD = 100
+
+
 def _not_a_number(check: Check) -> Iterator[Finding]:
     """Yield the columns with NaN, which is a value above all numbers unless the owner states that it is missing."""
     for column in check.columns:
@@ -228,6 +251,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _partial_columns,
     _inexact_numbers,
     _not_a_number,
+    _unlikely_years,
     _sparse_row,
 )
 """The functions whose findings are shown, in the order of the screen."""

@@ -101,6 +101,8 @@ def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str
 _SAMPLE = 2000  # rows that a kind is guessed from, evenly over the table
 _SAMPLED_CELLS = 1_000_000
 _DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
+# the years of the earliest and of the latest day; NULL if there is none
+_YEARS = "CASE WHEN count({0}) > 0 THEN [min(year({0})), max(year({0}))] END"
 _AT_ONCE = 200  # columns of one statement
 
 
@@ -266,6 +268,8 @@ class TextTable:
             if read[name] < said[name]
         }
         given = read | self._numbers("loaded", doubtful)
+        days = [name for name, guess in guesses.items() if guess.form.kind in {Kind.DATE, Kind.TIMESTAMP}]
+        years = self._numbers("typed", {name: _YEARS.format(quoted_name(name)) for name in days})
         return {
             name: ColumnCheck(
                 name=name,
@@ -278,6 +282,7 @@ class TextTable:
                 choices=guess.choices,
                 looks_like=guess.looks_like,
                 inexact=self.inexact.get(name, 0),
+                years=tuple(years[name]) if years.get(name) else None,
             )
             for name, guess in guesses.items()
         }
