@@ -92,6 +92,19 @@ def test_many_roots_are_found_at_once() -> None:
     assert whole.tolist() == [-3, 1, 1, 8, 1e6]
 
 
+def test_roots_on_a_plateau_of_zeros_take_few_steps() -> None:
+    """Where rounding leaves many zeros, each of them is a root."""
+    steps = 0
+
+    def rounded(answers: np.ndarray) -> np.ndarray:
+        nonlocal steps
+        steps += 1
+        return np.round(answers - 3e5, 6)
+
+    assert roots(rounded, np.zeros(1), np.full(1, 1e6)) == pytest.approx(3e5, abs=1e-6)
+    assert steps < 30
+
+
 @pytest.mark.parametrize("start", [0.5, 1.9, 40.0])
 def test_a_smooth_function_is_asked_few_times(start: float) -> None:
     """On either side of the root, as every value may be dear."""

@@ -170,7 +170,7 @@ def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
         best = np.where(second_is_near, second, first)
         length = np.abs(second - first)
         allowed = _FEWEST_UNITS * np.spacing(np.maximum(np.abs(best), 1.0))
-        if (length <= allowed).all() or not length.size:
+        if ((length <= allowed) | (at_first == 0) | (at_second == 0)).all():
             break
         margin = np.minimum(0.5, allowed / np.where(length > 0, length, 1))
         tried = first + np.clip(share, margin, 1 - margin) * (second - first)

@@ -9,6 +9,7 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.analysis.evaluation import mean
+from noisycount.analysis.evaluation.estimates import case_of, median_estimate, mode_estimate
 from noisycount.analysis.evaluation.evaluation import ESTIMATES
 from tests.layers import examples
 from tests.oracles.evaluation import Density, Oracle, convolved, discrete, gaussian_density, laplace_density
@@ -383,3 +384,28 @@ def test_runs_of_integers_tell_the_same_as_all_of_them(
     some = nc.mean_absolute_error(population, nc.Gaussian(2), "mean", assumed)
     monkeypatch.setattr(mean, "_MANY", math.inf)
     assert some == pytest.approx(nc.mean_absolute_error(population, nc.Gaussian(2), "mean", assumed), rel=1e-11)
+
+
+@examples(40)
+@given(
+    table=st.lists(st.sampled_from([0.0, 1e-9, 0.1, 1.0, 1.0]), min_size=1, max_size=50).filter(any),
+    scale=st.sampled_from([0.01, 0.5, 3, 40]),
+    noise=st.sampled_from([nc.Laplace, nc.DiscreteLaplace]),
+    rate=st.one_of(st.none(), st.floats(0.05, 0.95)),
+)
+def test_a_term_a_threshold_gives_the_error_over_all_pairs(
+    table: list[float], scale: float, noise: type[nc.Laplace], rate: float | None
+) -> None:
+    """The error of a median and of a mode under Laplace noise is that over all counts and steps."""
+    population = nc.Tabulated(np.array(table) / sum(table))
+    assumed = None if rate is None else nc.BetaBinomial.from_rate(population.size, rate, 0.02)
+    case = case_of(population, noise(scale), assumed if population.size else None)
+    for estimate in (median_estimate(case), mode_estimate(case)):
+        steps, starts = estimate.values, estimate.starts
+        too_low = np.clip(case.counts[:, None] - steps[:-1], 0, np.diff(steps))
+        too_high = np.clip(steps[1:] - case.counts[:, None], 0, np.diff(steps))
+        errors = too_low * case.errors.exceedance(case.counts[:, None] - starts + case.gap)
+        errors += too_high * case.errors.exceedance(starts - case.counts[:, None])
+        beyond = np.maximum(case.counts - steps[-1], 0) + np.maximum(steps[0] - case.counts, 0)
+        pairs = float(case.chances @ (errors.sum(axis=1) + beyond))
+        assert estimate.error == pytest.approx(pairs, rel=1e-10, abs=1e-15)

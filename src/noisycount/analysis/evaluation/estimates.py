@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noisycount.analysis.posterior.laplace_cells import Sides, mean_of, sides_of
+from noisycount.analysis.posterior.laplace_cells import Sides, sides_of
 from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
@@ -19,7 +19,7 @@ from noisycount.model.laws.smooth_law import POINTS, gram_points
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import first_wholes, roots
+from noisycount.model.searches import first_true, first_wholes, roots
 
 # An answer beyond all others; in the narrowest scales, and squared, it is a double still.
 FAR = 1e100
@@ -69,8 +69,13 @@ class Case:
 
     def chances_between(self, counts: Reals, starts: Reals, stops: Reals) -> Reals:
         """P[start <= Y < stop | K = count], 0 where they are not in order."""
-        upper = self.errors.exceedance(np.clip(starts - counts, -FAR, FAR))
-        return np.maximum(upper - self.errors.exceedance(np.clip(stops - counts, -FAR, FAR)), 0)
+        counts, starts, stops = np.broadcast_arrays(counts, starts, stops)
+        is_run = starts < stops
+        ends = (np.clip(values[is_run] - counts[is_run], -FAR, FAR) for values in (starts, stops))
+        upper, lower = map(self.errors.exceedance, ends)
+        chances = np.zeros(is_run.shape)
+        chances[is_run] = np.maximum(upper - lower, 0)
+        return chances
 
 
 def case_of(population: Population, noise: SymmetricNoise, assumed: Population | None) -> Case:
@@ -211,7 +216,28 @@ class WholeEstimate:
     @property
     def error(self) -> float:
         """E|K − estimate|."""
-        return self._mean(WholeEstimate._errors)
+        return self._geometric_error if self.case.errors.is_geometric else self._mean(WholeEstimate._errors)
+
+    @property
+    def _geometric_error(self) -> float:
+        """Σ_m P[K <= m, Y >= s] + P[K > m, Y < s], where s is the answer from which on the estimate exceeds m.
+
+        P[Z >= z] is P[Z >= 0]·e^(−z/scale) for z >= 0, so that a side is a look-up; the other follows from P[Z < z].
+        """
+        case, starts, thresholds = self.case, self.starts, self.values[:-1]
+        inner = np.ceil(starts) - 1  # the last count below s
+        scale = float(case.errors.exceedance(np.zeros(1))[0])
+        lower = [np.exp(case.truth.lower(starts, edges).logs) for edges in (np.minimum(inner, thresholds), inner)]
+        edges = np.maximum(inner, thresholds) + 1, inner + 1
+        upper = [np.exp(case.truth.upper(starts, each).logs) for each in edges]
+        total = scale * float((2 * lower[0] - lower[1]).sum())
+        total += scale * math.exp(-case.gap / case.errors.spread) * float((2 * upper[0] - upper[1]).sum())
+        up_to = np.append(0.0, np.cumsum(case.chances))
+        first, last = case.truth.table.first, case.truth.table.last
+        places = [(np.clip(ends, first - 1, last) - (first - 1)).astype(np.int64) for ends in (inner, thresholds)]
+        total += float(np.abs(up_to[places[0]] - up_to[places[1]]).sum())
+        beyond = np.maximum(self.values[0] - case.counts, 0) + np.maximum(case.counts - self.values[-1], 0)
+        return total + float(case.chances @ beyond)
 
     @property
     def improvement(self) -> float:
@@ -296,14 +322,7 @@ def median_estimate(case: Case) -> WholeEstimate:
     """The posterior median: it exceeds m where P[K > m | Y = y] > 1/2."""
 
     def excess(answers: Reals, counts: Reals) -> Reals:
-        total, _ = mean_of(answers, case.belief.around(answers))
-        outside = counts + 1 >= answers
-        shares = np.empty(answers.shape)
-        above = case.belief.upper(answers[outside], counts[outside] + 1)
-        below = case.belief.lower(answers[~outside], counts[~outside])
-        shares[outside] = np.exp(above.logs - total[outside])
-        shares[~outside] = 1 - np.exp(below.logs - total[~outside])
-        return shares - 0.5 - _TIE
+        return case.belief.share_above(answers, counts) - 0.5 - _TIE
 
     return _estimate(case, excess)
 
@@ -322,19 +341,39 @@ def mode_estimate(case: Case) -> WholeEstimate:
     return _estimate(case, excess)
 
 
+_STRIDE = 32  # counts between two whose answers are sought in the whole span
+
+
 def _estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstimate:
     """The estimate that exceeds a count m where excess(answer, m) is positive."""
     table = case.belief.table
     low, high = case.span
-    candidates = table.counts[:-1]
-    passed = [int((excess(np.full(candidates.shape, end), candidates) > 0).sum()) for end in case.span]
-    counts = candidates[passed[0] : passed[1]]
-    values = table.first + np.arange(passed[0], passed[1] + 1, dtype=np.float64)
-    lows, highs = np.full(counts.shape, low), np.full(counts.shape, high)
-    if case.errors.is_discrete:
-        starts = first_wholes(lambda answers: excess(answers, counts) > 0, lows, highs)
+
+    def first_kept(end: float) -> int:
+        return first_true(lambda count: excess(np.full(1, end), np.full(1, float(count)))[0] <= 0, *ends)
+
+    ends = table.first, table.last
+    passed = [first_kept(end) for end in case.span]
+    values = np.arange(passed[0], passed[1] + 1, dtype=np.float64)
+    counts = values[:-1]
+
+    def passes(some: Reals, lows: Reals, highs: Reals) -> Reals:
+        if case.errors.is_discrete:
+            return first_wholes(lambda answers: excess(answers, some) > 0, lows, highs)
+        return roots(lambda answers: excess(answers, some), lows, highs)
+
+    # The answers rise with the counts: those of some counts, with a margin for rounding, bracket those between.
+    coarse = counts[::_STRIDE]
+    bounds = passes(coarse, np.full(coarse.shape, low), np.full(coarse.shape, high))
+    places = np.arange(counts.size) // _STRIDE
+    lows = np.maximum(np.floor(bounds[places]) - 1, low)
+    highs = np.minimum(np.ceil(np.append(bounds, high)[places + 1]) + 1, high)
+    if not case.errors.is_discrete or not counts.size:
+        starts = passes(counts, lows, highs)
     else:
-        starts = roots(lambda answers: excess(answers, counts), lows, highs)
+        starts = np.round(np.interp(counts, coarse, bounds))
+        is_wrong = (excess(starts, counts) <= 0) | ((starts > low) & (excess(starts - 1, counts) > 0))
+        starts[is_wrong] = passes(counts[is_wrong], lows[is_wrong], highs[is_wrong])
     return WholeEstimate(case, values, np.maximum.accumulate(starts) if starts.size else starts)
 
 

@@ -59,6 +59,17 @@ class GeometricSides:
         floors = np.floor(answers)
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
+    def share_above(self, answers: Reals, edges: Reals) -> Reals:
+        """Return P[K > edge | Y = answer] for each answer and its edge."""
+        total = np.logaddexp(*(side.logs for side in self.around(answers)))
+        outside = edges + 1 >= answers
+        shares = np.empty(answers.shape)
+        above = self.upper(answers[outside], edges[outside] + 1)
+        below = self.lower(answers[~outside], edges[~outside])
+        shares[outside] = np.exp(above.logs - total[outside])
+        shares[~outside] = 1 - np.exp(below.logs - total[~outside])
+        return shares
+
     def _beyond(self, side: Side, places: Reals, gaps: Reals) -> Side:
         """The sums at places from the near end of the table, seen across gaps."""
         last = side.logs.size - 1
@@ -113,12 +124,19 @@ class SummedSides:
         """The counts up to the floor of each answer, and those from the next integer on."""
         return self._sides(answers, np.floor(answers))
 
+    def share_above(self, answers: Reals, edges: Reals) -> Reals:
+        """Return P[K > edge | Y = answer] for each answer and its edge."""
+        below, above = self._sides(answers, edges)
+        with np.errstate(over="ignore"):
+            return 1 / (1 + np.exp(below.logs - above.logs))
+
     def _sides(self, answers: Reals, edges: Reals) -> tuple[Side, Side]:
         """The counts up to each edge, and those from the next integer on."""
         found = np.empty((4, answers.size))
         bands = np.searchsorted(self._knots, answers, side="right")
-        for band in np.unique(bands).tolist():
-            rows = np.flatnonzero(bands == band)
+        order = np.argsort(bands, kind="stable")
+        used, firsts = np.unique(bands[order], return_index=True)
+        for band, rows in zip(used.tolist(), np.split(order, firsts[1:]), strict=False):
             columns = slice(self._starts[band], self._stops[band])
             step = max(1, _ENTRIES // max(1, columns.stop - columns.start))
             for begin in range(0, rows.size, step):
@@ -127,21 +145,30 @@ class SummedSides:
         return Side(found[0], found[1]), Side(found[2], found[3])
 
     def _summed(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
-        """The logarithm and the distance of each side, shape (4, answers)."""
-        counts = self.table.counts[columns]
-        logs = self.errors.log_density(answers[:, None] - counts) + self.table.logs[columns]
-        peaks = logs.max(axis=1, keepdims=True)
-        terms = np.exp(logs - peaks)
-        beyond = counts - edges[:, None]
-        is_below = beyond <= 0
-        sums = []
-        for part, away in ((np.where(is_below, terms, 0.0), -beyond), (np.where(is_below, 0.0, terms), beyond - 1)):
-            mass = part.sum(axis=1)
-            moment = np.einsum("ij,ij->i", part, away)
-            sums += [mass, np.divide(moment, mass, out=np.zeros_like(mass), where=mass > 0)]
+        """Return the logarithm and the distance of each side, shape (4, answers).
+
+        An impossible count follows the others, so that the sums above an edge have a term.
+        """
+        first, last = self.table.first + columns.start, self.table.first + columns.stop
+        counts = np.arange(first, last + 1, dtype=np.float64)
+        terms = self.errors.log_density(answers[:, None] - counts)
+        terms += np.append(self.table.logs[columns], -np.inf)
+        peaks = terms.max(axis=1, keepdims=True)
+        terms -= peaks
+        np.exp(terms, out=terms)
+        away = counts - (edges[:, None] + 0.5)
+        np.abs(away, out=away)
+        away -= 0.5  # distances to the edge, or to the count that follows it
+        away *= terms
+        splits = np.clip(edges - first + 1, 0, last - first).astype(np.int64)
+        starts = np.arange(answers.size) * counts.size
+        places = np.stack([starts, starts + splits], axis=1).ravel()
+        masses, moments = (np.add.reduceat(values.ravel(), places).reshape(-1, 2) for values in (terms, away))
+        masses[splits == 0, 0] = 0.0
         with np.errstate(divide="ignore"):
-            sums[0], sums[2] = np.log(sums[0]) + peaks[:, 0], np.log(sums[2]) + peaks[:, 0]
-        return np.array(sums)
+            logs = np.log(masses) + peaks
+        distances = np.divide(moments, masses, out=np.zeros_like(masses), where=masses > 0)
+        return np.stack([logs, distances], axis=2).reshape(-1, 4).T
 
 
 # The counts k of a table on each side of an answer y, weighted by P[K = k]·f(y − k), f taken up to a factor.

@@ -83,7 +83,9 @@ class GaussianShape(ClosedForm):
     def log_density(self, errors: Reals) -> Reals:
         """Return −z²/(2·scale²)."""
         units = errors / self.scale
-        return -units * units / 2
+        units *= units
+        units *= -0.5
+        return units
 
     def log_change(self, error: float, steps: Reals) -> Reals:
         """Return step·(2·error − step)/(2·scale²)."""
