@@ -28,7 +28,7 @@ TIME = (1_000_000_000, 1_000_000_000)
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all changes so far be long ago, so that what is found in files is kept."""
-    monkeypatch.setattr(module, "_SETTLED", -10.0)
+    monkeypatch.setattr(module, "_CLOCK_TICK", -10.0)
 
 
 def written(path: Path, first: int = 0, last: int = ROWS, columns: str = "*") -> Path:
@@ -242,7 +242,7 @@ def test_a_lost_proof_is_made_again(tmp_path: Path, asked: Asked, monkeypatch: p
         read.append(sum(map(len, source.proofs)) > before)
 
     monkeypatch.setattr(DuckDBSource, "require_sound", noting)
-    monkeypatch.setattr(module, "_SETTLED", 10.0)
+    monkeypatch.setattr(module, "_CLOCK_TICK", 10.0)
     for number in range(2):
         desk = asked(path, unit="row")
         read.clear()

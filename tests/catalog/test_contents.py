@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all changes so far be long ago: a file's inode is changed by the clock of the disk."""
-    monkeypatch.setattr(module, "_SETTLED", -10.0)
+    monkeypatch.setattr(module, "_CLOCK_TICK", -10.0)
 
 
 def test_a_file_is_known_by_what_it_holds(file: Path) -> None:
@@ -129,7 +129,7 @@ def test_no_byte_of_what_is_remembered_makes_other_records(file: Path, monkeypat
 def test_the_oldest_are_forgotten(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many places are remembered, and no more."""
     settled(monkeypatch)
-    monkeypatch.setattr(module, "_KEPT", 3)
+    monkeypatch.setattr(module, "_MAX_PLACES", 3)
     contents = Contents(file.parent / "data")
     for number in range(6):
         other = file.with_name(f"{number}.csv")

@@ -1,1 +1,4 @@
-"""What is written down of a data set: whose rows, of which kinds, with what content."""
+"""Catalog of data sets: the stored description of each data set, and its records opened under that description.
+
+Begin with `catalog` (descriptions), then read `sources` (opening and counting).
+"""

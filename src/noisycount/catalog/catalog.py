@@ -1,4 +1,8 @@
-"""What is written down of data sets, once, so that no later record changes what it means, and which one records are."""
+"""Stored descriptions of data sets: privacy unit, columns and content, fixed when a data set is first opened.
+
+A `DatasetRecord` is the description in the ledger; `Catalog` finds the data set that given records belong to. `sources`
+opens the records.
+"""
 
 import codecs
 import hashlib
@@ -21,58 +25,62 @@ from noisycount.query.schema import Kind, Schema, Stated
 if TYPE_CHECKING:
     from noisycount.ledger.ledger import Ledger
 
-ROW = "row"  # what is said in place of a column where every row is a unit of its own
+ROW = "row"  # unit setting which states that every row is a privacy unit of its own
 
 
 @frozen(slots=False)
 class DatasetRecord:
-    """What is written down of a data set.
+    """Stored description of a data set.
 
     Example:
-        >>> written = DatasetRecord(None, {"age": ColumnFormat(Kind.INTEGER)}, "00")
-        >>> DatasetRecord.read(written.text) == written
+        >>> record = DatasetRecord(None, {"age": ColumnFormat(Kind.INTEGER)}, "00")
+        >>> DatasetRecord.read(record.text) == record
         True
     """
 
-    unit: str | None  # the column that names the person; None: every row is one unit
-    columns: Mapping[str, ColumnFormat]  # what the cells of each column that questions can use stand for
-    content: str  # the SHA-256 of the records, in hexadecimal digits
-    # what the engine calls the values of each column that no question can use
+    unit: str | None  # column that identifies the person; None: every row is a privacy unit
+    columns: Mapping[str, ColumnFormat]  # format of each column that queries can use
+    content: str  # SHA-256 of the records, in hexadecimal digits
+    # type name in the engine of each column that queries cannot use
     others: Mapping[str, str] = field(default_factory=dict)
-    table: str | None = None  # which table of a file with several
-    form: FileFormat | None = None  # how the texts of a file are found in it; None where it states its types
-    earlier: tuple[str, ...] = ()  # what its content was before, the oldest first
-    edition: str | None = None  # what the owner of records on a server calls them as they are now
-    earlier_tables: tuple[str, ...] = ()  # the tables that it named before
-    # of a table of a server: what identifies it by whatever address, then the tables whose records it shares or shared
+    table: str | None = None  # table of a file with several tables
+    form: FileFormat | None = None  # format of a text file; None if the file states its types
+    earlier: tuple[str, ...] = ()  # earlier contents, the oldest first
+    edition: str | None = None  # owner's name for the present state of records on a server
+    earlier_tables: tuple[str, ...] = ()  # earlier tables, the oldest first
+    # For a table on a server: its identity under any address, then the tables with which it shares or shared records.
     relations: tuple[str, ...] = ()
-    # the correction of how its files are read since older releases; None: they are read as ever
+    # Correction of the reading of its files since older releases; None if they are read as before.
     correction: str | None = None
-    # the form that its version leaves out, as an older release wrote it down; None: its version covers every form
+    # Format left out of `version` because an older release described the data set; None: `version` covers any format.
     legacy_form: FileFormat | None = None
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """What a text says, as `text` gives it."""
+        """Return the description stored as `text`.
+
+        Raises:
+            LedgerError: A later version of noisycount wrote the description.
+        """
         try:
-            said: dict[str, Any] = json.loads(text)
-            columns = {name: ColumnFormat.of_parts(parts) for name, parts in said["columns"].items()}
-            form = _form(said["form"])
-            read = {
+            stored: dict[str, Any] = json.loads(text)
+            columns = {name: ColumnFormat.of_parts(parts) for name, parts in stored["columns"].items()}
+            form = _file_format(stored["form"])
+            parsed = {
                 "columns": columns,
                 "form": form,
-                "earlier": tuple(said.get("earlier", ())),
-                "earlier_tables": tuple(said.get("earlier_tables", ())),
-                "relations": tuple(said.get("relations", ())),
-                "legacy_form": _form(said["legacy_form"]) if "legacy_form" in said else form,
+                "earlier": tuple(stored.get("earlier", ())),
+                "earlier_tables": tuple(stored.get("earlier_tables", ())),
+                "relations": tuple(stored.get("relations", ())),
+                "legacy_form": _file_format(stored["legacy_form"]) if "legacy_form" in stored else form,
             }
-            return cls(**{**said, **read})
+            return cls(**{**stored, **parsed})
         except (ValueError, TypeError, KeyError, AttributeError):
             raise LedgerError("the ledger describes a data set in a form of a later version: install that") from None
 
     @cached_property
     def text(self) -> str:
-        """All of it, as a JSON object; a form that is the legacy one is told as it ever was."""
+        """The description as a JSON object. `legacy_form` is left out if it equals `form`, as in older releases."""
         legacy = None if self.legacy_form is None else self.legacy_form.parts
         return json.dumps(
             {
@@ -92,7 +100,7 @@ class DatasetRecord:
         )
 
     def after(self, former: Self | None) -> Self:
-        """Return this record with all contents, tables and relations that the data set ever had."""
+        """Return this description with all contents, tables and relations that the data set ever had."""
         if former is None:
             return self
         contents = dict.fromkeys((*former.earlier, former.content))
@@ -107,45 +115,45 @@ class DatasetRecord:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables of its file that it ever named, the oldest first."""
+        """Names of all tables of its file that the data set ever had, the oldest first."""
         return self.earlier_tables if self.table is None else (*self.earlier_tables, self.table)
 
     def has_had(self, digest: str) -> bool:
-        """Return True if this was the content of the data set once, or is."""
+        """Return True if the digest is that of the present or of an earlier content of the data set."""
         return digest in {self.content, *self.earlier}
 
     @cached_property
     def version(self) -> str:
-        """A text that changes with the records, with how they are read and what cells stand for.
+        """Text that changes with the records, with their format, or with the meaning of their cells.
 
-        Older releases left the form of the file out, and so does this where that is still theirs:
-        what their ledgers hold stays free.
+        Older releases left the format of the file out. It is still left out if it is unchanged since then, so that
+        answers stored by older releases remain free.
         """
-        read = {
+        formats = {
             name: {part: value for part, value in parts.items() if part != "unreadable"}
             for name, parts in sorted(self._readings.items())
         }
         edition = [] if self.edition is None else [self.edition]
-        form, legacy = _form_parts(self.form), _form_parts(self.legacy_form)
-        found = [] if form == legacy else [form]
-        return f"sha256:{_digest([self._corrected_content, self.table, read, *edition, *found])}"
+        form, legacy = _canonical_parts(self.form), _canonical_parts(self.legacy_form)
+        file_format = [] if form == legacy else [form]
+        return f"sha256:{_digest([self._corrected_content, self.table, formats, *edition, *file_format])}"
 
     @property
     def reading(self) -> str:
-        """What tells a copy of these records, read so, from every other copy."""
+        """Digest that identifies a copy of these records read in this way."""
         form = None if self.form is None else self.form.parts
         return _digest([self._corrected_content, self.unit, self.table, form, self._readings])
 
     @property
     def _corrected_content(self) -> str:
-        """The content, with the correction of its reading if there is one: answers about the older one do not fit."""
+        """Content digest; it changes if the reading is corrected, because earlier answers must not match then."""
         if self.correction is None:
             return self.content
         return hashlib.sha256(f"{self.correction} {self.content}".encode("ascii")).hexdigest()
 
     @property
     def unit_form(self) -> ColumnFormat | None:
-        """The form by which the texts of the unit are read; None if they stand for themselves."""
+        """Format of the values of the privacy unit; None if the texts themselves identify the unit."""
         form = None if self.unit is None else self.columns.get(self.unit)
         if form is None or (form == ColumnFormat(form.kind) and (self.form is None or form.kind is Kind.TEXT)):
             return None
@@ -153,10 +161,10 @@ class DatasetRecord:
 
     @property
     def _readings(self) -> dict[str, dict[str, Any]]:
-        """The parts of the form of each column, with marks where older releases read the same parts in another way.
+        """Parts of the format of each column, with marks if older releases read the same parts in another way.
 
-        They ignored what was stated of the unit, took only the blanks of ASCII off a text, and read months in English
-        alone: other dates were missing if the owner accepted that.
+        Older releases ignored the format of the unit, removed only ASCII blanks around a text, and read month names in
+        English only: dates in other languages were missing values if the owner accepted unreadable values.
         """
         parts = {name: form.parts for name, form in self.columns.items()}
         parts |= {
@@ -164,18 +172,18 @@ class DatasetRecord:
             for name, form in self.columns.items()
             if form.accepts_unreadable and re.search("%[aAbBpz]", form.date_format or "")
         }
-        parts |= {name: {**each, "trim": "white space"} for name, each in parts.items() if "trim" in each}
+        parts |= {name: {**stated, "trim": "white space"} for name, stated in parts.items() if "trim" in stated}
         if self.unit is not None and self.unit_form is not None:
             parts[self.unit] = {**parts[self.unit], "names": "a unit"}
         return parts
 
     @cached_property
     def accepted(self) -> frozenset[str]:
-        """The columns whose cells that do not fit count as missing, as their owner said."""
-        return frozenset(n for n, form in self.columns.items() if form.accepts_unreadable)
+        """Columns whose unreadable values count as missing, by the owner's statement."""
+        return frozenset(name for name, form in self.columns.items() if form.accepts_unreadable)
 
     def schema(self, columns: Sequence[str] | None) -> Schema:
-        """What questions may use."""
+        """Return the schema that queries may use: the given columns, or all columns except the unit."""
         kinds = {name: form.kind for name, form in self.columns.items()}
         if self.unit is not None:
             kinds.setdefault(self.unit, Kind.TEXT)
@@ -183,78 +191,81 @@ class DatasetRecord:
         return Schema(kinds, self.others, commas=commas).for_questions(self.unit, columns)
 
 
-def _form(parts: Mapping[str, Any] | None) -> FileFormat | None:
-    """The form of a file that parts describe, if any do."""
+def _file_format(parts: Mapping[str, Any] | None) -> FileFormat | None:
+    """Return the file format with these parts; None if there are none."""
     return None if parts is None else FileFormat.of_parts(parts)
 
 
-def _form_parts(form: FileFormat | None) -> dict[str, Any] | None:
-    """What a form says, an encoding by one of its names."""
+def _canonical_parts(form: FileFormat | None) -> dict[str, Any] | None:
+    """Return the parts of a file format, with the canonical name of its encoding."""
     if form is None:
         return None
     encoding = None if form.encoding is None else codecs.lookup(form.encoding).name
     return {**form.parts, "encoding": encoding}
 
 
-def _digest(said: object) -> str:
-    """The SHA-256 of a value of JSON, in hexadecimal digits."""
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
+def _digest(content: object) -> str:
+    """Return the SHA-256 of a JSON value, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
 
 @frozen
 class DatasetSettings:
-    """What an owner says of records on opening them."""
+    """Settings of the owner for opening records."""
 
-    name: str  # what the ledger calls them
-    is_path: bool = False  # whether the name is only where they lie, and they may be known by another
-    # the column that names the person, `row` where every row is a unit of its own; None: as it was said before
+    name: str  # name of the data set in the ledger
+    is_path: bool = False  # True if the name is only a path, so that the ledger may know the records by another name
+    # column that identifies the person, or `row` if every row is a unit; None: as stated before
     unit: str | None = None
-    columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
-    table: str | None = None  # which table of a file with several
-    # what cells of columns stand for; of the others what is written down of them
+    columns: Sequence[str] | None = None  # columns that queries may use; None: all except the unit
+    table: str | None = None  # table of a file with several tables
+    # formats of columns; all other columns keep their stored format
     kinds: Mapping[str, ColumnFormat] | None = None
-    form: FileFormat = FileFormat()  # how texts are found in a file
-    values: Mapping[str, Stated] = field(default_factory=dict)  # what columns can have, as everybody may know
-    claim: UnitClaim = UnitClaim()  # about the rows of a view; its unit is the one that is known when it is opened
-    renews: bool = False  # whether what was written down of the columns is to be forgotten
+    form: FileFormat = FileFormat()  # format of a text file
+    values: Mapping[str, Stated] = field(default_factory=dict)  # public values of columns
+    claim: UnitClaim = UnitClaim()  # statement about the rows of a view; `LazySource` sets its unit on opening
+    renews: bool = False  # True if the stored description of the columns is to be replaced
 
 
-def _nothing(_: str) -> Sequence[Entry]:
+def _no_entries(_: str) -> Sequence[Entry]:
     return ()
 
 
-def _never(_: str, __: str) -> bool:
+def _shares_nothing(_: str, __: str) -> bool:
     return False
 
 
 @frozen
 class Catalog:
-    """What a ledger has written down of every data set."""
+    """Descriptions of all data sets of a ledger."""
 
-    written: Mapping[str, DatasetRecord] = field(default_factory=dict)  # by the name of the data set
-    # gives what a data set was asked, for those of which nothing is written down yet
-    entries: Callable[[str], Sequence[Entry]] = _nothing
-    folder: Path | None = None  # beside the ledger, for copies; None: nothing is kept
+    written: Mapping[str, DatasetRecord] = field(default_factory=dict)  # description of each data set by its name
+    # Function that returns the ledger entries of a data set; used for data sets without a description.
+    entries: Callable[[str], Sequence[Entry]] = _no_entries
+    folder: Path | None = None  # folder beside the ledger for copies; None: no copies
 
     @classmethod
     def of(cls, ledger: "Ledger | None", folder: Path | None = None) -> Self:
-        """The catalog of a ledger; an empty one where there is none yet."""
+        """Return the catalog of a ledger; without a ledger, an empty catalog."""
         if ledger is None:
             return cls(folder=folder)
-        written = {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
-        return cls(written, ledger.entries, folder)
+        records = {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
+        return cls(records, ledger.entries, folder)
 
     def name_of(
         self,
         stated: DatasetSettings,
         digest: str,
         relations: Sequence[str] = (),
-        shares: Callable[[str, str], bool] = _never,
+        shares: Callable[[str, str], bool] = _shares_nothing,
     ) -> str:
         """Return the name of the data set that records belong to.
 
-        `digest`: of their content, or of the address of their table. `relations`: see `DatasetRecord`. `shares`: judges
-        whether two tables of a file of this content have records in common.
+        Args:
+            stated: Settings of the owner.
+            digest: Digest of the content of the records, or of the address of their table.
+            relations: See `DatasetRecord`.
+            shares: Returns True if two tables of a file with this content have records in common.
 
         Raises:
             ConfigError: The records, or some of them, belong to a data set of another name.
@@ -273,16 +284,16 @@ class Catalog:
         same = [name for name, record in self.written.items() if is_same(record)]
         is_unnamed = stated.is_path and stated.name not in self.written
         name = same[0] if same and is_unnamed else stated.name
-        own = self.written.get(name)
+        former = self.written.get(name)
 
         def has_shared(record: DatasetRecord) -> bool:
             """Return True if these had common records when they were described: old releases did not compare them."""
-            if own is None:
+            if former is None:
                 return False
-            if relations and not own.relations:  # which old releases did not write down
+            if relations and not former.relations:  # older releases did not store relations
                 return True
-            is_as_described = own.has_had(digest) and record.has_had(digest) and stated.table in {None, own.table}
-            return is_as_described or not {*record.relations}.isdisjoint(own.relations)
+            is_as_described = former.has_had(digest) and record.has_had(digest) and stated.table in {None, former.table}
+            return is_as_described or not {*record.relations}.isdisjoint(former.relations)
 
         others = [
             other
@@ -292,9 +303,9 @@ class Catalog:
         if not others:
             return name
         shared = "are those" if others[0] in same else "are partly those"
-        shown = " and ".join(map(repr, others))
-        reason = f"the records of {stated.name!r} {shared} of {shown} in this ledger"
-        if len(others) > 1 or not (own is None or same):
+        names_text = " and ".join(map(repr, others))
+        reason = f"the records of {stated.name!r} {shared} of {names_text} in this ledger"
+        if len(others) > 1 or not (former is None or same):
             raise ConfigError(
                 f"{reason}, and a question would be charged to one of their budgets only: count each by its own name, "
                 "or copy these records to a place of their own"
@@ -305,11 +316,19 @@ class Catalog:
         )
 
     def knows(self, name: str) -> bool:
-        """Whether the unit of a data set was ever said."""
+        """Return True if the privacy unit of the data set was ever stated."""
         return name in self.written or bool(self.entries(name))
 
     def unit(self, name: str, said: str | None) -> str | None:
-        """The unit of a data set, which never changes; None: every row is one."""
+        """Return the column of the privacy unit, which never changes; None if every row is a unit.
+
+        Args:
+            name: Name of the data set.
+            said: The unit that the owner states now; None: as stated before.
+
+        Raises:
+            ConfigError: The unit was never stated, or differs from the stored one.
+        """
         unit = None if said == ROW else said
         entries = () if name in self.written else self.entries(name)
         if name in self.written:
@@ -332,24 +351,25 @@ class Catalog:
         return known
 
     def known(self, name: str, stated: DatasetSettings) -> DatasetRecord | None:
-        """What is written down of a data set, with what its owner says now; None: too little, or of another reading.
+        """Return the stored description of a data set, updated with the owner's present settings.
 
-        Another form of the file may give it other columns; once an answer is stored, only its owner renews them.
+        Returns None if the records must be read to describe them: nothing is stored, the owner renews the description,
+        another table is chosen, a column is unknown, or the format of the file changed before the first answer.
         """
         former = self.written.get(name)
         if former is None or stated.renews or former.table != stated.table:
             return None
         columns = {**former.columns, **(stated.kinds or {})}
-        chosen = {*(stated.columns or ())} - {former.unit}
-        if not chosen <= columns.keys() | former.others.keys():
+        selected = {*(stated.columns or ())} - {former.unit}
+        if not selected <= columns.keys() | former.others.keys():
             return None
-        form = None if former.form is None else _completed(stated.form, former.form)
+        form = None if former.form is None else _merge_formats(stated.form, former.form)
         if form != former.form and not self.entries(name):
             return None
         return replace(former, columns=columns, form=form)
 
 
-def _completed(stated: FileFormat, former: FileFormat) -> FileFormat:
-    """A form of which everything is said that was said before."""
-    said = {one.name: getattr(stated, one.name) for one in fields(stated)}
-    return replace(former, **{name: value for name, value in said.items() if value is not None})
+def _merge_formats(stated: FileFormat, former: FileFormat) -> FileFormat:
+    """Return the stated format; parts that are not stated keep their former value."""
+    parts = {part.name: getattr(stated, part.name) for part in fields(stated)}
+    return replace(former, **{name: value for name, value in parts.items() if value is not None})

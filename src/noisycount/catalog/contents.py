@@ -1,4 +1,7 @@
-"""What files hold: their digests, and proofs that their columns can be read, kept beside the ledger."""
+"""Digests of files, and proofs that their columns can be read, cached beside the ledger.
+
+`Contents` reads and stores them; `sources` uses the result, a `Content`.
+"""
 
 import gzip
 import hashlib
@@ -16,47 +19,47 @@ from noisycount.engines.places import Keys, files_of, hive_keys, state_of
 from noisycount.errors import BY_THE_SERVICE, SourceError
 from noisycount.frozen import frozen
 
-_REMEMBERED = "contents.json"
-_DIGESTS = 4  # the fourth form of what is remembered
-_LONGEST = 1 << 22  # bytes of a first line
-_KEPT = 1000  # places, the newest: a few hundred bytes a file
-_SETTLED = 2.0  # seconds: a file written again within a tick of the disk's clock keeps its state
+_CACHE_FILE = "contents.json"
+_CACHE_VERSION = 4  # version of the format of the cache
+_MAX_LINE = 1 << 22  # largest number of bytes of a first line
+_MAX_PLACES = 1000  # largest number of cached places, the newest; a few hundred bytes for each file
+_CLOCK_TICK = 2.0  # seconds; a change within a tick of the disk's clock may leave the times of a file as they were
 
 
 @frozen
 class FileFacts:
-    """What one file held at one moment, and what is proved of it."""
+    """Digests of a file at one moment, and the proofs about it."""
 
-    end: str  # the SHA-256 of its end; see `_end_digest`
-    digest: str  # the SHA-256 of all of it
-    proofs: set[str]  # that columns of it can be read, by the engine that read them; they grow
+    end: str  # SHA-256 of the end of the file; see `_end_digest`
+    digest: str  # SHA-256 of the whole file
+    proofs: set[str]  # proofs that columns can be read by the engine that read them; the set grows
 
 
 @frozen
 class Content:
-    """What some files held at one moment."""
+    """Content of the files of a place at one moment."""
 
-    files: tuple[Path, ...]  # where they lie
-    state: tuple[tuple[int, ...], ...]  # their sizes, times, inodes and devices then
-    digest: str  # the SHA-256 of what they held, in hexadecimal digits
-    facts: tuple[FileFacts, ...]  # of each file
+    files: tuple[Path, ...]  # paths of the files
+    state: tuple[tuple[int, ...], ...]  # their sizes, times, inodes and devices at that moment
+    digest: str  # SHA-256 of their content, in hexadecimal digits
+    facts: tuple[FileFacts, ...]  # facts of each file
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """What one file was known by before its content was hashed: its size and its time."""
-        return tuple(f"{each[0]}-{each[1]}" for each in self.state) if len(self.state) == 1 else ()
+        """Identifier of a single file in releases that did not hash contents: its size and time."""
+        return tuple(f"{size}-{time_ns}" for size, time_ns, *_ in self.state) if len(self.state) == 1 else ()
 
     @property
     def correction(self) -> str | None:
-        """The correction of how the file is read since older releases, which left rows out; None: there is none."""
-        with suppress(OSError):  # a file that is gone is refused where it is opened
+        """Correction of the reading of the files: older releases lost rows; None if they read these files correctly."""
+        with suppress(OSError):  # a missing file is reported when it is opened
             return "line break in the first cells" if any(map(_has_broken_first_line, self.files)) else None
         return None
 
     @property
     def proofs(self) -> list[set[str]]:
-        """Of each file, the proofs that columns of it can be read."""
-        return [each.proofs for each in self.facts]
+        """Proofs of each file that columns can be read."""
+        return [facts.proofs for facts in self.facts]
 
     @property
     def proof_count(self) -> int:
@@ -64,87 +67,89 @@ class Content:
         return sum(map(len, self.proofs))
 
     def require_same(self) -> None:
-        """The refusal of files that may hold something else by now."""
+        """Raise SourceError if a file changed since its content was read."""
         if state_of(self.files) != self.state:
             raise SourceError(f"{self.files[0].name!r} changed while it was open: open it again")
 
 
 @frozen
 class Contents:
-    """Digests of files, and proofs that their columns can be read: only what changed is read again."""
+    """Cache of the digests of files and of proofs that their columns can be read. Only changed files are read again."""
 
-    folder: Path | None = None  # where they are kept; None: nowhere
+    folder: Path | None = None  # folder of the cache; None: no cache
 
     def at(self, place: Path) -> Content:
-        """Return what the files of a place hold, and what their folders say of their records."""
+        """Return the content of the files of a place, including the keys in the names of their folders."""
         files = files_of(place)
         return self.of(files, hive_keys(place, files), place)
 
     def of(self, files: tuple[Path, ...], keys: tuple[Keys, ...] = (), place: Path | None = None) -> Content:
-        """Return what the files hold.
+        """Return the content of the files.
 
         A file is recognised by its path, size, inode, device, both of its times and its end. A file that was written
-        within the last two seconds is read again the next time: a disk's clock has ticks.
+        within the last two seconds is not cached, because the clock of a disk has ticks.
         """
         state, name = state_of(files), str(place or files[0])
-        known = _facts_of(name, self._remembered().get(name))
-        before = [known.get((str(file), each)) for file, each in zip(files, state, strict=True)]
+        cached = _facts_from_cache(name, self._read_cache().get(name))
+        before = [cached.get((str(file), stat)) for file, stat in zip(files, state, strict=True)]
         facts = tuple(map(_current_facts, files, before))
-        content = Content(files, state, _joint_digest([each.digest for each in facts], keys), facts)
+        content = Content(files, state, _joint_digest([fact.digest for fact in facts], keys), facts)
         content.require_same()
-        if any(one is not other for one, other in zip(facts, before, strict=True)):
+        if any(current is not former for current, former in zip(facts, before, strict=True)):
             self.keep(content, name)
         return content
 
     def keep(self, content: Content, name: str) -> None:
-        """Keep what is known of the files of a place, unless one was written within the last two seconds."""
-        newest = max(max(each[1], each[2]) for each in content.state) / 1e9
-        if self.folder is None or newest + _SETTLED >= time.time():
+        """Store the facts of the files of a place in the cache, unless one was written within the last two seconds."""
+        newest = max(max(stat[1], stat[2]) for stat in content.state) / 1e9
+        if self.folder is None or newest + _CLOCK_TICK >= time.time():
             return
-        known = self._remembered()
-        known.pop(name, None)
-        kept = {**dict(list(known.items())[-_KEPT:]), name: _remembering(name, content)}
-        with suppress(OSError):  # what cannot be remembered is read again
-            write_private(self.folder / _REMEMBERED, json.dumps(kept).encode())
+        cached = self._read_cache()
+        cached.pop(name, None)
+        entries = {**dict(list(cached.items())[-_MAX_PLACES:]), name: _cache_entry(name, content)}
+        with suppress(OSError):  # without a cache entry the files are read again
+            write_private(self.folder / _CACHE_FILE, json.dumps(entries).encode())
 
-    def _remembered(self) -> dict[str, object]:
-        """Return what is kept of each place; empty if nothing is."""
+    def _read_cache(self) -> dict[str, object]:
+        """Return the cache entry of each place; empty if there is no cache or it is unreadable."""
         if self.folder is None:
             return {}
         try:
-            known = json.loads((self.folder / _REMEMBERED).read_bytes())
+            cached = json.loads((self.folder / _CACHE_FILE).read_bytes())
         except (OSError, ValueError):
             return {}
-        return known if isinstance(known, dict) else {}
+        return cached if isinstance(cached, dict) else {}
 
 
-def _remembering(name: str, content: Content) -> list[object]:
-    """Return what is kept of a place, with a sum that shows if a byte of it changed, or an older release wrote it."""
+def _cache_entry(name: str, content: Content) -> list[object]:
+    """Return the cache entry of a place, with a checksum that fails if a byte changed or an older release wrote it."""
     files = zip(content.files, content.state, content.facts, strict=True)
-    rows: list[Any] = [[str(file), [*state], each.end, each.digest, sorted(each.proofs)] for file, state, each in files]
-    return [rows, _total(name, rows)]
+    rows: list[Any] = [
+        [str(file), [*state], facts.end, facts.digest, sorted(facts.proofs)] for file, state, facts in files
+    ]
+    return [rows, _checksum(name, rows)]
 
 
-def _facts_of(name: str, kept: object) -> dict[tuple[str, tuple[int, ...]], FileFacts]:
-    """Return the facts of each file of a place in its state, as `_remembering` gave them; empty if a byte changed."""
-    match kept:
-        case [list(rows), str(total)] if total == _total(name, rows):
+def _facts_from_cache(name: str, entry: object) -> dict[tuple[str, tuple[int, ...]], FileFacts]:
+    """Return the facts of each file of a place in its state, from its cache entry; empty if the checksum fails."""
+    match entry:
+        case [list(rows), str(total)] if total == _checksum(name, rows):
             return {
                 (file, tuple(state)): FileFacts(end, digest, {*proofs}) for file, state, end, digest, proofs in rows
             }
     return {}
 
 
-def _total(name: str, rows: list[Any]) -> str:
-    """Return the sum of what is kept of a place."""
-    return hashlib.sha256(json.dumps([name, rows, _DIGESTS]).encode("ascii")).hexdigest()
+def _checksum(name: str, rows: list[Any]) -> str:
+    """Return the checksum of the cache entry of a place."""
+    return hashlib.sha256(json.dumps([name, rows, _CACHE_VERSION]).encode("ascii")).hexdigest()
 
 
-def _current_facts(file: Path, known: FileFacts | None) -> FileFacts:
-    """Return the facts of a file: the known ones if its end is theirs."""
+def _current_facts(file: Path, cached: FileFacts | None) -> FileFacts:
+    """Return the facts of a file: the cached ones if the end of the file is unchanged."""
     try:
         end = _end_digest(file)
-        return known if known is not None and known.end == end else FileFacts(end, _file_digest(file), set())
+        return cached if cached is not None and cached.end == end else FileFacts(end, _file_digest(file), set())
     except OSError as error:
         remedy = f", or {BY_THE_SERVICE}" if isinstance(error, PermissionError) else ""
         refusal = f"{str(file)!r} cannot be read: check its path and permissions{remedy}"
@@ -186,5 +191,5 @@ def _has_broken_first_line(file: Path) -> bool:
         suppress(EOFError, zlib.error, gzip.BadGzipFile),
         (gzip.open if name.endswith(".gz") else open)(file, "rb") as lines,
     ):
-        return lines.readline(_LONGEST).count(b'"') % 2 == 1
-    return False  # what is damaged is refused when it is read
+        return lines.readline(_MAX_LINE).count(b'"') % 2 == 1
+    return False  # a damaged file is reported when it is read

@@ -1,4 +1,7 @@
-"""The folder beside a ledger, for the owner's eyes alone: certificates of engines, and copies of texts as Parquet."""
+"""Private folder beside a ledger: certificates of engines, and copies of text files as Parquet.
+
+Only the owner of the ledger can read it. `sources` uses both.
+"""
 
 import hashlib
 import json
@@ -17,13 +20,13 @@ from noisycount.validation import stat_or_none
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that its owner alone may look into."""
+    """Make a folder that only its owner can open."""
     folder.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a file that its owner alone may read; it appears whole, in place of an older one."""
+    """Write a file that only its owner can read. The replacement of an older file is atomic."""
     make_private(file.parent)
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
@@ -39,17 +42,17 @@ _CERTIFICATES = "certificates.json"
 
 @frozen
 class Certificates:
-    """What engines passed the suite."""
+    """Certificates of engines that passed the conformance suite."""
 
-    folder: Path | None = None  # where it is kept; None: nowhere
+    folder: Path | None = None  # folder of the certificates; None: they are not stored
 
     @property
     def file(self) -> Path | None:
-        """Where they are kept."""
+        """File of the certificates; None if they are not stored."""
         return None if self.folder is None else self.folder / _CERTIFICATES
 
     def all(self) -> tuple[Certificate, ...]:
-        """Those that are kept."""
+        """Return all stored certificates."""
         if self.file is None:
             return ()
         try:
@@ -57,17 +60,17 @@ class Certificates:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError):
-            raise self._refusal("cannot be read") from None
+            raise self._error("cannot be read") from None
         if not isinstance(parts, list):
-            raise self._refusal("holds no list of certificates")
-        return tuple(map(self._certificate, parts))
+            raise self._error("holds no list of certificates")
+        return tuple(map(self._parse_certificate, parts))
 
     def keep(self, certificate: Certificate) -> None:
-        """Write one down, in the place of an older one of the same engine."""
+        """Store a certificate; it replaces an older one of the same engine."""
         self._write([*self._others(certificate.identity), certificate])
 
     def require_writable(self) -> None:
-        """Refuse a folder in which nothing can be written; what it holds stays."""
+        """Raise SourceError if the folder cannot be written. Existing files stay."""
         if self.folder is None:
             return
         try:
@@ -75,42 +78,42 @@ class Certificates:
             with TemporaryFile(dir=self.folder):
                 pass
         except OSError:
-            raise self._refusal("cannot be written") from None
+            raise self._error("cannot be written") from None
 
     def withdraw(self, identity: Identity) -> None:
-        """Forget those of an engine."""
+        """Remove the certificates of an engine."""
         try:
             if self.file is None or stat_or_none(self.file) is None:
                 return
         except OSError:
-            raise self._refusal("cannot be read") from None
+            raise self._error("cannot be read") from None
         self._write(self._others(identity))
 
     def _others(self, identity: Identity) -> list[Certificate]:
-        """Those of other engines; none where they cannot be read, so that one can begin anew."""
+        """Return the certificates of other engines; an empty list if the file is unreadable, so it can be replaced."""
         try:
-            return [each for each in self.all() if each.identity != identity]
+            return [certificate for certificate in self.all() if certificate.identity != identity]
         except SourceError:
             return []
 
     def _write(self, certificates: list[Certificate]) -> None:
         if self.file is None:
             return
-        text = json.dumps([each.parts for each in certificates], indent=2)
+        text = json.dumps([certificate.parts for certificate in certificates], indent=2)
         try:
             write_private(self.file, text.encode())
         except OSError:
-            raise self._refusal("cannot be written") from None
+            raise self._error("cannot be written") from None
 
-    def _certificate(self, parts: object) -> Certificate:
+    def _parse_certificate(self, parts: object) -> Certificate:
         try:
             return Certificate.of_parts(parts if isinstance(parts, dict) else {})
         except SourceError:
-            raise self._refusal("holds a certificate of another form") from None
+            raise self._error("holds a certificate of another form") from None
 
-    def _refusal(self, why: str) -> SourceError:
+    def _error(self, reason: str) -> SourceError:
         return SourceError(
-            f"{str(self.file)!r} {why}: remove it, and make certificates anew by `noisycount doctor SOURCE`"
+            f"{str(self.file)!r} {reason}: remove it, and make certificates anew by `noisycount doctor SOURCE`"
         )
 
 
@@ -119,30 +122,30 @@ _NAME = re.compile(r"\.?(?P<dataset>[0-9a-f]{16})-[0-9a-f]{64}\.parquet(\..*\.pa
 
 @frozen
 class Copy:
-    """A copy of the records of a data set."""
+    """A stored copy of the records of a data set."""
 
-    dataset: str | None  # what the ledger calls it; None: no data set that was asked for
-    path: Path  # where it lies
-    size: int  # how many bytes it has
-    made: datetime  # when it was made, in UTC
+    dataset: str | None  # name of the data set; None if it is not among the given names
+    path: Path  # path of the file
+    size: int  # size in bytes
+    made: datetime  # time of creation, in UTC
 
 
 @frozen
 class Copies:
-    """The copies in the folder beside a ledger."""
+    """Copies of records in the folder beside a ledger."""
 
-    folder: Path  # it need not be there
+    folder: Path  # it may be missing
 
     def place(self, dataset: str, reading: str) -> Path:
-        """Where the copy of a data set lies, read so."""
+        """Return the path of the copy of a data set with this digest of its reading."""
         return self.folder / f"{_stem(dataset)}-{reading}.parquet"
 
     def draft(self, dataset: str) -> Path:
-        """Where this process leaves a copy of a data set before it is known what it is of."""
+        """Return the path at which this process writes a copy before the digest of its reading is known."""
         return self.place(dataset, hashlib.sha256(f"{os.getpid()}".encode()).hexdigest())
 
     def all(self, datasets: Iterable[str] = ()) -> Iterator[Copy]:
-        """The copies that lie there."""
+        """Yield all copies in the folder; those of the given data sets have a name."""
         names = {_stem(dataset): dataset for dataset in datasets}
         try:
             is_there = stat_or_none(self.folder) is not None
@@ -155,24 +158,24 @@ class Copies:
             raise SourceError(f"{str(self.folder)!r} cannot be read: {error.strerror}") from None
 
     def remove(self, dataset: str, but: Path | None = None) -> int:
-        """Remove the copies of a data set; give how many there were.
+        """Remove the copies of a data set except `but`, and return their number.
 
-        They are made again by the next question that needs them.
+        The next query that needs a copy makes it again.
         """
-        return discard(c for c in self.all([dataset]) if c.dataset and c.path != but)
+        return discard(copy for copy in self.all([dataset]) if copy.dataset and copy.path != but)
 
 
 def discard(copies: Iterable[Copy]) -> int:
-    """Remove copies; give how many there were."""
-    found = [copy.path for copy in copies]
-    for path in found:
+    """Remove copies, and return their number."""
+    paths = [copy.path for copy in copies]
+    for path in paths:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise SourceError(f"{str(path)!r} cannot be removed ({error.strerror}): remove it yourself") from None
-    return len(found)
+    return len(paths)
 
 
 def _stem(dataset: str) -> str:
-    """What the names of a data set's copies begin with."""
+    """Return the common beginning of the names of all copies of a data set."""
     return hashlib.sha256(dataset.encode()).hexdigest()[:16]

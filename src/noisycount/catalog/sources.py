@@ -1,4 +1,8 @@
-"""Records under their description: how they are described, opened to be counted, and prepared."""
+"""Records of data sets: described, opened on demand, counted, and compared with their stored description.
+
+`LazySource` has the common part; `FileSource` reads files, `ServerSource` a table on a server. Descriptions are in
+`catalog`.
+"""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,53 +36,65 @@ from noisycount.query.schema import Schema
 
 @frozen
 class CheckedFiles:
-    """A check of the files of a place, whose description need not read them again."""
+    """A check of files, reused for their description so that they are not read again."""
 
-    state: tuple[tuple[int, ...], ...]  # their sizes and times before the check read them
+    state: tuple[tuple[int, ...], ...]  # sizes and times of the files before the check
     check: Check
 
 
-_FEW = 8  # predicates; who asks for more has a scan of their own
+_MAX_SHARED = 8  # largest number of predicates that share a scan with other threads
 
 
 @dataclass(slots=True)
 class LazySource(CountedSource):
-    """Records of which all is known that a question needs; they are opened to be counted."""
+    """Described records that are opened only when they are counted."""
 
-    shown: str  # what messages call the records
-    settings: DatasetSettings  # what their owner says of them
-    former: DatasetRecord | None  # what was written down of them before
-    opened: CheckedSource | None = field(default=None, init=False)  # the open records, from the first need of them on
-    is_closed: bool = field(default=False, init=False)  # whether their use has ended
-    lock: Lock = field(default_factory=Lock, init=False)  # held while they are opened or closed
-    scans: BatchQueue = field(default_factory=BatchQueue, init=False)  # lets threads that ask little share one scan
-    record: DatasetRecord = field(init=False)  # what is written down of them now; `describe` sets it
-    schema: Schema = field(init=False)  # what questions may use of them
+    shown: str  # name of the records in messages
+    settings: DatasetSettings  # settings of their owner
+    former: DatasetRecord | None  # former description, if there is one
+    opened: CheckedSource | None = field(default=None, init=False)  # open records; None until they are needed
+    is_closed: bool = field(default=False, init=False)  # True after `close`
+    lock: Lock = field(default_factory=Lock, init=False)  # held while the records are opened or closed
+    scans: BatchQueue = field(default_factory=BatchQueue, init=False)  # lets threads with few predicates share one scan
+    record: DatasetRecord = field(init=False)  # present description; `describe` sets it
+    schema: Schema = field(init=False)  # schema for queries; `describe` sets it
 
     @abstractmethod
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
-        """The same, described."""
+        """Set the description and the schema of the records, and return the source.
+
+        Args:
+            unit: The column of the privacy unit; None: every row is a unit.
+            known: The stored description; None: the records are read to describe them.
+        """
 
     @abstractmethod
     def _open(self) -> CheckedSource:
-        """The records, opened as they are described."""
+        """Open the records as they are described."""
 
     @abstractmethod
     def _require_same(self) -> None:
-        """The refusal of records that may not be those of the description any more."""
+        """Raise SourceError if the records may differ from those that were described."""
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """What their version was called before contents were hashed."""
+        """Versions of the same records in releases that did not hash contents."""
         return ()
 
-    def _recorded(self, unit: str | None, source: CheckedSource | Check, remedy: str, **known: Any) -> DatasetRecord:  # noqa: ANN401 - parts of a record
-        """Return the description of records that were just opened or checked. `remedy`: for a column named `row`."""
+    def _make_record(self, unit: str | None, source: CheckedSource | Check, remedy: str, **known: Any) -> DatasetRecord:  # noqa: ANN401 - parts of a record
+        """Return the description of records that were just opened or checked.
+
+        Args:
+            unit: The column of the privacy unit.
+            source: The open records, or their check.
+            remedy: The advice for an error about a column named `row`.
+            known: Further fields of the description.
+        """
         if isinstance(source, Check):
             forms: Mapping[str, ColumnFormat] = {
-                each.name: each.form or ColumnFormat(each.kind) for each in source.columns if each.kind
+                column.name: column.form or ColumnFormat(column.kind) for column in source.columns if column.kind
             }
-            others: Mapping[str, str] = {each.name: each.type for each in source.columns if each.kind is None}
+            others: Mapping[str, str] = {column.name: column.type for column in source.columns if column.kind is None}
         else:
             forms, others = source.forms, source.schema.entire.others
         if self.settings.unit == ROW and ROW in {*forms, *others}:
@@ -86,41 +102,41 @@ class LazySource(CountedSource):
         return DatasetRecord(unit=unit, columns=forms, others=others, **known)
 
     def _claim(self, unit: str | None) -> UnitClaim:
-        """Return what the owner states about the rows of a view."""
+        """Return the owner's statement about the rows of a view, with its unit."""
         return replace(self.settings.claim, unit=unit, is_stated=True)
 
-    def _described_as(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
+    def _set_record(self, record: DatasetRecord, source: CheckedSource | None = None) -> Self:
         self.record, self.opened = record, source
         self.schema = with_public_values(record.schema(self.settings.columns), self.settings.values)
         return self
 
     @property
     def unit(self) -> str | None:
-        """The column that names the person, or None where every record is one unit."""
+        """Column that identifies the person; None if every row is a privacy unit."""
         return self.record.unit
 
     @property
     def version(self) -> str:
-        """A text that changes with the records, and with what their cells stand for."""
+        """Text that changes with the records and with the meaning of their cells."""
         return self.record.version
 
     @property
     def accepted(self) -> frozenset[str]:
-        """The columns whose cells that do not fit count as missing; see ``Source.accepted``."""
+        """Columns whose unreadable values count as missing; see ``Source.accepted``."""
         return self.record.accepted
 
     def require_unchanged(self) -> None:
-        """The refusal of records that changed; see ``Source.require_unchanged``."""
+        """Raise SourceError if the records changed or are closed; see ``Source.require_unchanged``."""
         if self.is_closed:
             raise SourceError(f"{self.shown} is closed: open it again")
         self._require_same()
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Open the records, and refuse what does not fit or cannot be read; see ``Source.prepare``."""
+        """Open the records, and raise an error for unreadable or unexpected values; see ``Source.prepare``."""
         self._checked().prepare(columns)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        if len(predicates) > _FEW:
+        if len(predicates) > _MAX_SHARED:
             counts = self._checked().count(predicates)
         else:
             counts = self.scans.result(predicates, self._scan)
@@ -128,11 +144,11 @@ class LazySource(CountedSource):
         return counts
 
     def _scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
-        """Count for several threads at once."""
-        asked = [predicate for task in tasks for predicate in task.item]
-        counts = iter(self._checked().count(asked))
+        """Count the predicates of several threads in one scan."""
+        predicates = [predicate for task in tasks for predicate in task.item]
+        counts = iter(self._checked().count(predicates))
         for task in tasks:
-            task.settle(lambda predicates: list(islice(counts, len(predicates))))
+            task.settle(lambda item: list(islice(counts, len(item))))
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         counts = self._checked().count_cells(question)
@@ -140,35 +156,35 @@ class LazySource(CountedSource):
         return counts
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._told(self._checked(), question)
+        return self._count_keys(self._checked(), question)
 
-    def _told(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
+    def _count_keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
         yield from source.count_keys(question)
         self.require_unchanged()
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records; see ``Source.check``."""
+        """Return a summary of the columns and of unreadable values; see ``Source.check``."""
         return self._source().check(unit)
 
     def close(self) -> None:
-        """The end of their use."""
+        """Close the records. Later counts raise SourceError."""
         with self.lock:
             self.is_closed = True
             if self.opened is not None:
                 self.opened.close()
 
     def _checked(self) -> CheckedSource:
-        """The open records, once they are seen to be as they were described."""
+        """Return the open records after a comparison with their description."""
         source = self._source()
         require_described(self.shown, self.record, source)
         require_readable(self.shown, source.used())
         return source
 
     def _source(self) -> CheckedSource:
-        """The open records; a copy that was removed meanwhile is made again."""
+        """Return the open records, and open them if necessary. A copy that was removed meanwhile is made again."""
         with self.lock:
             self.require_unchanged()
-            if self.opened is not None and not _is_there(self.opened):
+            if self.opened is not None and not _is_unchanged(self.opened):
                 self.opened.close()
                 self.opened = None
             if self.opened is None:
@@ -176,8 +192,8 @@ class LazySource(CountedSource):
             return self.opened
 
 
-def _is_there(source: CheckedSource) -> bool:
-    """Whether open records are what they were at opening."""
+def _is_unchanged(source: CheckedSource) -> bool:
+    """Return True if open records are unchanged since they were opened."""
     try:
         source.require_unchanged()
     except SourceError:
@@ -186,7 +202,7 @@ def _is_there(source: CheckedSource) -> bool:
 
 
 def require_described(shown: str, record: DatasetRecord, source: CheckedSource) -> None:
-    """The refusal of records that are not as they were described."""
+    """Raise SourceError if the kind of a column differs from the description."""
     whole = source.schema.entire
     for name, form in record.columns.items():
         kind = whole.kinds.get(name)
@@ -200,33 +216,35 @@ def require_described(shown: str, record: DatasetRecord, source: CheckedSource) 
 
 @dataclass(slots=True)
 class FileSource(LazySource):
-    """Records at a place, whose content is known."""
+    """Records in files, whose content is known."""
 
-    place: Path  # where they are
+    place: Path  # path of the file or folder
     name: str  # what the ledger calls them
-    content: Content  # what they hold
-    folder: Path | None  # beside the ledger, for a copy of texts; None: none is made
-    checked: CheckedFiles | None = None  # a check just before, which may have left the draft of a copy
-    copy: Content | None = field(default=None, init=False)  # the copy that is counted; None: the records themselves
-    kept_proofs: int = field(default=0, init=False)  # how many proofs of what is counted are kept beside the ledger
+    content: Content  # content of the files
+    folder: Path | None  # folder beside the ledger for copies of text files; None: no copies
+    checked: CheckedFiles | None = None  # recent check, which may have left a draft of a copy
+    copy: Content | None = field(
+        default=None, init=False
+    )  # content of the copy that is counted; None: the records themselves are counted
+    kept_proofs: int = field(default=0, init=False)  # number of cached proofs of the content that is counted
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
-        """The same, described; records that are read now are those of their copy."""
+        """Set the description and the schema, and return the source. Records that are read for this are also copied."""
         if known is not None:
             record = replace(known, content=self.content.digest, correction=self.content.correction)
-            return self._described_as(record.after(self.former))
+            return self._set_record(record.after(self.former))
         if self.checked is not None and self.checked.state == self.content.state:
-            return self._described_as(self._kept_record(unit, self.checked.check))
+            return self._set_record(self._record_and_keep_copy(unit, self.checked.check))
         with self._read(unit) as source:
             if source.form is None:
-                source.prepare(())  # of the unit, which is written down for ever
-            return self._described_as(self._kept_record(unit, source), source)
+                source.prepare(())  # checks the unit, which can never change later
+            return self._set_record(self._record_and_keep_copy(unit, source), source)
 
-    def _kept_record(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
-        """Return the description of records that were just read, and keep the copy of their texts."""
-        held = {"content": self.content.digest, "correction": self.content.correction, "form": source.form}
-        record = self._recorded(unit, source, "rename it", table=self.settings.table, **held).after(self.former)
-        if self.settings.renews:  # answers that an older release may have confused end here
+    def _record_and_keep_copy(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
+        """Return the description of records that were just read, and store the copy of their texts."""
+        facts = {"content": self.content.digest, "correction": self.content.correction, "form": source.form}
+        record = self._make_record(unit, source, "rename it", table=self.settings.table, **facts).after(self.former)
+        if self.settings.renews:  # answers that an older release may have mixed up no longer match
             record = replace(record, legacy_form=None)
         self._keep(record)
         return record
@@ -238,13 +256,13 @@ class FileSource(LazySource):
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """Return the texts that were the version of records which state their types, and are read as they ever were."""
+        """Versions of these records in older releases, if they state their types and are read as before."""
         has_nan_missing = any(form.nan for form in self.record.columns.values())
         is_read_otherwise = has_nan_missing or self.record.unit_form is not None
         return self.content.former_versions if self.record.form is None and not is_read_otherwise else ()
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Open the records, and refuse what does not fit or cannot be read; a copy that cannot is made again."""
+        """Open the records, and raise an error for unreadable or unexpected values. A damaged copy is made again."""
         try:
             LazySource.prepare(self, columns)
         except SourceError:
@@ -260,10 +278,10 @@ class FileSource(LazySource):
             self.kept_proofs = content.proof_count
 
     def _open(self) -> CheckedSource:
-        """The records, from the copy of their texts where there is one."""
+        """Open the copy of the texts if there is one, else the records themselves."""
         record, self.copy, self.kept_proofs = self.record, None, self.content.proof_count
         if record.form is None:
-            return self._found(record.unit, record)
+            return self._open_files(record.unit, record)
         copy = None if self._copies is None else self._copies.place(self.name, record.reading)
         if copy is not None and copy.is_file():
             files().require_stable(self.place, self.settings.table, self._claim(record.unit))
@@ -272,7 +290,7 @@ class FileSource(LazySource):
                 self.kept_proofs, chosen = content.proof_count, self.settings.columns
                 return files().of_copy(copy, record.columns, content.proofs, unit=record.unit, columns=chosen)
             except SourceError:
-                copy.unlink(missing_ok=True)  # it is damaged, and made again
+                copy.unlink(missing_ok=True)  # the copy is damaged and is made again
                 self.copy = None
         with self._read(record.unit, record) as source:
             self._keep(record)
@@ -280,11 +298,11 @@ class FileSource(LazySource):
 
     @contextmanager
     def _read(self, unit: str | None, record: DatasetRecord | None = None) -> Iterator[CheckedSource]:
-        """The records, which are closed, and their draft removed, where they cannot be used."""
+        """Yield the records read from their files. On an error, close them and remove the draft of their copy."""
         draft = self._draft()
         source = None
         try:
-            source = self._found(unit, record, draft)
+            source = self._open_files(unit, record, draft)
             self._require_same()
             yield source
         except BaseException:
@@ -294,8 +312,10 @@ class FileSource(LazySource):
                 draft.unlink(missing_ok=True)
             raise
 
-    def _found(self, unit: str | None, record: DatasetRecord | None = None, draft: Path | None = None) -> CheckedSource:
-        """The records, read from where they are; a copy of their texts is left as a draft."""
+    def _open_files(
+        self, unit: str | None, record: DatasetRecord | None = None, draft: Path | None = None
+    ) -> CheckedSource:
+        """Return the records read from their files. A copy of their texts is left at `draft`."""
         return files().found(
             self.place,
             unit=unit,
@@ -310,7 +330,7 @@ class FileSource(LazySource):
         )
 
     def _draft(self) -> Path | None:
-        """Where a copy is written before it is known what it is of; None: nowhere."""
+        """Return the path of the draft of a copy; None if no copy is made."""
         if self._copies is None:
             return None
         try:
@@ -320,7 +340,7 @@ class FileSource(LazySource):
         return self._copies.draft(self.name)
 
     def _keep(self, record: DatasetRecord) -> None:
-        """The copy that was just made takes its place, and all older ones go."""
+        """Move the draft of a copy to its final path, and remove all older copies."""
         if self._copies is None:
             return
         draft = self._copies.draft(self.name)
@@ -330,28 +350,28 @@ class FileSource(LazySource):
             self._copies.remove(self.name, but=place)
 
     def _require_same(self) -> None:
-        """The refusal of records of which a file is another, or that have one more or less."""
+        """Raise SourceError if a file changed, was added or was removed."""
         if files_of(self.place) != self.content.files:
             raise SourceError(f"{self.shown} changed while it was open: open it again")
         self.content.require_same()
 
     @property
     def _copies(self) -> Copies | None:
-        """The copies beside the ledger; None where none are kept."""
+        """Copies beside the ledger; None if no copies are made."""
         return None if self.folder is None else Copies(self.folder)
 
 
 @dataclass(slots=True)
 class ServerSource(LazySource):
-    """Records on a server."""
+    """Records in a table on a server."""
 
-    table: ServedTable  # where they are, and how they are counted
-    kept: Certificates  # the certificates of engines
-    relations: tuple[str, ...]  # what identifies the table, and those whose records it shares
+    table: ServedTable  # address of the table, and settings for counting
+    kept: Certificates  # certificates of engines
+    relations: tuple[str, ...]  # identity of the table, then the tables with which it shares records
 
     @property
     def edition(self) -> str | None:
-        """Name that the owner gives the records as they are now; see ``Source.edition``."""
+        """Owner's name for the present state of the records; see ``Source.edition``."""
         return self.table.edition
 
     @property
@@ -360,32 +380,40 @@ class ServerSource(LazySource):
         return self.edition is not None
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
-        """The same, described; where nothing is known the server is asked now."""
+        """Set the description and the schema, and return the source.
+
+        Without a stored description, the server is queried now.
+        """
         if known is not None:
             record = replace(known, **self._facts)
-            return self._described_as(record.after(self.former))
-        source = self._served(unit, self.settings.kinds)
+            return self._set_record(record.after(self.former))
+        source = self._open_served(unit, self.settings.kinds)
         try:
             remedy = "count a view of it in which that has another name"
-            record = self._recorded(unit, source, remedy, **self._facts)
-            return self._described_as(record.after(self.former), source)
+            record = self._make_record(unit, source, remedy, **self._facts)
+            return self._set_record(record.after(self.former), source)
         except BaseException:
             source.close()
             raise
 
     @property
     def _facts(self) -> dict[str, Any]:
-        """The facts that are written down of the table."""
+        """Fields of the description that depend on the table."""
         return {"content": self.table.digest, "edition": self.table.edition, "relations": self.relations}
 
     def _require_same(self) -> None:
-        """Nothing: it changes all the time, and an edition is what its owner says."""
+        """Do nothing: a table on a server may change at any time, and its edition is the owner's statement."""
 
     def _open(self) -> CheckedSource:
-        return self._served(self.record.unit, {n: form for n, form in self.record.columns.items() if form.nan})
+        return self._open_served(self.record.unit, {n: form for n, form in self.record.columns.items() if form.nan})
 
-    def _served(self, unit: str | None, kinds: Mapping[str, ColumnFormat] | None) -> CheckedSource:
-        """Return the records as their server has them. `kinds`: the columns in which NaN is a missing value."""
+    def _open_served(self, unit: str | None, kinds: Mapping[str, ColumnFormat] | None) -> CheckedSource:
+        """Return the open table.
+
+        Args:
+            unit: The column of the privacy unit.
+            kinds: The columns in which NaN is a missing value.
+        """
         return served(
             self.table.place,
             unit=unit,
