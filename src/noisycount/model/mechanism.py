@@ -1,4 +1,7 @@
-"""A mechanism: the law of the answer given the count."""
+"""The interface of a mechanism: the distribution of an answer given the count.
+
+`noises.additive` and `subsampling` implement it.
+"""
 
 from abc import ABC, abstractmethod
 
@@ -10,13 +13,13 @@ from noisycount.model.laws.gamma import Reals
 
 
 class Mechanism(Shown, ABC):
-    """The law of an answer Y given a count K: what analysis asks of it, and one real answer."""
+    """The distribution of an answer Y given a count K, for analysis and for releases."""
 
     __slots__ = ()
 
     @abstractmethod
     def likelihood(self, answer: float, size: int) -> Factor:
-        """P[Y = answer | K = k] as a function of the count k, up to a constant.
+        """Return P[Y = answer | K = k] as a function of the count k, up to a constant.
 
         Args:
             answer: The answer, in records.
@@ -28,7 +31,7 @@ class Mechanism(Shown, ABC):
 
     @abstractmethod
     def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:
-        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k.
+        """Return P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k.
 
         Args:
             answer: The answer, in records.
@@ -38,7 +41,7 @@ class Mechanism(Shown, ABC):
 
     @abstractmethod
     def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:
-        """The logarithm of P[Y = answer | K = k] for each count k, for samplers of other packages.
+        """Return ln P[Y = answer | K = k] for each count k, for samplers of other packages.
 
         Args:
             answer: The answer, in records.
@@ -54,4 +57,4 @@ class Mechanism(Shown, ABC):
 
     @abstractmethod
     def release(self, count: int) -> int | float:
-        """One answer about this count, drawn by the exact sampler."""
+        """Return one answer about this count, drawn by the exact sampler."""

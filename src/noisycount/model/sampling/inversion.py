@@ -1,6 +1,7 @@
-"""Exact draws by inversion: uniform digits, as many as it takes to tell in which step of a law they lie.
+"""Exact sampling by inversion, with as many uniform digits as each draw needs.
 
-Integers only: each number lies between two, in units of 2^−bits, that are rounded apart.
+All arithmetic is on integers: each real number is enclosed between two multiples of 2^−bits. `vectors` uses
+`laplace_by_inversion` and `gaussian_by_inversion`.
 """
 
 from abc import ABC, abstractmethod
@@ -24,18 +25,18 @@ _GUARD = 64  # binary digits beyond those that are asked for
 
 
 class Law(ABC):
-    """A law on 0, 1, 2, … by weights that need not add up to 1."""
+    """A distribution on 0, 1, 2, … given by weights with any positive sum."""
 
     @abstractmethod
     def weights(self, bits: int) -> Iterator[Enclosed]:
-        """The weights of 0, 1, 2, …, without the last if there is a last."""
+        """Yield enclosures of the weights of 0, 1, 2, …, except the last if there is a last."""
 
     @abstractmethod
     def whole(self, bits: int) -> Enclosed:
-        """The sum of all weights."""
+        """Return an enclosure of the sum of all weights."""
 
     def edges(self, bits: int) -> list[int]:
-        """⌊2^bits·P[X < m]⌋ for m = 1, 2, …, up to the first that is 2^bits − 1, or the last.
+        """Return ⌊2^bits·P[X < m]⌋ for m = 1, 2, …, up to the first that is 2^bits − 1, or to the last.
 
         Digits are added until no rounding can change one: that ends where no P[X < m] is a binary fraction, and e^−x is
         transcendental for rational x.
@@ -46,7 +47,7 @@ class Law(ABC):
         return found
 
     def _edges(self, bits: int, precision: int) -> list[int] | None:
-        """The edges; None where so many digits leave one open."""
+        """Return the edges, or None if this precision leaves one undetermined."""
         last = (1 << bits) - 1
         least, most = self.whole(precision)
         low = high = 0
@@ -64,18 +65,18 @@ class Law(ABC):
 
 @frozen
 class Geometric(Law):
-    """P[X = x] ∝ e^(−x/scale), below a limit if there is one."""
+    """The distribution P[X = x] ∝ e^(−x/scale), on 0..limit − 1 or on all whole numbers."""
 
     scale: Fraction  # positive
     limit: int | None = None  # how many values there are, at least 2; None: all
 
     def weights(self, bits: int) -> Iterator[Enclosed]:
-        """Each is the one before times e^(−1/scale)."""
+        """Yield the weights; each is the previous weight times e^(−1/scale)."""
         powers = _products((1 << bits,) * 2, exponential(1 / self.scale, bits), bits)
         return powers if self.limit is None else islice(powers, self.limit - 1)
 
     def whole(self, bits: int) -> Enclosed:
-        """(1 − e^(−limit/scale))/(1 − e^(−1/scale))."""
+        """Return an enclosure of (1 − e^(−limit/scale))/(1 − e^(−1/scale))."""
         one = 1 << bits
         low, high = exponential(1 / self.scale, bits)
         least, most = one, one
@@ -87,12 +88,12 @@ class Geometric(Law):
 
 @frozen
 class HalfGaussian(Law):
-    """The absolute value of a discrete Gaussian: weights 1, and 2·e^(−x²/(2·scale²)) from 1 on."""
+    """Absolute value of a discrete Gaussian: weight 1 at 0, and 2·e^(−x²/(2·scale²)) for x >= 1."""
 
     scale: Fraction  # positive
 
     def weights(self, bits: int) -> Iterator[Enclosed]:
-        """Each is the one before times e^(−(2x + 1)/(2·scale²)), which is a product, too."""
+        """Yield the weights; each is the previous weight times e^(−(2x + 1)/(2·scale²)), itself a running product."""
         slow = 1 / (2 * self.scale * self.scale)
         ratios = _products(exponential(slow, bits), exponential(2 * slow, bits), bits)
         low = high = 1 << bits
@@ -116,7 +117,7 @@ class HalfGaussian(Law):
 
 
 def exponential(power: Fraction, bits: int) -> Enclosed:
-    """e^−power, enclosed, for a power that is not negative.
+    """Return an enclosure of e^−power for power >= 0.
 
     The alternating series of e^(−power/2^k), power/2^k <= 1/2, squared k times.
     """
@@ -139,7 +140,7 @@ def exponential(power: Fraction, bits: int) -> Enclosed:
 
 
 def _products(first: Enclosed, factor: Enclosed, bits: int) -> Iterator[Enclosed]:
-    """A number, and each times a factor."""
+    """Yield a number and its successive products with a factor."""
     low, high = first
     while True:
         yield low, high
@@ -158,7 +159,7 @@ Flags = NDArray[np.bool_]
 
 @frozen(eq=False)
 class Inversion:
-    """Draws of a law: the number of m with P[X < m] <= U, U uniform in [0, 1).
+    """Exact sampler of a distribution: a draw is the number of m with P[X < m] <= U, for U uniform in [0, 1).
 
     U is drawn digit by digit. Its first n digits v, as an integer, tell on which side of P[X < m] it lies unless v is
     ⌊2^n·P[X < m]⌋ itself; then more digits are drawn. So the law is exact, as if U had all its digits.
@@ -175,7 +176,7 @@ class Inversion:
     @classmethod
     @lru_cache(maxsize=32)
     def of(cls, law: Law) -> Self:
-        """The tables of a law."""
+        """Return the sampler of a distribution, with its tables."""
         second = np.array(law.edges(_SECOND), dtype=np.int64)
         first = second >> (_SECOND - _FIRST)
         starts = np.arange((1 << _GUIDE) + 1, dtype=np.int64) << (_FIRST - _GUIDE)
@@ -184,7 +185,7 @@ class Inversion:
         return cls(law, first, second, guide)
 
     def draws(self, size: int, entropy: Entropy) -> tuple[Integers, Flags]:
-        """Independent draws, and as many fair coins that are independent of them."""
+        """Return independent draws, and equally many independent fair coins."""
         words = np.frombuffer(entropy(4 * size), dtype=np.uint32)
         draws = self.guide[words >> np.uint32(32 - _GUIDE)].astype(np.int64)
         near = np.flatnonzero(draws == _OPEN)
@@ -195,7 +196,7 @@ class Inversion:
         return draws, (words & np.uint32(1)).astype(np.bool_)
 
     def _second(self, digits: Integers, entropy: Entropy) -> Integers:
-        """The draws whose first digits are an edge's."""
+        """Return the draws whose first 31 digits equal those of an edge."""
         more = np.frombuffer(entropy(4 * digits.size), dtype=np.uint32).astype(np.int64)
         digits = digits << np.int64(_SECOND - _FIRST) | more
         draws, told = _placed(self.second, digits)
@@ -204,7 +205,7 @@ class Inversion:
         return draws
 
     def _further(self, digits: int, entropy: Entropy) -> int:
-        """The draw whose first 63 digits are an edge's."""
+        """Return the draw whose first 63 digits equal those of an edge."""
         bits = _SECOND
         while True:
             digits = digits << _MORE | int.from_bytes(entropy(_MORE // 8), "little")
@@ -216,7 +217,7 @@ class Inversion:
 
 
 def _placed(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
-    """How many edges are not above the digits, and whether none is equal to them."""
+    """Return the number of edges that are at most the digits, and True where no edge is equal to them."""
     draws = np.searchsorted(edges, digits, side="right").astype(np.int64)
     told = (draws == 0) | (edges[draws - 1] != digits)
     return draws, told
@@ -237,12 +238,12 @@ def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Intege
 
 
 def gaussian_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:
-    """`size` draws of P[Z = z] ∝ e^(−z²/(2·scale²)), by a table as long as 9 scales."""
+    """Return `size` draws of P[Z = z] ∝ e^(−z²/(2·scale²)), from a table of 9 scales."""
     draws, negative = Inversion.of(HalfGaussian(scale)).draws(size, entropy)
     np.negative(draws, out=draws, where=negative)
     return draws
 
 
 def _digit(scale: Fraction) -> Law:
-    """The lowest digit of a geometric number of that scale, which is all of it if it is small."""
+    """Return the distribution of the lowest digit of a geometric number; for a small scale, of the whole number."""
     return Geometric(scale, _DIGIT if scale > _WIDEST else None)

@@ -1,7 +1,7 @@
-"""All answers about a table made one by least squares, and how far off they are, in advance.
+"""Least-squares combination of all answers about a table, and its standard errors in advance.
 
-Levels whose nodes nest in each other are a forest, whose least squares take one pass each way.
-Margins of a grid are made of residuals, which vary in every part that they keep.
+Nested levels form a forest, solved in one pass each way. Margins of a grid are sums of residuals. `levels` has the
+levels.
 """
 
 import math
@@ -22,7 +22,7 @@ Places = NDArray[np.int64]
 
 @frozen(eq=False)
 class NestedLevels:
-    """The nodes of all levels in one row, from the cells to the coarsest level."""
+    """The nodes of all levels in one array, from the cells to the coarsest level."""
 
     order: tuple[int, ...]  # the place of each level among those given, from fine to coarse
     parts: tuple[slice, ...]  # which nodes each level has, in that order
@@ -30,7 +30,7 @@ class NestedLevels:
 
     @classmethod
     def of(cls, levels: Sequence[Level]) -> Self | None:
-        """The nodes of levels, the cells first; None where they overlap without nesting."""
+        """Return the nodes of levels, the cells first, or None if levels overlap without nesting."""
         order = sorted(range(len(levels)), key=lambda place: (place > 0, -levels[place].size))
         starts = np.cumsum([0, *(levels[place].size for place in order)]).tolist()
         parents = []
@@ -46,10 +46,10 @@ class NestedLevels:
     def estimates(
         self, answers: Sequence[Reals], variances: Sequence[float]
     ) -> tuple[tuple[Reals, ...], tuple[Reals, ...]]:
-        """The least-squares estimates of all nodes, and their variances, level by level.
+        """Return the least-squares estimates of all nodes and their variances, level by level.
 
-        Upwards, each node weighs its own answer with the sum of its parts; downwards, what all
-        answers add to that is divided among its parts in proportion to their variances.
+        The upward pass combines each node's answer with the sum of its parts. The downward pass divides the correction
+        of a node among its parts in proportion to their variances.
         """
         total = self.parents.size
         means, spreads, sums, widths = (np.zeros(total) for _ in range(4))
@@ -69,20 +69,21 @@ class NestedLevels:
         return self._by_level(means), self._by_level(spreads)
 
     def _inner(self, here: slice) -> tuple[Places, Places]:
-        """The nodes of a level that are parts of others, and of which."""
+        """Return the nodes of a level that have a parent, and their parents."""
         inner = here.start + np.flatnonzero(self.parents[here] >= 0)
         return inner, self.parents[inner]
 
     def _by_level(self, values: Reals) -> tuple[Reals, ...]:
-        """The values of each level, in the order given."""
+        """Return the values of each level, in the given order of levels."""
         places = np.argsort(self.order)
         return tuple(values[self.parts[place]] for place in places)
 
 
 def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | None:
-    """The nodes that those of a level are parts of, of the next level that has them, −1 where none has.
+    """Return the parent of each node of a level in the next coarser level that contains it, −1 if there is none.
 
-    None altogether where a node is in two of one level. Of the levels above it is told where their nodes begin.
+    Returns None if a node overlaps two nodes of one coarser level. Each coarser level comes with the index of its first
+    node.
     """
     placed = np.flatnonzero(level.of_cell >= 0)
     nodes = level.of_cell[placed]
@@ -104,14 +105,17 @@ _MOST_STEPS = 1000  # a grid takes as many as it has margins
 
 
 def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> tuple[Reals, ...]:
-    """The estimates of all nodes that fit all answers best, and each other: nodes sum their cells.
+    """Return the least-squares estimates of all nodes, which are consistent.
 
-    They minimise Σ (answer − estimate)²/variance over the answers of all levels, the cells first. They are unbiased,
-    and of all such linear estimates they have the least variance. That is about counts of which a
-    node's is the sum of its cells': no unit may be in two cells.
+    The estimate of a node is the sum of its cells'.
+
+    They minimise Σ (answer − estimate)²/variance over the answers of all levels, the cells first. They are unbiased and
+    have the least variance of all linear unbiased estimates. A node's count must be the sum of its cells' counts, so no
+    privacy unit may be in two cells.
 
     Source: nested levels: M. Hay, V. Rastogi, G. Miklau, D. Suciu, Boosting the Accuracy of Differentially Private
-    Histograms Through Consistency (2010), for variances that differ. Others: conjugate gradients.
+    Histograms Through Consistency (2010), with unequal variances. Other levels: conjugate gradients.
+
     Numerical error: 1e-9 of the scale of the noise.
     """
     given = [np.asarray(each, dtype=np.float64) for each in answers]
@@ -127,9 +131,9 @@ def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Seque
 
 
 def _correction(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> Reals:
-    """What to add to the answers about cells: conjugate gradients from them, so that it is small.
+    """Return the correction of the cells' answers, by conjugate gradients.
 
-    The normal matrix of a grid has one eigenvalue for each residual, and the steps end with them.
+    The normal matrix of a grid has one eigenvalue for each residual, which bounds the number of steps.
     """
     coarser = list(zip(levels[1:], variances[1:], strict=True))
     residual = np.zeros(levels[0].size)
@@ -152,13 +156,13 @@ def _correction(levels: Sequence[Level], answers: Sequence[Reals], variances: Se
 
 
 def _sums(level: Level, values: Reals) -> Reals:
-    """The sum over the cells of each node; cells of none go to one more, which is left out."""
+    """Return the sum over the cells of each node; cells in no node are left out."""
     sums = np.bincount(level.of_cell % (level.size + 1), values, level.size + 1)
     return sums[: level.size].astype(np.float64, copy=False)
 
 
 def _spread(level: Level, values: Reals) -> Reals:
-    """For each cell the value of its node; 0 for cells of none."""
+    """Return for each cell the value of its node; 0 for cells in no node."""
     return np.append(values, 0.0)[level.of_cell]
 
 
@@ -166,17 +170,17 @@ Margin = frozenset[int]  # the places of the parts that a margin keeps
 
 
 def rows(sizes: Sequence[int], margin: Margin) -> int:
-    """How many rows a margin has, of parts of those sizes."""
+    """Return the number of rows of a margin of parts with these sizes."""
     return math.prod(sizes[part] for part in margin)
 
 
 def _dimensions(sizes: Sequence[int], margin: Margin) -> int:
-    """How many free values the residual of a margin has: it sums to 0 over each of its parts."""
+    """Return the number of free values of the residual of a margin, which sums to 0 over each of its parts."""
     return math.prod(sizes[part] - 1 for part in margin)
 
 
 def lattice(margins: Collection[Margin]) -> list[Margin]:
-    """The margins and all within them, of fewest parts first."""
+    """Return the margins and all margins within them, those with the fewest parts first."""
     within = chain.from_iterable(
         combinations(sorted(margin), kept) for margin in margins for kept in range(len(margin) + 1)
     )
@@ -186,7 +190,7 @@ def lattice(margins: Collection[Margin]) -> list[Margin]:
 def margin_errors(
     sizes: Sequence[int], margins: Collection[Margin], precisions: Mapping[Margin, float]
 ) -> dict[Margin, float]:
-    """The standard error of a row of each margin B, √(Σ_{A ⊆ B} d_A/p_A)/N_B."""
+    """Return the standard error of a row of each margin B: √(Σ_{A ⊆ B} d_A/p_A)/N_B."""
     return {
         margin: math.sqrt(
             math.fsum(_dimensions(sizes, one) / told for one, told in precisions.items() if one <= margin)
@@ -197,7 +201,7 @@ def margin_errors(
 
 
 def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: float) -> dict[Margin, float]:
-    """The root mean squared error of each margin's rows where that of all rows is least.
+    """Return the root mean squared error of each margin's rows under the noise that minimises that of all rows.
 
     A margin B of N_B rows is the sum of the residuals A within it, of d_A dimensions. Gaussian answers with precisions
     N·p_A, N cells, cost ρ = Σ p_A·d_A/2 and give all rows of B together the variance Σ_{A ⊆ B} d_A/(N_B·p_A). Over all
@@ -217,7 +221,7 @@ def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: floa
 
 
 def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
-    """The precisions of whole margins that are as good, up to a factor; negative: there are none.
+    """Return the precisions of whole margins that are as good, up to a factor; a negative one means that none exist.
 
     A margin whose rows have the precision c adds c/N_A to p of every residual within it. The
     margins cost Σ c/2, the same as their residuals; so c_A/N_A = Σ_{B ⊇ A} (−1)^|B − A|·√g_B.
@@ -230,14 +234,14 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
 
 
 def _roots(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
-    """√g of each residual."""
+    """Return √g of each residual."""
     return {
         one: math.sqrt(math.fsum(1 / rows(sizes, each) for each in margins if each >= one)) for one in lattice(margins)
     }
 
 
 def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tuple[Reals, ...]:
-    """The standard deviations of what `combined` estimates, for each level.
+    """Return the standard deviations of the estimates of `combined`, for each level.
 
     Nested levels are computed node by node. Margins of a whole grid are sums of residuals: the
     answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
@@ -261,7 +265,7 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
 
 
 def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
-    """The standard deviations of sums of the first 1, 2, … cells by `combined` answers of ranges.
+    """Return the standard deviations of sums of the first 1, 2, … cells, estimated by `combined` from ranges.
 
     From the top down each node knows how what lies before it varies, and varies with it: given
     its sum and that of its two parts' own estimates, of variances u and v, its parts deviate from
@@ -283,7 +287,7 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
 
 
 def _pairs(values: Reals) -> Reals:
-    """Values two by two; a 0 beside the last if it is alone."""
+    """Return the values in pairs; a last single value is paired with 0."""
     return np.append(values, np.zeros(values.size % 2)).reshape(-1, 2)
 
 
@@ -301,7 +305,7 @@ def _descended(parts: Reals, before: Reals, joint: Reals, spread: Reals) -> tupl
 
 
 def _grid(levels: Sequence[Level]) -> tuple[list[int], list[Margin]]:
-    """The sizes of the parts of a whole grid, and what each level keeps of them."""
+    """Return the sizes of the parts of a whole grid, and the parts that each level keeps."""
     codes = [level.codes for level in levels if level.codes is not None and len(level.codes)]
     if len(codes) == len(levels):
         sizes = [np.unique(part).size for part in codes[0].T]

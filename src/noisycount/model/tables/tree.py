@@ -1,4 +1,7 @@
-"""The tree of a table: cells, and the sums of cells that nest in each other up to the total."""
+"""Trees of a table: nested partitions of its cells, up to the total.
+
+`Tree` is public; `splits` has the prior of its counts.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,12 +27,12 @@ NodeKey: TypeAlias = int | tuple[int, int] | tuple[str, ...] | str
 
 @frozen(eq=False)
 class KeyLabels:
-    """Keys: a node has those of its parent and one more."""
+    """Labels by keys: a node has the keys of its parent and one more."""
 
     texts: tuple[tuple[str, ...], ...]  # the last key of each node, of the levels below the root
 
     def path(self, tree: "Tree", level: int, position: int) -> tuple[str, ...]:
-        """The keys of a node below the root, from coarse to fine."""
+        """Return the keys of a node below the root, from coarse to fine."""
         found: list[str] = []
         for below in range(level, 0, -1):
             found.append(self.texts[below - 1][position])
@@ -37,7 +40,7 @@ class KeyLabels:
         return tuple(reversed(found))
 
     def place(self, tree: "Tree", texts: tuple[str, ...]) -> tuple[int, int] | None:
-        """The node with these keys, looked for among the children of each in turn; None: there is none."""
+        """Return the level and position of the node with these keys, or None if there is none."""
         position: int | None = 0
         for level, known, text in zip(range(1, tree.depth), self.texts, texts, strict=False):
             children = np.flatnonzero(tree.parents(level) == position).tolist()
@@ -47,12 +50,12 @@ class KeyLabels:
 
 @frozen(eq=False)
 class RangeLabels:
-    """The first and the last cell of each node."""
+    """Labels by the first and the last cell of each node."""
 
     cells: tuple[str, ...] | None = None  # what the cells are called; None: by their numbers
 
     def path(self, tree: "Tree", level: int, position: int) -> tuple[str, ...]:
-        """One text, such as "4 … 7", or "4" for a cell alone."""
+        """Return one text, such as "4 … 7", or "4" for a single cell."""
         if level == tree.depth - 1:
             return (self._text(position),)
         cells = np.flatnonzero(tree.levels[level] == position)
@@ -60,7 +63,7 @@ class RangeLabels:
         return (first if cells.size == 1 else f"{first} … {last}",)
 
     def place(self, tree: "Tree", texts: tuple[str, ...]) -> tuple[int, int] | None:
-        """The finest node with that text; None: there is none."""
+        """Return the level and position of the finest node with that text, or None if there is none."""
         for level in range(tree.depth - 1, 0, -1):
             for position in range(tree.sizes[level]):
                 if self.path(tree, level, position) == texts:
@@ -116,10 +119,10 @@ class Tree(Shown):
 
     @classmethod
     def flat(cls, cells: int | Sequence[object]) -> Self:
-        """The root and the cells.
+        """Return the tree of the root and the cells.
 
         Args:
-            cells: How many there are, or what they are called.
+            cells: The number of cells, or their labels.
         """
         size, texts = _cells(cells)
         labels = RangeLabels() if texts is None else KeyLabels((texts,))
@@ -127,7 +130,7 @@ class Tree(Shown):
 
     @classmethod
     def binary(cls, cells: int | Sequence[object]) -> Self:
-        """Ordered cells in blocks of 2, 4, 8 and so on: prefix sums take few nodes of it.
+        """Return the binary tree of ordered cells: blocks of 2, 4, 8, …, so that prefix sums need few nodes.
 
         The last block of a level is shorter where cells run out.
 
@@ -149,7 +152,7 @@ class Tree(Shown):
 
     @classmethod
     def of_keys(cls, keys: Any) -> Self:  # noqa: ANN401  (data frames of every kind)
-        """The tree of cells with keys such as state, county and town.
+        """Return the tree of cells with keys such as state, county and town.
 
         Nodes are in the order of their first appearance, cells in that of the rows.
 
@@ -180,16 +183,16 @@ class Tree(Shown):
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.sizes[-1]
 
     @property
     def depth(self) -> int:
-        """How many levels there are, the root's included."""
+        """Number of levels, including the root."""
         return len(self.sizes)
 
     def parents(self, level: int) -> Nodes:
-        """The position, in the level above, of the parent of each node of a level.
+        """Return the position, in the level above, of the parent of each node of a level.
 
         Args:
             level: From 1, or negative from the end.
@@ -203,7 +206,7 @@ class Tree(Shown):
         return self._parents[number - 1]
 
     def label(self, level: int, position: int) -> tuple[str, ...]:
-        """The keys of a node, () of the root; where there are none, its cells.
+        """Return the keys of a node, () for the root; without keys, its range of cells.
 
         Args:
             level: From 0, or negative from the end.
@@ -216,7 +219,7 @@ class Tree(Shown):
         return self.labels.path(self, level, position) if level else ()
 
     def level(self, level: int) -> int:
-        """The number of a level, from 0.
+        """Return the number of a level, from 0.
 
         Args:
             level: From 0, or negative from the end.
@@ -229,7 +232,7 @@ class Tree(Shown):
         raise ValueError(f"level must be a number from 0 to {self.depth - 1}, got {level!r}")
 
     def place(self, node: NodeKey) -> tuple[int, int]:
-        """The level of a node, and its position there.
+        """Return the level of a node and its position there.
 
         Args:
             node: Its number in the order of levels, its level and position, or its keys.
@@ -253,7 +256,7 @@ class Tree(Shown):
         return found
 
     def _numbered(self, number: int) -> tuple[int, int]:
-        """The level and the position of a node by its number in the order of levels."""
+        """Return the level and the position of a node from its number in the order of levels."""
         for level, size in enumerate(self.sizes):
             if number < size:
                 return level, number
@@ -265,7 +268,7 @@ class Tree(Shown):
 
 
 def _cells(cells: int | Sequence[object]) -> tuple[int, tuple[str, ...] | None]:
-    """How many cells there are, and their texts if they have any."""
+    """Return the number of cells, and their labels if they have any."""
     if not isinstance(cells, Sequence | np.ndarray):
         return whole_number(cells, "cells", smallest=1), None
     columns = _named_columns([cells])
@@ -275,7 +278,7 @@ def _cells(cells: int | Sequence[object]) -> tuple[int, tuple[str, ...] | None]:
 
 
 def _positions(level: ArrayLike, number: int) -> Nodes:
-    """The nodes of a level as integers, each with a cell."""
+    """Return the nodes of a level as integers; raise ValueError if a node has no cell."""
     nodes = np.asarray(level)
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
@@ -297,7 +300,7 @@ def _positions(level: ArrayLike, number: int) -> Nodes:
 
 
 def _check_ends(levels: Sequence[Nodes]) -> None:
-    """Refuse levels of different lengths, no root, or cells that are not alone."""
+    """Raise ValueError if levels differ in length, the first is no root, or the last does not separate the cells."""
     if len(levels) < 2:  # noqa: PLR2004  (root and cells)
         raise ValueError(f"levels must be at least two, root and cells, got {len(levels)}")
     lengths = [level.size for level in levels]
@@ -314,7 +317,7 @@ def _check_ends(levels: Sequence[Nodes]) -> None:
 
 
 def _parents(number: int, above: Nodes, own: Nodes, size: int) -> Nodes:
-    """The parents of the nodes of a level."""
+    """Return the parents of the nodes of a level; raise ValueError if the level does not nest."""
     parents = np.empty(size, dtype=np.int64)
     parents[own] = above
     crossing = np.flatnonzero(parents[own] != above)
@@ -328,7 +331,7 @@ def _parents(number: int, above: Nodes, own: Nodes, size: int) -> Nodes:
 
 
 def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
-    """Refuse keys that name a cell twice."""
+    """Raise ValueError if the keys name a cell twice."""
     if not np.array_equal(nodes, np.arange(nodes.size)):
         second = int(np.flatnonzero(nodes != np.arange(nodes.size))[0])
         first = int(np.flatnonzero(nodes == nodes[second])[0])
@@ -340,7 +343,7 @@ def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
 
 
 def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data frames of every kind)
-    """The texts of the columns of keys, by name, from coarse to fine."""
+    """Return the texts of the columns of keys by name, from coarse to fine."""
     columns = {str(name): _texts(column) for name, column in _items(keys)}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
@@ -353,7 +356,7 @@ def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data fr
 
 
 def _first_seen(values: Nodes) -> Nodes:
-    """The values numbered in the order of their first appearance, from 0."""
+    """Return the values numbered in the order of their first appearance, from 0."""
     _, firsts, codes = np.unique(values, return_index=True, return_inverse=True)
     ranks = np.empty(firsts.size, dtype=np.int64)
     ranks[np.argsort(firsts)] = np.arange(firsts.size)
@@ -361,14 +364,14 @@ def _first_seen(values: Nodes) -> Nodes:
 
 
 def _distinct_texts(texts: Sequence[str]) -> tuple[Nodes, list[str]]:
-    """The number of each text in the order of first appearance, and the distinct texts."""
+    """Return the number of each text in the order of first appearance, and the distinct texts."""
     seen: dict[str, int] = {}
     codes = np.array([seen.setdefault(text, len(seen)) for text in texts], dtype=np.int64)
     return codes, list(seen)
 
 
 def _items(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frames of every kind)
-    """The columns with their names; columns without have numbers."""
+    """Return the columns with their names; unnamed columns get numbers."""
     if isinstance(keys, Mapping):
         return keys.items()
     names = getattr(keys, "column_names", getattr(keys, "columns", None))
@@ -382,7 +385,7 @@ def _items(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frame
 
 
 def _texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
-    """The keys of one column as people read them."""
+    """Return the keys of one column as displayed texts."""
     if isinstance(column, str) or not hasattr(column, "__len__"):
         raise ValueError(f"keys must hold columns such as lists or arrays, got {column!r} among them")
     values = list(column)
@@ -390,7 +393,7 @@ def _texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
         array = np.asarray(column)
         if array.dtype.kind != "O":
             values = (np.datetime_as_string(array) if array.dtype.kind == "M" else array).tolist()
-    # nan is what data frames mean a missing value by
+    # Data frames represent a missing value by nan.
     return [label_text(None if isinstance(value, float) and math.isnan(value) else value) for value in values]
 
 
@@ -399,7 +402,7 @@ T = TypeVar("T")
 
 @frozen(eq=False)
 class TreeLevel:
-    """Counts of which no two share a cell, as a level of a tree."""
+    """A level of a tree: disjoint sums of cells with their displayed keys."""
 
     name: str  # what a reader calls it
     of_cell: Nodes  # the node of each cell; cells that are in none share one more
@@ -408,7 +411,7 @@ class TreeLevel:
 
 
 def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
-    """The tree of levels that contain each other, down to the cells, and the depth of the first."""
+    """Return the tree of nested levels, down to the cells, and the depth of the first level."""
     has_root = len(levels) > 1 and not levels[0].of_cell.any()
     root = [] if has_root else [np.zeros(levels[-1].of_cell.size, np.int64)]
     named = levels[has_root:]
@@ -418,7 +421,7 @@ def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
 
 
 def _level_labels(levels: Sequence[TreeLevel]) -> KeyLabels | RangeLabels:
-    """The keys of the nodes, each level with those that the level above has not."""
+    """Return the labels of the nodes; each level adds the keys that the level above does not have."""
     if any(level.columns is None for level in levels):
         return RangeLabels(tuple(map(", ".join, levels[-1].keys)))
     texts: list[tuple[str, ...]] = []
@@ -432,7 +435,7 @@ def _level_labels(levels: Sequence[TreeLevel]) -> KeyLabels | RangeLabels:
 
 
 def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list[T]:
-    """The most of some levels that contain each other, given from coarse to fine."""
+    """Return the longest chain of levels that contain each other, from levels in coarse-to-fine order."""
     chains: list[list[T]] = []
     for level in levels:
         above = [chain for chain in chains if is_above(chain[-1], level)]
@@ -441,7 +444,7 @@ def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list
 
 
 def nests(fine: TreeLevel, coarse: TreeLevel) -> bool:
-    """Whether each node of one level is a part of one node of another."""
+    """Return True if each node of the fine level lies in a single node of the coarse level."""
     parent = np.zeros(int(fine.of_cell.max()) + 1, dtype=np.int64)
     parent[fine.of_cell] = coarse.of_cell
     return np.array_equal(parent[fine.of_cell], coarse.of_cell)
