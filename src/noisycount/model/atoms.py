@@ -1,4 +1,7 @@
-"""Independent records, each in one of several atoms: what a list of questions can tell apart."""
+"""Independent records in atoms, the smallest groups that a list of predicates can distinguish.
+
+`Atoms` is public and serves the privacy of lists of questions.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,9 +15,9 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.validation import closed_probability, whole_number
 
-Question = frozenset[int]  # the numbers of the atoms whose records satisfy a predicate
-_SUM_TOLERANCE = 1e-9  # what rounding to ten digits leaves of a sum; beyond it is a mistake
-_MOST_PREDICATES = 16  # of which all combinations are atoms
+Question = frozenset[int]  # numbers of the atoms whose records satisfy a predicate
+_SUM_TOLERANCE = 1e-9  # rounding rates to ten digits moves their sum less; a larger error is a mistake
+_MOST_PREDICATES = 16  # largest number of independent predicates, whose combinations are the atoms
 
 
 @frozen(init=False, repr=False)
@@ -28,8 +31,8 @@ class Atoms(Shown):
         size: The public number of records, 0 to 2^53.
         rates: The probability of each atom, in [0, 1], with sum 1 within 1e-9 (they are divided by their sum); shape
             (atoms,).
-        questions: The questions that are asked where no others are, each a set of numbers of atoms from 0; none: they
-            are told with each list.
+        questions: The default questions, each a set of numbers of atoms from 0. If there are none, every analysis must
+            be given its questions.
 
     Raises:
         ValueError: If size, rates or questions are not such numbers.
@@ -54,7 +57,7 @@ class Atoms(Shown):
 
     @classmethod
     def independent(cls, size: int, rates: Sequence[float]) -> "Atoms":
-        """Records of which each predicate holds at its rate, whatever the others say.
+        """Return records that satisfy each predicate at its rate, independently of the other predicates.
 
         Atoms are numbered as binary numbers whose first digit is the first predicate: atom 0 holds where none does,
         atom 1 where only the last does, the last atom where all do.
@@ -88,7 +91,7 @@ class Atoms(Shown):
 
     @classmethod
     def disjoint(cls, size: int, rates: Sequence[float]) -> "Atoms":
-        """Records at most one predicate of which holds: groups, and what is in none of them.
+        """Return records that satisfy at most one predicate each; one more atom has the records that satisfy none.
 
         Args:
             size: The public number of records.
@@ -110,7 +113,7 @@ class Atoms(Shown):
 
     @classmethod
     def nested(cls, size: int, rates: Sequence[float]) -> "Atoms":
-        """Records of which each predicate holds only where the one after it does.
+        """Return records of which each predicate implies the next one.
 
         Args:
             size: The public number of records.
@@ -131,7 +134,7 @@ class Atoms(Shown):
         return cls(size, steps, [range(place + 1) for place in range(len(shares))])
 
     def rate(self, question: Iterable[int]) -> float:
-        """The probability that a record satisfies a question, at most 1.
+        """Return the probability that a record satisfies a question, at most 1.
 
         Args:
             question: The numbers of its atoms.
@@ -143,7 +146,7 @@ class Atoms(Shown):
         return min(1.0, math.fsum(self.rates[atom] for atom in atoms))
 
     def checked(self, questions: Iterable[Iterable[int]]) -> tuple[Question, ...]:
-        """Questions as sets of numbers of atoms.
+        """Return questions as sets of numbers of atoms.
 
         Raises:
             ValueError: If one is no set of numbers, or a number is that of no atom.
@@ -151,7 +154,7 @@ class Atoms(Shown):
         return tuple(self._question(one) for one in questions)
 
     def patterns(self, questions: Sequence[Question]) -> dict[tuple[int, ...], float]:
-        """Which of the questions a record can satisfy, and at what rate: no rate is 0.
+        """Return the combinations of questions that a record can satisfy, with their positive rates.
 
         Args:
             questions: Sets of numbers of atoms.
@@ -173,7 +176,7 @@ class Atoms(Shown):
         return {row: min(1.0, math.fsum(rates)) for row, rates in parts.items()}
 
     def _question(self, question: Iterable[int]) -> Question:
-        """A checked question."""
+        """Return a validated question."""
         last = len(self.rates) - 1
         try:
             atoms = list(question)
@@ -187,14 +190,14 @@ class Atoms(Shown):
 
 
 def _atom(number: object, last: int) -> int:
-    """The number of an atom."""
+    """Return the number of an atom; raise ValueError if there is no such atom."""
     if isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number <= last:
         return int(number)
     raise ValueError(f"question must hold numbers of atoms from 0 to {last}, got {number!r}")
 
 
 def _predicates(rates: Sequence[float]) -> list[float]:
-    """The rates of predicates, each a probability."""
+    """Return the rates of predicates, each a probability."""
     shares = [closed_probability(rate, "rates") for rate in _numbers(rates)]
     if not shares:
         raise ValueError("rates must hold that of one predicate at least, got none")
@@ -202,7 +205,7 @@ def _predicates(rates: Sequence[float]) -> list[float]:
 
 
 def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
-    """The rates of all atoms, which add up to 1."""
+    """Return the rates of all atoms, which sum to 1."""
     shares = [closed_probability(rate, "rates") for rate in _numbers(rates)]
     total = math.fsum(shares)
     if not abs(total - 1) <= _SUM_TOLERANCE:
@@ -214,7 +217,7 @@ def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
 
 
 def _numbers(rates: ArrayLike) -> Iterator[float]:
-    """A row of numbers, one by one."""
+    """Yield the numbers of a one-dimensional array."""
     try:
         row = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError):

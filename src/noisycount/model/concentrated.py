@@ -1,4 +1,7 @@
-"""What zero-concentrated differential privacy implies in ε and δ, and how far one record moves several counts."""
+"""Conversion between zero-concentrated differential privacy (ρ-zCDP) and (ε, δ), and sensitivities of several counts.
+
+`noises.gaussian` has the noise whose privacy is stated as ρ.
+"""
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, Decimal, localcontext
@@ -10,19 +13,19 @@ from noisycount.validation import open_probability, positive_number
 
 
 def l1_sensitivity(counts: int, of_a_record: int, *, replaced: bool) -> int:
-    """The sum of the moves of several counts, each of which moves by one at most.
+    """Return the L1 sensitivity of several counts, each of which changes by at most one.
 
-    A record that comes or goes moves those that it can be in; one that replaces another also those that the other was
-    in.
+    A record that is added or removed changes the counts that contain it. A record that replaces another also changes
+    the counts that contained the other.
     """
     return min(counts, (2 if replaced else 1) * of_a_record)
 
 
-_PLACES = 10**6  # of the scale of Gaussian noise, which is rounded up
+_PLACES = 10**6  # the scale of Gaussian noise is rounded up to a multiple of 1/10^6
 
 
 def root_above(square: Fraction) -> Fraction:
-    """A square root, rounded up to seven digits.
+    """Return the square root, rounded up to seven digits.
 
     Example:
         >>> root_above(Fraction(4)), float(root_above(Fraction(2)))
@@ -37,14 +40,14 @@ def root_above(square: Fraction) -> Fraction:
     return Fraction(root + (root * root < whole), places)
 
 
-_DIGITS = 6  # of the largest ρ, rounded down
-_SEARCHED, _CERTIFIED = 30, 150  # digits in which an order is searched, and its bound computed
-_LOWEST, _HIGHEST = -70.0, 140.0  # logarithms of orders less 1; no bound gains beyond them
-_HALVINGS = 50  # to 2e-13 in the logarithm, of which a bound at its optimum feels the square
+_DIGITS = 6  # digits of the largest ρ, rounded down
+_SEARCHED, _CERTIFIED = 30, 150  # digits of the search for the best order, and of the bound at that order
+_LOWEST, _HIGHEST = -70.0, 140.0  # range of ln(α − 1); no bound improves outside it
+_HALVINGS = 50  # leave an error of 2e-13 in ln(α − 1), which changes the bound only in second order
 
 
 def epsilon_of_rho(rho: float | Fraction, delta: float | Fraction) -> float:
-    """The smallest ε that ρ-zCDP is known to imply at δ.
+    """Return the smallest ε that ρ-zCDP is known to imply at δ.
 
     The infimum over the orders α > 1 of αρ + log(1 − 1/α) − (log δ + log α)/(α − 1).
     """
@@ -58,7 +61,7 @@ def epsilon_of_rho(rho: float | Fraction, delta: float | Fraction) -> float:
 
 
 def delta_of_rho(rho: float | Fraction, epsilon: float | Fraction) -> float:
-    """The smallest δ that ρ-zCDP is known to imply at ε, at most 1.
+    """Return the smallest δ, at most 1, that ρ-zCDP is known to imply at ε.
 
     The infimum over the orders α > 1 of e^((α − 1)(αρ − ε)) (1 − 1/α)^α / (α − 1).
     """
@@ -73,7 +76,7 @@ def delta_of_rho(rho: float | Fraction, epsilon: float | Fraction) -> float:
 
 @lru_cache(maxsize=1000)
 def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
-    """The largest ρ of six digits with which ρ-zCDP is known to imply (ε, δ).
+    """Return the largest ρ of six digits for which ρ-zCDP is known to imply (ε, δ).
 
     The supremum over the orders α > 1 of (ε − log(1 − 1/α) + (log δ + log α)/(α − 1))/α.
     """
@@ -89,7 +92,7 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
 
 
 def _at_best_order(bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal], tuple[Decimal, Decimal]]) -> Decimal:
-    """A bound at the order at which it is best.
+    """Return a bound at its best order α.
 
     At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative (2α − 1)ρ − ε + log(1 − 1/α), so
     that a bound on any of the three has one optimum, at which this is 0.
@@ -107,23 +110,25 @@ def _at_best_order(bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal]
 
 
 def _rounded_up(value: Decimal, function: Callable[[Decimal], Decimal] = lambda value: value) -> float:
-    """A float above a function of what was computed."""
+    """Return a float above function(value)."""
     with localcontext(prec=_SEARCHED):
         return nextafter(float(function(+value)), inf)
 
 
 def _exact_positive(value: float | Fraction, name: str) -> Decimal:
+    """Return a positive number as a decimal; raise ValueError otherwise."""
     positive_number(value, name)
     return _decimal(value)
 
 
 def _exact_share(value: float | Fraction) -> Decimal:
+    """Return δ in (0, 1) as a decimal; raise ValueError otherwise."""
     open_probability(value, "delta")
     return _decimal(value)
 
 
 def _decimal(value: float | Fraction) -> Decimal:
-    """The decimal of a number, exact to 150 digits."""
+    """Return a number as a decimal, exact to 150 digits."""
     exact = Fraction(value)
     with localcontext(prec=_CERTIFIED):
         return Decimal(exact.numerator) / exact.denominator

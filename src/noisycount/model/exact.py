@@ -1,4 +1,7 @@
-"""Answers without noise: the count itself, and that an answer was below a threshold."""
+"""Mechanisms without noise, and suppressed answers that are only known to lie below a threshold.
+
+`Exact` returns the count; `below` states a suppressed cell. `mechanism` has the interface.
+"""
 
 import math
 from numbers import Real
@@ -17,10 +20,10 @@ from noisycount.validation import real_number, whole_number
 
 @frozen
 class Exact(Mechanism):
-    """No mechanism: the answer is the count itself.
+    """The mechanism without noise: the answer is the count itself.
 
-    It is not differentially private; what one record can move is hidden only by what an outsider does not know about
-    the other records.
+    P[Y = y | K = k] = [y = k]. It is not differentially private. Only the adversary's uncertainty about the other
+    records hides the effect of one record.
 
     Source: Breutigam and Reischuk, statistical privacy of the pure query.
 
@@ -31,7 +34,7 @@ class Exact(Mechanism):
     """
 
     def likelihood(self, answer: float, size: int) -> LogFactor:
-        """The likelihood of a count k: 1 if it is the answer, else 0.
+        """Return the likelihood of a count k: 1 if it is the answer, else 0.
 
         Args:
             answer: The count, in records.
@@ -46,23 +49,23 @@ class Exact(Mechanism):
         raise ValueError(f"answer must be a whole number from 0 to {size} without noise, got {answer!r}")
 
     def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the count is told as it is)
-        """1 for the counts on that side of the answer, 0 for the others."""
+        """Return 1 for the counts on that side of the answer, 0 for the others, as a function of the count."""
         support = (answer, math.inf) if upper else (-math.inf, answer)
         return LogFactor(np.zeros_like, support=support)
 
     def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:  # noqa: ARG002  (of every size)
-        """0 for the count that is the answer, −inf for the others.
+        """Return 0 for the count that equals the answer, −inf for the others.
 
         Args:
             answer: The count, in records.
             counts: Counts k, an array of any shape.
-            size: Not needed.
+            size: Ignored; the answer does not depend on the number of records.
         """
-        told = np.asarray(counts, dtype=np.float64) == real_number(answer, "answer")
-        return np.where(told, 0.0, -np.inf)[()]
+        is_answer = np.asarray(counts, dtype=np.float64) == real_number(answer, "answer")
+        return np.where(is_answer, 0.0, -np.inf)[()]
 
     def release(self, count: int) -> int:
-        """The count.
+        """Return the count.
 
         Args:
             count: The true count, a whole number.
@@ -72,29 +75,29 @@ class Exact(Mechanism):
 
 @frozen
 class Below(Shown):
-    """The answer was less than a threshold."""
+    """The event that an answer was less than a threshold."""
 
     threshold: float  # in records
 
     def last(self, mechanism: Mechanism) -> float:
-        """The largest answer below the threshold: of noise that is continuous the threshold."""
+        """Return the largest possible answer below the threshold; for continuous noise, the threshold itself."""
         noise = getattr(mechanism, "noise", None) or mechanism
         is_continuous = isinstance(noise, SymmetricNoise) and not noise.is_discrete
         return self.threshold if is_continuous else math.ceil(self.threshold) - 1
 
     def likelihood(self, mechanism: Mechanism, size: int) -> ValuedFactor:
-        """P[Y < t | K = k] as a function of the count k."""
+        """Return P[Y < t | K = k] as a function of the count k."""
         return mechanism.tail(self.last(mechanism), size, upper=False)
 
 
 def below(threshold: float) -> Below:
-    """An answer of which is known only that it was less than a threshold: a suppressed cell.
+    """Return a suppressed answer, of which only a bound is known: it was less than a threshold.
 
-    It may stand wherever an answer of a count or of a table may. The noisy answer Y was below, not the count: the
-    likelihood of a count k is P[Y < t | k].
+    It can be passed in place of any answer of a count or of a table. The noisy answer Y was below the threshold, not
+    necessarily the count: the likelihood of a count k is P[Y < t | k].
 
     Args:
-        threshold: In records: what was published had an answer of at least this.
+        threshold: The threshold t, in records; published answers were at least t.
 
     Raises:
         ValueError: If the threshold is not a finite number.

@@ -1,8 +1,8 @@
-"""Answers to one question that grow finer: all of them together cost what the finest costs.
+"""Top-ups: a sequence of ever more accurate answers to one question, which together cost as much as the last.
 
-With scales b₁ > b₂, aᵢ = e^(−1/bᵢ) and discrete Laplace errors: if the fine error is D₂ ~ DLap(a₂), and Z is 0 with
-probability p₀ and else DLap(a₁), then D₂ + Z ~ DLap(a₁). So a coarse answer is the fine one and more noise, and one
-that is out can be followed by a fine one from its conditional law. The page “Accuracy first” has the proofs.
+With scales b₁ > b₂, aᵢ = e^(−1/bᵢ) and discrete Laplace errors: if D₂ ~ DLap(a₂) is the fine error, and Z is 0 with
+probability p₀ and otherwise DLap(a₁), then D₂ + Z ~ DLap(a₁). So a coarse answer is a fine answer plus noise, and a
+fine answer can be drawn from its distribution given the coarse one. The page “Accuracy first” has the proofs.
 """
 
 import math
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from noisycount.model.sampling.scalar import LARGEST_TERM, Entropy, RandomIntegers, exponential_steps
 from noisycount.model.sampling.vectors import exponential_steps_array
 
-_FEW = 16  # draws that are quicker one by one
+_FEW = 16  # up to this number of draws, drawing one by one is faster
 
 
 def equal_probability(coarse: Fraction, fine: Fraction) -> float:
-    """The probability p₀ that the answers of two scales are one: (a₂/a₁)·((1 − a₁)/(1 − a₂))².
+    """Return the probability p₀ that the answers of two scales are equal: (a₂/a₁)·((1 − a₁)/(1 − a₂))².
 
     Example:
         >>> round(equal_probability(Fraction(10), Fraction(5)), 4)
@@ -32,16 +32,16 @@ def equal_probability(coarse: Fraction, fine: Fraction) -> float:
 
 
 def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: RandomIntegers) -> int:
-    """One draw of the fine error, given the error of the coarse answer that is out: exact, integers only.
+    """Return one exact draw of the fine error, given the error of the released coarse answer.
 
     With G_q a geometric number, P[G_q >= g] = q^g, s = a₂/a₁ and r = a₁·a₂: L = G_s − G_r on the side of the coarse
     error, unless that exceeds |coarse error| + G_{a₁²}; then the coarse error itself.
 
     Args:
-        coarse_error: Of the answer that is out: answer less count.
-        coarse: The scale of its noise.
-        fine: The scale of the answer to draw, less than that.
-        integers: Whence the draw comes.
+        coarse_error: Error of the released answer: answer − count, in records.
+        coarse: Scale of its noise, in records.
+        fine: Scale of the answer to draw, smaller than `coarse`.
+        integers: Source of random integers.
 
     Raises:
         ValueError: If the scale of the fine answer is not the smaller one.
@@ -61,7 +61,7 @@ def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: R
 def finer_errors(
     coarse_errors: NDArray[np.int64], coarse: Fraction, fine: Fraction, entropy: Entropy = os.urandom
 ) -> NDArray[np.int64]:
-    """As `finer_error`, of many answers at once, each by itself: the same law, shape and order."""
+    """Return exact draws of many fine errors, independent of each other, in the shape and order of `coarse_errors`."""
     scales = _scales(coarse, fine)
     errors = np.asarray(coarse_errors, np.int64)
     if errors.size <= _FEW or max(max(scale.numerator, scale.denominator) for scale in scales) > LARGEST_TERM:
@@ -76,13 +76,14 @@ def finer_errors(
     return np.where(errors < 0, -placed, placed)
 
 
-@lru_cache(maxsize=512)  # a chain has some 70, and rationals are slow
+@lru_cache(maxsize=512)  # a chain of top-ups has about 70 pairs, and rational arithmetic is slow
 def _scales(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Those of the geometric numbers of ratios s, r and a₁²."""
+    """Return the scales of the geometric numbers with ratios s, r and a₁²."""
     _check_order(coarse, fine)
     return 1 / (1 / fine - 1 / coarse), 1 / (1 / fine + 1 / coarse), coarse / 2
 
 
 def _check_order(coarse: Fraction, fine: Fraction) -> None:
+    """Raise ValueError unless 0 < fine < coarse."""
     if not 0 < fine < coarse:
         raise ValueError(f"the scale of the fine answer must be positive and less than {coarse}, got {fine}")

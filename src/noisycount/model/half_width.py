@@ -1,4 +1,7 @@
-"""The half-width that discrete noise keeps, and the ε in two digits that keeps a half-width."""
+"""Half-width of the interval that contains discrete noise, and the ε that achieves a half-width.
+
+`readable_epsilon_within` is public; `noises.laplace` has the noise.
+"""
 
 import math
 from decimal import ROUND_CEILING, Context
@@ -9,15 +12,15 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
 from noisycount.validation import open_probability, positive_number, whole_number
 
-_READABLE = Context(prec=2, rounding=ROUND_CEILING)  # up, so that the promise is kept
+_READABLE = Context(prec=2, rounding=ROUND_CEILING)  # a larger ε is more accurate, so the goal is still met
 
 
 def readable_epsilon_within(error: float | Fraction, confidence: float, queries: int = 1) -> Fraction:
-    """The ε with which discrete Laplace noise stays within ±error, rounded up to two digits.
+    """Return the ε with which discrete Laplace noise stays within ±error, rounded up to two digits.
 
-    Of k answers all lie within ±m, m = ⌊error⌋, with probability (1 − b)^k, where b = 2e^(−(m+1)ε)/(1 + e^−ε). That can
-    be less than the confidence at the ε of continuous noise, −ln(1 − confidence^(1/k))/error; ε is the larger of both,
-    rounded up to a decimal of two significant digits.
+    All k answers lie within ±m, m = ⌊error⌋, with probability (1 − b)^k, where b = 2e^(−(m+1)ε)/(1 + e^−ε). At the ε of
+    continuous noise, −ln(1 − confidence^(1/k))/error, this can be less than the confidence. The result is the larger ε
+    of the two, rounded up to a decimal of two significant digits.
 
     Args:
         error: The half-width of the interval, in records, positive.
@@ -47,7 +50,7 @@ def readable_epsilon_within(error: float | Fraction, confidence: float, queries:
 
 
 def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1) -> float:
-    """The ε with which Laplace noise stays within ±error, in all of k answers.
+    """Return the ε with which continuous Laplace noise stays within ±error in all of k answers.
 
     ε = −ln(1 − confidence^(1/k))/error.
     """
@@ -55,11 +58,11 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
 
 
 def error_within(noise: AdditiveNoise, confidence: float, queries: int = 1) -> int:
-    """The smallest m such that all answers lie within ±m with that confidence, in records."""
+    """Return the smallest m, in records, such that all answers lie within ±m with that confidence."""
     return int(noise.error_with_tail(_log_beta_of_one(confidence, queries))) - 1
 
 
 def _log_beta_of_one(confidence: float, queries: int) -> float:
-    """The logarithm of the b with (1 − b)^k = confidence."""
+    """Return ln b for the b with (1 − b)^k = confidence."""
     inside = math.log(open_probability(confidence, "confidence"))
     return log_one_minus_exp(inside / whole_number(queries, "queries", smallest=1))

@@ -1,4 +1,7 @@
-"""What is known of the noise of published counts: the 2020 census of the United States, page views of Wikimedia."""
+"""Noise of published data sets: the 2020 census of the United States, and page views of Wikimedia.
+
+Pass the mechanism and the published number to the posteriors of `noisycount.analysis`.
+"""
 
 import math
 import re
@@ -45,7 +48,7 @@ _SHARES: dict[str, tuple[int, tuple[int, ...]]] = {  # a denominator, and a nume
 
 
 def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exact:
-    """The noise of one cell of a query in the 2020 Census Redistricting Noisy Measurement File.
+    """Return the noise of one cell of a query in the 2020 Census Redistricting Noisy Measurement File.
 
     σ² = (339/542)² / (share of the level · share of the query): every cell of every query at every level has discrete
     Gaussian noise of its own, and all of them together cost ρ = (542/339)² when one person is replaced. Persons of the
@@ -93,7 +96,7 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
 
 
 def _named(name: str, known: dict[str, str], argument: str) -> str:
-    """The name that is meant."""
+    """Return the canonical name for an argument; raise ValueError if it is unknown."""
     found = known.get(_parts(name)) or known.get(_plain(name))
     if found is None:
         names = ", ".join(repr(each) for each in dict.fromkeys(known.values()))
@@ -102,12 +105,12 @@ def _named(name: str, known: dict[str, str], argument: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Its letters and digits."""
+    """Return the letters and digits of a name in lower case."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def _parts(name: str) -> str:
-    """The parts of a query in the order of the alphabet."""
+    """Return the parts of a query in alphabetical order."""
     return "*".join(sorted(_plain(part) for part in str(name).removesuffix("_dpq").split("*")))
 
 
@@ -130,14 +133,14 @@ _PRICES = {  # ρ and the threshold of each tier of countries
 
 @frozen
 class PageViews(Shown):
-    """How counts of page views were published."""
+    """Noise and publication threshold of counts of page views."""
 
     mechanism: Mechanism  # the noise of each count
     threshold: int  # in views: rows with a noisy count of at least this are published
 
     @property
     def suppressed(self) -> Below:
-        """The answer of a page that is not in the file: its noisy count was below the threshold."""
+        """The answer for a page that is not in the file: its noisy count was below the threshold."""
         return below(self.threshold)
 
 
@@ -145,7 +148,7 @@ _ERAS = {"pre-2017": PageViews(DiscreteLaplace(300), 3500), "historical": PageVi
 
 
 def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) -> PageViews:
-    """The noise and the threshold of Wikimedia's differentially private page views.
+    """Return the noise and the threshold of Wikimedia's differentially private page views.
 
     | era | days | noise | threshold |
     | --- | --- | --- | --- |
@@ -198,7 +201,7 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
 
 
 def _date(day: date | str) -> date:
-    """The day as a date."""
+    """Return the day as a date."""
     try:
         return date.fromisoformat(str(day)[:10])
     except ValueError:
@@ -207,7 +210,7 @@ def _date(day: date | str) -> date:
 
 
 def _era(day: date, country: str | None) -> str:
-    """Whose noise the rows of a day have."""
+    """Return the era whose noise the rows of a day have; raise ValueError if no era is certain."""
     if day < _FIRST:
         raise ValueError(f"day must be {_FIRST} or later, got {day}: no file covers it")
     if day < _HISTORICAL:

@@ -1,4 +1,7 @@
-"""Where a rising function ceases to be negative: at a whole number, a real one, many at once."""
+"""Root finding: the argument at which a rising function stops being negative, as an integer, a float, or an array.
+
+`root` and `first_whole` narrow a `Bracket`; `bracketed` finds one.
+"""
 
 import math
 from collections.abc import Callable
@@ -21,9 +24,9 @@ _FEWEST_UNITS = 4  # in the last place: a bracket so narrow has no use for anoth
 
 @frozen
 class Bracket:
-    """Two arguments between which a rising function ceases to be negative.
+    """Two arguments between which a rising function stops being negative.
 
-    Each end is the safe side of one question: `low` keeps the function negative, `high` does not.
+    The function is negative at `low` and not negative at `high`.
     """
 
     low: float  # where it is negative; −inf if it is not at the lowest argument that is allowed
@@ -33,17 +36,17 @@ class Bracket:
 
     @property
     def is_open(self) -> bool:
-        """Whether an end is missing."""
+        """True if an end is infinite."""
         return math.isinf(self.high - self.low)
 
     @property
     def share(self) -> float:
-        """How far from low to high the straight line through the values meets 0; nan if nowhere."""
+        """Relative position at which the line through both values is 0; nan if there is none."""
         rise = self.at_high - self.at_low
         return -self.at_low / rise if 0 < rise < math.inf else math.nan
 
     def cut(self, place: float, value: float) -> "Bracket":
-        """The part of it that is left by the value at a place inside."""
+        """Return the part of the bracket that contains the root, given the value at a place inside."""
         if value >= 0:
             return Bracket(self.low, place, self.at_low, value)
         return Bracket(place, self.high, value, self.at_high)
@@ -52,7 +55,7 @@ class Bracket:
 def bracketed(
     function: Function, start: float, step: float, ends: tuple[float, float] = (-math.inf, math.inf)
 ) -> Bracket:
-    """The first bracket that is met by steps from a start, each twice the one before."""
+    """Return the first bracket met by steps from a start, each step twice the previous one."""
     if not step > 0:
         raise ValueError(f"step must be positive, got {step!r}")
     lowest, highest = ends
@@ -75,7 +78,7 @@ def bracketed(
 def bracketed_by_factors(
     function: Function, start: float, factor: float, ends: tuple[float, float] = _POSITIVE
 ) -> Bracket:
-    """The first bracket that is met by factors from a start, each the square of the one before."""
+    """Return the first bracket met by factors from a start, each factor the square of the previous one."""
     lowest, highest = (math.log2(end) for end in ends)
     powers = bracketed(lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest))
     low = 2.0**powers.low if powers.low > -math.inf else -math.inf
@@ -83,7 +86,7 @@ def bracketed_by_factors(
 
 
 def root(function: Function, bracket: Bracket, precise: float = PRECISE) -> Bracket:
-    """The bracket, narrowed to a share of its upper end; as it is if an end is missing."""
+    """Return the bracket narrowed to a relative width `precise`; an open bracket is returned unchanged."""
 
     def between(known: Bracket, share: float) -> float | None:
         low, high = known.low, known.high
@@ -95,22 +98,22 @@ def root(function: Function, bracket: Bracket, precise: float = PRECISE) -> Brac
         middle = min(max(middle, low + margin), high - margin)
         return middle if width > precise * high and low < middle < high else None
 
-    return _narrowed(function, bracket, between)
+    return _narrow(function, bracket, between)
 
 
 def first_whole(function: Function, bracket: Bracket) -> Bracket:
-    """The bracket of two neighbouring integers; as it is if an end is missing."""
+    """Return the bracket narrowed to two neighbouring integers; an open bracket is returned unchanged."""
 
     def between(known: Bracket, share: float) -> float | None:
         low, width = known.low, known.high - known.low
         step = width // 2 if math.isnan(share) else round(share * width)
         return low + min(max(step, 1), width - 1) if width > 1 else None
 
-    return _narrowed(function, bracket, between)
+    return _narrow(function, bracket, between)
 
 
 def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The smallest integer of low..high at which a predicate holds that then holds on; or high."""
+    """Return the smallest integer of low..high from which on a predicate holds; `high` if there is none below."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -121,14 +124,14 @@ def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def first_true_beyond(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The `first_true` from low on, however far beyond high it is."""
+    """Return the smallest integer from low on at which a monotone predicate holds, searching beyond high if needed."""
     while not holds(high):
         low, high = high + 1, 2 * high
     return first_true(holds, low, high)
 
 
-def _narrowed(function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]) -> Bracket:
-    """The bracket, cut by Chandrupatla's method from the straight line through its ends on."""
+def _narrow(function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]) -> Bracket:
+    """Return the bracket narrowed by Chandrupatla's method, which starts with the line through its ends."""
     share = bracket.share
     for _ in range(0 if bracket.is_open else _MOST_STEPS):
         place = between(bracket, share)
@@ -141,7 +144,7 @@ def _narrowed(function: Function, bracket: Bracket, between: Callable[[Bracket, 
 
 
 def _share_after(bracket: Bracket, given_up: Bracket) -> float:
-    """How far from low to high to go after one end of a bracket was given up; nan: halve it."""
+    """Return the next position between low and high, given the previous bracket; nan for bisection."""
     low, high = (bracket.low, bracket.at_low), (bracket.high, bracket.at_high)
     is_lower = bracket.low != given_up.low
     first, second = (low, high) if is_lower else (high, low)
@@ -157,7 +160,7 @@ def _share_after(bracket: Bracket, given_up: Bracket) -> float:
 
 
 def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
-    """Where each component of a function crosses 0 between low and high, by Chandrupatla's method.
+    """Return the root of each component of a function between low and high, by Chandrupatla's method.
 
     Source: Chandrupatla (1997), inverse quadratic interpolation or bisection.
     """
@@ -185,16 +188,16 @@ def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
 
 
 def _next_share(points: tuple[Reals, Reals, Reals], values: tuple[Reals, Reals, Reals]) -> Reals:
-    """How far to go from the first point to the second."""
+    """Return the next position between the first and the second point, from 0 to 1."""
     with np.errstate(all="ignore"):
         is_smooth, share = _quadratic(points, values)
     return np.where(is_smooth & np.isfinite(share), share, 0.5)
 
 
 def _quadratic(points: tuple[Number, ...], values: tuple[Number, ...]) -> tuple[Any, Number]:
-    """Whether the inverse parabola through three points is to be trusted between the first two.
+    """Return True if inverse quadratic interpolation is safe, and the position of its root.
 
-    And how far from the first to the second it meets 0; the third lies beyond the first.
+    The position is relative to the first two points, from 0 to 1. The third point lies beyond the first.
     """
     (a, b, c), (fa, fb, fc) = points, values
     xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
@@ -205,7 +208,7 @@ def _quadratic(points: tuple[Number, ...], values: tuple[Number, ...]) -> tuple[
 
 
 def first_wholes(holds: Callable[[Reals], NDArray[np.bool_]], low: Reals, high: Reals) -> Reals:
-    """The `first_true` of each component."""
+    """Return `first_true` of each component."""
     low, high = low.copy(), high.copy()
     while (low < high).any():
         middle = np.floor((low + high) / 2)

@@ -1,4 +1,7 @@
-"""Answers from a random sample of the records, alone or with noise on top."""
+"""Answers from a random sample of the records, with or without noise.
+
+`Subsample` is public; `mechanism` has the interface.
+"""
 
 import math
 from decimal import Decimal
@@ -25,7 +28,7 @@ _ENTRIES = 1 << 19  # terms held at once: 4 MB
 
 @frozen
 class Subsample(Mechanism):
-    """The number of positive records among m that are drawn without replacement, plus noise.
+    """The number of positive records in a sample of m records without replacement, plus noise.
 
     P[S = s | K = k] = C(k, s)·C(n − k, m − s) / C(n, m), and Y = S + Z.
 
@@ -60,7 +63,7 @@ class Subsample(Mechanism):
             )
 
     def likelihood(self, answer: float, size: int) -> factors.Factor:
-        """P[Y = answer | K = k] as a function of the count k among `size` records."""
+        """Return P[Y = answer | K = k] as a function of the count k among `size` records."""
         if self.sample_size > size:
             raise ValueError(f"sample_size must be at most the {size} records there are, got {self.sample_size}")
         if self.noise is not None:
@@ -73,7 +76,7 @@ class Subsample(Mechanism):
         return sample_likelihood(int(in_sample), self.sample_size, size)
 
     def tail(self, answer: float, size: int, *, upper: bool) -> factors.ValuedFactor:
-        """P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
+        """Return P[Y >= answer | K = k] (upper) or P[Y <= answer | K = k] as a function of the count k."""
         drawn = (self.noise or Exact()).tail(answer, self.sample_size, upper=upper)
         support: tuple[float, float] = (0, size)
         if self.noise is None:
@@ -85,7 +88,7 @@ class Subsample(Mechanism):
         )
 
     def logpmf(self, answer: float, counts: ArrayLike, size: int | None = None) -> Reals:
-        """The logarithm of P[Y = answer | K = k] for each count k.
+        """Return ln P[Y = answer | K = k] for each count k.
 
         Args:
             answer: The number of positive records in the sample, with its noise.
@@ -110,7 +113,7 @@ class Subsample(Mechanism):
         return (logs + self.noise.logpmf(answer, noisy.centre))[()]
 
     def release(self, count: int, size: int | None = None) -> int | float:
-        """One answer: a real sample is drawn by exact integers, then the noise.
+        """Return one answer: an exact random sample is drawn, then the noise.
 
         Args:
             count: The true count.
@@ -131,7 +134,7 @@ class Subsample(Mechanism):
 
 
 def sample_likelihood(positives: int, sample_size: int, size: int) -> factors.Moved:
-    """The factor C(k, s)·C(n − k, m − s) of a count k, a beta-binomial law of k − s."""
+    """Return the factor C(k, s)·C(n − k, m − s) of a count k: a beta-binomial distribution of k − s."""
     negatives = sample_size - positives
     others = factors.BetaBinomialFactor(size - sample_size, positives + 1, negatives + 1)
     return factors.Moved(others, -positives)
@@ -149,17 +152,17 @@ class NoisySampleLikelihood(factors.ValuedFactor):
 
     @property
     def support(self) -> tuple[float, float]:
-        """Every count."""
+        """Smallest and largest count: 0 and n."""
         return 0, self.size
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Where the whole database is sampled those of the noise, else none."""
+        """Kinks of the noise if the whole database is sampled; otherwise none."""
         return self.noisy.kinks if self.sample_size == self.size else ()
 
     @cached_property
     def centre(self) -> int:
-        """The positives in the sample that make the answer likeliest, where rounding is least."""
+        """Number of positives in the sample that makes the answer likeliest; rounding is least there."""
         low, high = self.noisy.support
         first, last = math.ceil(max(low, 0)), math.floor(min(high, self.sample_size))
         if first > last:
@@ -167,7 +170,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return factors.mode_and_turns(factors.Product((self.noisy,)), (first, last))[0]
 
     def log_values(self, counts: Reals) -> Reals:
-        """Ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`."""
+        """Return ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`."""
         flat = counts.ravel()
         if self.sample_size > _LARGEST_TABLE:
             found = [self._log_value(count) for count in flat.tolist()]
@@ -178,7 +181,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return np.array(found).reshape(counts.shape)
 
     def _tabled(self, counts: Reals) -> list[float]:
-        """Both sums term by term, of the terms C(k, s)·C(n − k, m − s)."""
+        """Return the logarithms by summing the terms C(k, s)·C(n − k, m − s) one by one."""
         taken = np.arange(self.sample_size, dtype=np.float64)
         drawn = np.arange(self.sample_size + 1, dtype=np.float64)
         with np.errstate(divide="ignore"):
@@ -196,7 +199,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
 
     def _log_value(self, count: float) -> float:
-        """Both sums by smooth laws, of a large sample.
+        """Return the logarithm for a large sample, with both sums computed as smooth distributions.
 
         The two sums with and without f are taken around their own largest terms, a and b, and joined by the changes of
         both factors from b to a. A count none of whose samples has f > 0 has the logarithm −inf.
@@ -215,7 +218,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
 
 @frozen
 class DrawnPositives(factors.Factor):
-    """The hypergeometric law of the positives S in a sample, as a factor of S."""
+    """The hypergeometric distribution of the positives S in a sample, as a factor of S."""
 
     count: float  # the number k of positive records; real between integers for smooth sums
     sample_size: int  # the number m of records in the sample
@@ -223,12 +226,12 @@ class DrawnPositives(factors.Factor):
 
     @property
     def support(self) -> tuple[float, float]:
-        """The sample holds at most all positives, and at most all negatives."""
+        """Smallest and largest possible number of positives in the sample."""
         unsampled = self.size - self.sample_size
         return max(0, self.count - unsampled), min(self.count, self.sample_size)
 
     def expansion(self, centre: int) -> Expansion:
-        """From 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1))."""
+        """Return the expansion of 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1))."""
         falling, rising = self._arguments(centre)
         slope = Decimal(math.fsum(map(math.log, rising)) - math.fsum(map(math.log, falling)))
 
@@ -239,19 +242,19 @@ class DrawnPositives(factors.Factor):
         return Expansion(slope, bend)
 
     def log_step(self, count: int) -> float:
-        """The logarithm of the factor at s + 1 over that at s."""
+        """Return the logarithm of the factor at s + 1 over that at s."""
         falling, rising = self._arguments(count)
         gains = math.log(rising[0] - 1) + math.log(rising[1] - 1)
         return gains - math.log(falling[0]) - math.log(falling[1])
 
     def exact_log_step(self, count: int) -> factors.LogStep:
-        """The step, with its ratio as a fraction."""
+        """Return the step with its ratio as a fraction."""
         falling, rising = self._arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
         return factors.LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))
 
     def _arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The arguments of the gamma functions that grow with s, and of those that shrink."""
+        """Return the arguments of the gamma functions that grow with s, and of those that shrink."""
         unsampled = self.size - self.sample_size
         growing = drawn + 1.0, unsampled - self.count + drawn + 1.0
         return growing, (self.count - drawn + 1.0, self.sample_size - drawn + 1.0)

@@ -103,9 +103,10 @@ class HalfGaussian(Law):
             yield 2 * low, 2 * high
 
     def whole(self, bits: int) -> Enclosed:
-        """The sum up to weights of few units; what follows falls by e^(−1/scale) or more each.
+        """Return an enclosure of the sum of all weights.
 
-        That holds from x >= scale on. Rounded up, a weight of fewer than `scale` units need not fall.
+        Terms are summed until weights are a few units. For x >= scale, each further weight falls by a factor
+        e^(−1/scale) or more, except that a weight of fewer than `scale` units, rounded up, need not fall.
         """
         length = 2 + int(self.scale)
         least = most = 0
@@ -224,9 +225,9 @@ def _placed(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
 
 
 def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:
-    """At most `size` draws of P[Z = z] ∝ e^(−|z|/scale): the tries that were not a negative zero.
+    """Return at most `size` draws of P[Z = z] ∝ e^(−|z|/scale): all tries except the negative zeros.
 
-    The digits of a geometric number are independent: e^(−(a + 1024·b)/scale) is a product.
+    The base-1024 digits of a geometric number are independent, as e^(−(a + 1024·b)/scale) is a product.
     """
     magnitudes, negative = Inversion.of(_digit(scale)).draws(size, entropy)
     unit = 1

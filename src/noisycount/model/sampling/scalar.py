@@ -1,8 +1,8 @@
-"""Scales as rationals, and exact integer noise from the operating system's randomness, one draw at a time.
+"""Scales as rational numbers, and exact integer noise from the operating system's randomness, one draw at a time.
 
-Every step is integer arithmetic on uniform random integers: no floating point, no logarithm and no clock touches a
-draw. The algorithms are those of Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy* (2020);
-`vectors` draws from the same laws in bulk.
+All arithmetic is on uniform random integers: a draw uses no floating point, logarithm or clock. The algorithms are
+those of Canonne, Kamath and Steinke, *The Discrete Gaussian for Differential Privacy* (2020). `vectors` draws arrays
+from the same distributions.
 """
 
 import math
@@ -15,16 +15,16 @@ from numbers import Integral
 from noisycount.validation import RationalLike, parse_rational, positive_number
 
 Entropy = Callable[[int], bytes]
-_BLOCK = 64  # bytes at once: a draw takes several integers, and each call of the system costs time
+_BLOCK = 64  # bytes read at once, as a draw takes several integers and each system call is slow
 # The largest numerator and denominator of a scale. Their products with twice a trial number, or
 # with the units of e^−1 that a draw is far out, stay under 2^63: a trial of 2^9 has a chance below
 # 10^−1000, a draw of 2^9 units one of e^−512.
 LARGEST_TERM = 2**53
-_GRID_BITS = 40  # 2^40 steps a scale, or more: `Gaussian.release` derives how near that comes
+_GRID_BITS = 40  # at least 2^40 grid steps a scale; `Gaussian.release` states the resulting error
 
 
 def as_written(value: float | Fraction, name: str) -> Fraction:
-    """The positive rational that a number stands for: a float is the decimal shown for it.
+    """Return the positive rational that a number stands for: a float stands for the decimal that Python prints.
 
     Its terms are Python's integers: those of NumPy overflow silently, and noise would be too small.
     """
@@ -35,7 +35,7 @@ def as_written(value: float | Fraction, name: str) -> Fraction:
 
 
 def price_as_written(value: RationalLike, name: str) -> Fraction:
-    """The positive rational that a price stands for, which may be a text or a decimal too."""
+    """Return the positive rational that a price stands for; a text or a decimal is accepted too."""
     if not isinstance(value, (str, Decimal)):
         return as_written(value, name)
     number = parse_rational(value)
@@ -45,16 +45,16 @@ def price_as_written(value: RationalLike, name: str) -> Fraction:
 
 
 def check_range(scale: float | Fraction) -> None:
-    """Refuse, with a ValueError, a scale outside 2^−52..2^52 records.
+    """Raise ValueError if a scale lies outside 2^−52..2^52 records.
 
-    The decimal that is shown for 2.0**-52 is a little less: it is the float that is compared.
+    The decimal printed for 2.0**-52 is slightly smaller than this float, so the float is compared.
     """
     if float(scale) < 2.0**-52 or scale > 2**52:
         raise ValueError(f"scale must be between 2**-52 and 2**52 records, got {float(scale)!r}")
 
 
 def drawable(scale: Fraction) -> Fraction:
-    """The scale, rounded up where its terms are too large for the vectorised sampler."""
+    """Return the scale, rounded up if its terms are too large for the vectorised sampler."""
     check_range(scale)
     if max(scale.numerator, scale.denominator) <= LARGEST_TERM:
         return scale
@@ -64,23 +64,23 @@ def drawable(scale: Fraction) -> Fraction:
 
 
 def _to_53_bits(value: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
-    """A number of at least 1, rounded to 53 significant bits."""
+    """Return a number of at least 1, rounded to 53 significant bits."""
     shift = 2 ** (53 - math.floor(value).bit_length())
     return Fraction(rounded(value * shift), shift)
 
 
 def public_grid(scale: float) -> Fraction:
-    """The step 2^min(0, ⌊log2 scale⌋ − 40) of continuous answers, in records."""
+    """Return the grid step 2^min(0, ⌊log2 scale⌋ − 40) of continuous answers, in records."""
     return Fraction(2) ** min(0, math.frexp(scale)[1] - 1 - _GRID_BITS)
 
 
 class RandomIntegers:
-    """Uniform random integers, made from random bytes that are fetched as they are needed.
+    """Uniform random integers from random bytes, which are read as needed.
 
     An instance serves one release: nothing is shared between threads or forked processes.
 
     Attributes:
-        entropy: Gives that many random bytes; the operating system's unless a test replaces it.
+        entropy: A function that returns a number of random bytes; by default `os.urandom`.
     """
 
     __slots__ = ("_available", "_entropy", "_pool")
@@ -91,7 +91,7 @@ class RandomIntegers:
         self._available = 0
 
     def bits(self, width: int) -> int:
-        """A uniform integer of `width` random bits."""
+        """Return a uniform integer of `width` random bits."""
         while self._available < width:
             fresh = int.from_bytes(self._entropy(_BLOCK), "little")
             self._pool |= fresh << self._available
@@ -102,7 +102,7 @@ class RandomIntegers:
         return value
 
     def below(self, bound: int) -> int:
-        """A uniform integer in 0..bound − 1, by rejection of the least number of bits."""
+        """Return a uniform integer in 0..bound − 1, by rejection sampling."""
         width = (bound - 1).bit_length()
         value = self.bits(width)
         while value >= bound:
@@ -111,7 +111,7 @@ class RandomIntegers:
 
 
 def bernoulli_exp(numerator: int, denominator: int, integers: RandomIntegers) -> bool:
-    """True with probability exactly e^(−numerator/denominator), for a ratio of at least 0.
+    """Return True with probability exactly e^(−numerator/denominator), for a ratio of at least 0.
 
     For γ <= 1 the first k at which a Bernoulli(γ/k) fails is odd with probability Σ (−γ)^k/k! = e^−γ; whole units of a
     larger γ are split off.
@@ -129,7 +129,7 @@ def bernoulli_exp(numerator: int, denominator: int, integers: RandomIntegers) ->
 
 
 def exponential_steps(scale: Fraction, integers: RandomIntegers) -> int:
-    """A geometric number: P[G >= g] = e^(−g/scale) for g = 0, 1, 2 and so on."""
+    """Return a geometric number: P[G >= g] = e^(−g/scale) for g = 0, 1, 2, …."""
     units = scale.numerator
     offset = integers.below(units)
     while not bernoulli_exp(offset, units, integers):
@@ -141,7 +141,7 @@ def exponential_steps(scale: Fraction, integers: RandomIntegers) -> int:
 
 
 def discrete_laplace(scale: Fraction, integers: RandomIntegers) -> int:
-    """One draw of the discrete Laplace law P[Z = z] ∝ e^(−|z|/scale), exactly.
+    """Return one exact draw of the discrete Laplace distribution P[Z = z] ∝ e^(−|z|/scale).
 
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2.
     """
@@ -153,7 +153,7 @@ def discrete_laplace(scale: Fraction, integers: RandomIntegers) -> int:
 
 
 def discrete_gaussian(scale: Fraction, integers: RandomIntegers) -> int:
-    """One draw of the discrete Gaussian law P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
+    """Return one exact draw of the discrete Gaussian distribution P[Z = z] ∝ e^(−z²/(2·scale²)).
 
     A discrete Laplace z of the same scale is kept with probability e^(−(|z|/scale − 1)²/2), which is at least 55.7 % of
     the draws at any scale.
@@ -170,7 +170,7 @@ def discrete_gaussian(scale: Fraction, integers: RandomIntegers) -> int:
 
 
 def rounded_laplace(scale: Fraction, integers: RandomIntegers) -> int:
-    """One exact draw of the continuous Laplace law, rounded to the nearest integer.
+    """Return one exact draw of the continuous Laplace distribution, rounded to the nearest integer.
 
     P[|Z| >= j] = e^(−(j − 1/2)/scale) for j >= 1: a Bernoulli variable, then a geometric one.
     """

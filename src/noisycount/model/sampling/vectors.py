@@ -1,4 +1,7 @@
-"""The laws of `scalar`, drawn in bulk: the same steps on arrays, integers only."""
+"""Exact draws of arrays, from the same distributions as `scalar`.
+
+`discrete_laplace_array` and `discrete_gaussian_array` use `inversion` for many draws, else the steps of `scalar`.
+"""
 
 import os
 from collections.abc import Callable
@@ -11,10 +14,10 @@ from numpy.typing import NDArray
 from noisycount.model.sampling.inversion import gaussian_by_inversion, laplace_by_inversion
 from noisycount.model.sampling.scalar import Entropy
 
-_CHUNK = 1 << 15  # draws at once: arrays of 256 kB, however many are asked for
-_WORD = 1 << 32  # the values of a random word
-_MANY = 1 << 13  # draws for which tables are worth their while
-_MANY_A_SCALE = 64  # and draws of a Gaussian law for each record of its scale
+_CHUNK = 1 << 15  # largest number of draws at once: arrays of 256 kB
+_WORD = 1 << 32  # number of values of a random word
+_MANY = 1 << 13  # from this number of draws on, inversion by tables is faster
+_MANY_A_SCALE = 64  # Gaussian draws for each record of the scale from which inversion is faster
 Words = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 Lanes = NDArray[np.int64]
@@ -24,7 +27,7 @@ Law = Callable[[Fraction, int, Entropy], Draws]
 
 
 def _below(bound: int, size: int, entropy: Entropy) -> Words:
-    """`size` uniform integers in 0..bound − 1."""
+    """Return `size` uniform integers in 0..bound − 1."""
     if bound == 1:
         return np.zeros(size, dtype=np.uint64)
     draw = _below_by_product if bound <= 1 << 24 else _below_by_mask
@@ -36,7 +39,7 @@ def _below(bound: int, size: int, entropy: Entropy) -> Words:
 
 
 def _below_by_product(bound: int, size: int, entropy: Entropy) -> tuple[Words, Flags]:
-    """The high words of word·bound, and which of them are fair (Lemire 2019, Algorithm 5)."""
+    """Return the high words of word·bound, and a mask of the unbiased ones (Lemire 2019, Algorithm 5)."""
     words = np.frombuffer(entropy(4 * size), dtype=np.uint32).astype(np.uint64)
     words *= np.uint64(bound)
     fair = words.astype(np.uint32) >= np.uint32(_WORD % bound)
@@ -45,14 +48,14 @@ def _below_by_product(bound: int, size: int, entropy: Entropy) -> tuple[Words, F
 
 
 def _below_by_mask(bound: int, size: int, entropy: Entropy) -> tuple[Words, Flags]:
-    """Words of the least sufficient width, and which of them lie below the bound."""
+    """Return words of the smallest sufficient width, and a mask of those below the bound."""
     mask = np.uint64((1 << (bound - 1).bit_length()) - 1)
     words = np.frombuffer(entropy(8 * size), dtype=np.uint64) & mask
     return words, words < np.uint64(bound)
 
 
 def _odd_first_failures(succeeds: Trial, size: int) -> Flags:
-    """Whether the first trial that fails is an odd one: e^−γ if trial k succeeds with γ/k."""
+    """Return True where the first trial that fails has an odd number: e^−γ if trial k succeeds with γ/k."""
     odd = np.zeros(size, dtype=np.bool_)
     running = np.arange(size)
     trial = 1
@@ -66,7 +69,7 @@ def _odd_first_failures(succeeds: Trial, size: int) -> Flags:
 
 
 def _bernoulli_exp(numerators: Words, denominator: int, entropy: Entropy) -> Flags:
-    """True with probability exactly e^(−numerator/denominator), a ratio in [0, 1] each."""
+    """Return True with probability exactly e^(−numerator/denominator), for each ratio in [0, 1]."""
 
     def succeeds(trial: int, lanes: Lanes) -> Flags:
         return _below(denominator * trial, lanes.size, entropy) < numerators[lanes]
@@ -75,7 +78,7 @@ def _bernoulli_exp(numerators: Words, denominator: int, entropy: Entropy) -> Fla
 
 
 def _bernoulli_exp_half_square(numerators: Words, denominator: int, entropy: Entropy) -> Flags:
-    """True with probability exactly e^(−(numerator/denominator)²/2), a ratio in [0, 1] each.
+    """Return True with probability exactly e^(−(numerator/denominator)²/2), for each ratio in [0, 1].
 
     Trial k succeeds where two independent variables do, of chances γ and γ/(2k): no square.
     """
@@ -89,7 +92,7 @@ def _bernoulli_exp_half_square(numerators: Words, denominator: int, entropy: Ent
 
 
 def _bernoulli_exp_power(numerators: Words, denominator: int, powers: Words, entropy: Entropy) -> Flags:
-    """True with probability exactly e^(−power·numerator/denominator), a ratio in [0, 1] each."""
+    """Return True with probability exactly e^(−power·numerator/denominator), for each ratio in [0, 1]."""
     accepted = np.ones(numerators.size, dtype=np.bool_)
     running = np.flatnonzero(powers)
     done = 0
@@ -102,7 +105,7 @@ def _bernoulli_exp_power(numerators: Words, denominator: int, powers: Words, ent
 
 
 def _offsets(units: int, size: int, entropy: Entropy) -> Words:
-    """`size` integers u in 0..units − 1 with P[u] ∝ e^(−u/units)."""
+    """Return `size` integers u in 0..units − 1 with P[u] ∝ e^(−u/units)."""
     parts: list[Words] = []
     missing = size
     while missing:
@@ -114,7 +117,7 @@ def _offsets(units: int, size: int, entropy: Entropy) -> Words:
 
 
 def _wholes(size: int, entropy: Entropy) -> Words:
-    """`size` geometric numbers: P[V >= v] = e^−v."""
+    """Return `size` geometric numbers with P[V >= v] = e^−v."""
     wholes = np.zeros(size, dtype=np.uint64)
     running = np.arange(size)
     while running.size:
@@ -124,14 +127,14 @@ def _wholes(size: int, entropy: Entropy) -> Words:
 
 
 def exponential_steps_array(scale: Fraction, size: int, entropy: Entropy) -> Draws:
-    """`size` geometric numbers: P[G >= g] = e^(−g/scale), as `scalar.exponential_steps`."""
+    """Return `size` geometric numbers with P[G >= g] = e^(−g/scale), as `scalar.exponential_steps`."""
     units = np.uint64(scale.numerator)
     steps = _offsets(scale.numerator, size, entropy) + units * _wholes(size, entropy)
     return (steps // np.uint64(scale.denominator)).astype(np.int64)
 
 
 def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
-    """At most `size` draws: the tries that were not a negative zero."""
+    """Return at most `size` draws: all tries except the negative zeros."""
     magnitudes = exponential_steps_array(scale, size, entropy)
     random_bits = np.frombuffer(entropy((size + 7) // 8), dtype=np.uint8)
     negative = np.unpackbits(random_bits, count=size).astype(np.bool_)
@@ -140,7 +143,7 @@ def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
 
 
 def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _laplace) -> Draws:
-    """At most `size` draws: the Laplace draws z that are kept, with e^(−(|z|/scale − 1)²/2).
+    """Return at most `size` draws: Laplace draws z, each accepted with probability e^(−(|z|/scale − 1)²/2).
 
     With ||z|/scale − 1| = w + r, w whole and 0 <= r < 1, that is e^(−w²/2)·e^(−w·r)·e^(−r²/2).
     """
@@ -154,7 +157,7 @@ def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _lapl
 
 
 def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
-    """`size` draws of a law that gives at most as many as it is asked, chunk by chunk."""
+    """Return `size` draws of a sampler that returns at most as many as requested, chunk by chunk."""
     draws = np.empty(size, dtype=np.int64)
     filled = 0
     while filled < size:
@@ -166,7 +169,7 @@ def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
 
 
 def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
-    """`size` independent draws of P[Z = z] ∝ e^(−|z|/scale), exactly.
+    """Return `size` independent exact draws of P[Z = z] ∝ e^(−|z|/scale).
 
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2; many draws by inversion.
     """
@@ -174,7 +177,7 @@ def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.ura
 
 
 def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
-    """`size` independent draws of P[Z = z] ∝ e^(−z²/(2·scale²)), exactly.
+    """Return `size` independent exact draws of P[Z = z] ∝ e^(−z²/(2·scale²)).
 
     Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `scalar.discrete_gaussian`; many draws by inversion.
     """
@@ -184,5 +187,5 @@ def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.ur
 
 
 def _laplace_for(size: int) -> Law:
-    """What makes so many draws fastest."""
+    """Return the fastest Laplace sampler for a number of draws."""
     return laplace_by_inversion if size >= _MANY else _laplace
