@@ -184,6 +184,8 @@ def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_pat
     [
         ("ora", ["08.05", "16.48", "23.59"], "times of day"),
         ("amount", ["934,58-", "12,50-", "7,25"], "numbers, in no form that is read"),
+        ("change", ["\u22121,5", "2,5", "\u22120,5"], "numbers, in no form that is read"),
+        ("price", ["1,05,000.50", "12,00,000", "85,000"], "numbers, in no form that is read"),
         ("result", ["<5", "<0.1", "<10"], "numbers, in no form that is read"),
         ("created_at", ["1700239736", "1700239999"], "seconds since 1970"),
         ("timestamp", ["1700239736000", "1700239999000"], "seconds since 1970"),

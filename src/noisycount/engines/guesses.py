@@ -145,7 +145,10 @@ _NUMBERS = Resemblance(
 )
 _UNIX = Resemblance("seconds since 1970", "Compare it with such numbers, or write times as 2024-02-14 13:30:00", "")
 _EPOCH = range(10**9, 4 * 10**9)  # the seconds from 2001 to 2096
-_SIGNED = re.compile("([<>\u2264\u2265~] ?)?[0-9]+([.,' ][0-9]{3})*([.,][0-9]+)?[-+]?").fullmatch
+_SIGNED = re.compile(
+    "([<>\u2264\u2265~] ?)?[\u2212\u2013]?[0-9]+((,[0-9]{2})*,[0-9]{3}|([.' ][0-9]{3})*)([.,][0-9]+)?[-+]?"
+).fullmatch
+_LAKHS = re.compile(",[0-9]{2},").search  # groups of two digits, as India writes them
 
 
 def _resemblance(given: Sequence[str]) -> Resemblance | None:
@@ -156,7 +159,7 @@ def _resemblance(given: Sequence[str]) -> Resemblance | None:
             continue
         odd = [cell for cell in likely if not ORDERED_CLOCK.fullmatch(cell)]
         if found is _NUMBERS:
-            odd = [cell for cell in likely if not (cell[0] + cell[-1]).isdigit()]
+            odd = [cell for cell in likely if _LAKHS(cell) or not (cell[0] + cell[-1]).isdigit()]
         return replace(found, example=odd[0]) if odd else None
     return None
 
