@@ -156,6 +156,7 @@ def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
     engines = "noisycount.engines"
     monkeypatch.setattr(f"{engines}.sql.postgresql.computed_columns", lambda *_: frozenset())
     monkeypatch.setattr(f"{engines}.sql.postgresql.require_stable", lambda *_: None)
+    monkeypatch.setattr(f"{engines}.sql.relations.ServerRelations.require_recorded", lambda *_: None)
     monkeypatch.setattr(f"{engines}.spark.table.STORED", frozenset({"TEMPORARY"}))
 
 

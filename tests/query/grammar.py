@@ -149,18 +149,27 @@ def _comparable(kind: Kind, other: Kind) -> bool:
 
 
 def _range(column: str, kind: Kind, chance: random.Random) -> str:
-    low, high = (_literal(kind, chance) for _ in range(2))
+    low, high = _literals(kind, 2, chance)
     return f"{column} {_negation(chance)}{_word('between', chance)} {low} and {high}"
 
 
 def _list(column: str, kind: Kind, chance: random.Random) -> str:
-    choices = ",".join(_literal(kind, chance) for _ in range(chance.randrange(1, 12)))
+    choices = ",".join(_literals(kind, chance.randrange(1, 12), chance))
     return f"{column} {_negation(chance)}{_word('in', chance)} ({choices})"
+
+
+def _literals(kind: Kind, number: int, chance: random.Random) -> list[str]:
+    """Return several literals that may stand beside each other: with a real, all are numbers that a real keeps."""
+    if not kind.is_number:
+        return [_literal(kind, chance) for _ in range(number)]
+    is_real = kind is Kind.REAL or chance.random() < 0.4
+    kinds = [kind, kind, Kind.INTEGER, Kind.REAL] if is_real else [Kind.INTEGER]
+    return [_number(chance.choice(kinds), chance, is_real=is_real) for _ in range(number)]
 
 
 def _literal(kind: Kind, chance: random.Random) -> str:
     if kind.is_number:
-        return _number(chance.choice([kind, kind, Kind.INTEGER, Kind.REAL]), chance, is_real=kind is Kind.REAL)
+        return _literals(kind, 1, chance)[0]
     value = _value(kind, chance)
     if kind is Kind.BOOLEAN:
         return _word(str(value).lower(), chance)
@@ -173,10 +182,11 @@ def _literal(kind: Kind, chance: random.Random) -> str:
 def _number(kind: Kind, chance: random.Random, *, is_real: bool) -> str:
     value = _value(kind, chance)
     if is_real and isinstance(value, int):
-        value = int(float(value))  # others are refused beside reals
+        value = min(int(float(value)), 2**63 - 1024)  # others are refused beside reals
     text = repr(value)
-    if isinstance(value, int) and chance.random() < 0.2:
-        text = chance.choice([f"{value}.", f"{value}e0", f"{value}.0E+00", f"{value // 10}e1"])
+    if is_real and isinstance(value, int) and chance.random() < 0.2:
+        tens = [f"{value // 10}e1"] if abs(value) <= 2**53 else []
+        text = chance.choice([f"{value}.", f"{value}e0", f"{value}.0E+00", *tens])
     if text.startswith("-") and chance.random() < 0.3:
         return f"- {text[1:]}"
     return f"00{text}" if not text.startswith("-") and chance.random() < 0.1 else text

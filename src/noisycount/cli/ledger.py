@@ -106,7 +106,7 @@ def verify(
         print_text(line)
     click.echo(f"head: {result.head}")  # on one line, however narrow the terminal
     if known_head is None:
-        print_text("Write the head down: with --head, a later `verify` detects an older copy of this ledger.")
+        print_text("Write the head down: with --head, `verify` detects an older copy later.")
 
 
 @ledger.command(

@@ -122,7 +122,7 @@ _ROUNDING_OF_FORMULAS, _ROUNDING_OF_TABLES = 4e-14, 4e-12  # relative, of produc
 _BERRY_ESSEEN = 0.56  # times the sum of E|X − E[X]|³ over σ³, at most 1/σ as each term is at most a variance
 _READABLE = 1e-6  # probabilities from there on are not in scientific notation
 _DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
-_LARGEST_SIZE = 10**9  # records, up to which `BetaBinomial.chance` has five digits
+_LARGEST_SIZE = 10**9  # records, up to which `_beta_binomial_probability` has five digits
 _LIKELY = 0.49  # a smaller tail leaves more to the other one, as both add up to at least 1
 _WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
 
@@ -236,8 +236,16 @@ def _least_tail(population: Population, count: float, side: int) -> float:
         farther = max(side * count, side * mean)
         nearest = side * math.ceil(farther)
         last = max(0, min(population.size, nearest + side * int(deviation)))
-        return (abs(last - nearest) + 1) * min(map(population.chance, (nearest, last)))
+        return (abs(last - nearest) + 1) * min(_beta_binomial_probability(population, each) for each in (nearest, last))
     return 0.0
+
+
+def _beta_binomial_probability(population: BetaBinomial, count: int) -> float:
+    """Return P[K = count] for 0 <= count <= size, with a relative error of 1e-14 a record."""
+    size, alpha, beta, log_gamma = population.size, population.alpha, population.beta, math.lgamma
+    log_binomial = log_gamma(size + 1) - log_gamma(count + 1) - log_gamma(size - count + 1)
+    log_beta = log_gamma(count + alpha) + log_gamma(size - count + beta) - log_gamma(size + alpha + beta)
+    return math.exp(log_binomial + log_beta + log_gamma(alpha + beta) - log_gamma(alpha) - log_gamma(beta))
 
 
 def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:

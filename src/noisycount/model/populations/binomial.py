@@ -278,13 +278,6 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
         gain = (self.size + prior_records) / (sample_size + prior_records)
         return Sample(BetaBinomial(sample_size, self.alpha, self.beta), gain)
 
-    def chance(self, count: int) -> float:
-        """Return P[K = count] for 0 <= count <= size, with a relative error of 1e-14 a record."""
-        size, alpha, beta, log_gamma = self.size, self.alpha, self.beta, math.lgamma
-        log_binomial = log_gamma(size + 1) - log_gamma(count + 1) - log_gamma(size - count + 1)
-        log_beta = log_gamma(count + alpha) + log_gamma(size - count + beta) - log_gamma(size + alpha + beta)
-        return math.exp(log_binomial + log_beta + log_gamma(alpha + beta) - log_gamma(alpha) - log_gamma(beta))
-
     @property
     def moments(self) -> Moments:
         """E[K], E[n − K] and E[K(n − K)]."""
