@@ -29,7 +29,7 @@ thorough: $(VENV)/developed
 # of the others, another third at each landing (tests/landing.py). Benchmarks run with small sizes; no time is judged.
 landing: $(VENV)/benched
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=landing --landing
-	$(BENCHMARKS) --small $(PARALLEL)
+	$(BENCHMARKS) --small $(PARALLEL) --dist=loadfile
 
 # Begin the next change: note the number of landings so far, and the commit that landed last.
 landed:

@@ -37,7 +37,7 @@ _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 # No deadline: shared machines pause; speed is benchmarked. A fast run and a landing are the same at every run;
 # `make thorough` and `make audit` draw new examples each time.
 settings.register_profile("fast", deadline=None, max_examples=10, derandomize=True)
-settings.register_profile("landing", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("landing", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=25)
 
 
