@@ -179,6 +179,19 @@ def test_sqlite_must_plan_the_query_that_is_judged(tmp_path: Path, word: str, mo
         count(path, "v", "true")
 
 
+@pytest.mark.parametrize("test", ["IS NOT NULL", "NOTNULL", "IS NOT 3", "NOT IN (3)", "NOT BETWEEN 3 AND 4", "IS NULL"])
+def test_ordinary_conditions_are_planned_as_they_are_judged(tmp_path: Path, test: str) -> None:
+    """A SQLite view with them is counted."""
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE seen (person INTEGER, x INTEGER); INSERT INTO seen VALUES (1, 1), (2, NULL);"
+            "CREATE TABLE ill (person INTEGER, x INTEGER); INSERT INTO ill VALUES (1, 1);"
+            f"CREATE VIEW v AS SELECT s.person, i.x FROM seen s LEFT JOIN ill i ON i.person = s.person WHERE i.x {test}"
+        )
+    assert count(path, "v", "true") == (1 if test != "IS NOT 3" else 2)
+
+
 def test_names_may_have_letters_beyond_ascii(tmp_path: Path) -> None:
     """A name of which no spelling is ASCII is no keyword."""
     path = tmp_path / "x.sqlite"

@@ -294,14 +294,7 @@ def qualified_query(view: ViewDefinition, dialect: str, database: str = "") -> s
     therefore written from the tree that is judged.
     """
     if dialect == "sqlite":
-        tree = parse_definition(view, dialect)
-        for table in list(_tables(tree, dialect)):
-            table.set("db", exp.to_identifier(table.db or view.schema))
-        if not re.search(r"(?i)\bcross\b", view.definition):
-            for join in tree.find_all(exp.Join):
-                if join.kind == "CROSS":  # a comma, for which SQLite chooses the order of the tables
-                    join.set("kind", None)
-        return tree.sql(dialect, identify=True)
+        return _written_query(view)
     text = view.definition
     tables = {table.this.meta["start"]: table for table in _tables(parse_definition(view, dialect), dialect)}
     for _, table in sorted(tables.items(), reverse=True):
@@ -316,6 +309,22 @@ def qualified_query(view: ViewDefinition, dialect: str, database: str = "") -> s
             text = text[token.end + 1 :]
             break
     return text.rstrip().rstrip(";")
+
+
+def _written_query(view: ViewDefinition) -> str:
+    """Return the query of a SQLite view as it is written from the tree that is judged."""
+    tree = parse_definition(view, "sqlite")
+    for table in list(_tables(tree, "sqlite")):
+        table.set("db", exp.to_identifier(table.db or view.schema))
+    if re.search(r"(?i)\bis\s+not\b|\bnot\s*null\b", view.definition):  # operators of their own in SQLite
+        for node in list(tree.find_all(exp.Not)):
+            if isinstance(test := node.this, exp.Is):
+                node.replace(exp.Is(this=test.this, expression=exp.Not(this=test.expression)))
+    if not re.search(r"(?i)\bcross\b", view.definition):
+        for join in tree.find_all(exp.Join):
+            if join.kind == "CROSS":  # a comma, for which SQLite chooses the order of the tables
+                join.set("kind", None)
+    return tree.sql("sqlite", identify=True)
 
 
 def base_tables(
