@@ -84,20 +84,28 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
     return [*islice(hints, _SHOWN), *islice(equal, _SHOWN)]
 
 
-def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
-    """Yield what an analyst should know of literals: large reals that are equal, and times of day beside texts."""
+def _tests(predicate: tree.Predicate) -> Iterator[tree.Predicate]:
+    """Yield the tests of columns that a predicate joins by and, or and not."""
     match predicate:
         case tree.Not(operand):
-            yield from _hints_of_literals(operand)
+            yield from _tests(operand)
         case tree.And(operands) | tree.Or(operands):
             for operand in operands:
-                yield from _hints_of_literals(operand)
-        case tree.Comparison(column, operator, tree.Literal() as literal):
-            yield from _hints_about(column, (literal,), is_equality=operator in _EQUALITIES)
-        case tree.Membership(column, choices):
-            yield from _hints_about(column, choices, is_equality=True)
-        case tree.Range(column, low, high):
-            yield from _hints_about(column, (low, high), is_equality=False)
+                yield from _tests(operand)
+        case _:
+            yield predicate
+
+
+def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
+    """Yield what an analyst should know of literals: large reals that are equal, and times of day beside texts."""
+    for test in _tests(predicate):
+        match test:
+            case tree.Comparison(column, operator, tree.Literal() as literal):
+                yield from _hints_about(column, (literal,), is_equality=operator in _EQUALITIES)
+            case tree.Membership(column, choices):
+                yield from _hints_about(column, choices, is_equality=True)
+            case tree.Range(column, low, high):
+                yield from _hints_about(column, (low, high), is_equality=False)
 
 
 def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_equality: bool) -> Iterator[str]:
@@ -114,16 +122,13 @@ def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_eq
 
 
 def _sentences(predicate: tree.Predicate) -> Iterator[str]:
-    match predicate:
-        case tree.Not(operand):
-            yield from _sentences(operand)
-        case tree.And(operands) | tree.Or(operands):
-            for operand in operands:
-                yield from _sentences(operand)
-        case tree.Comparison(column, operator, tree.Literal() as literal) if operator not in _EQUALITIES:
-            yield from _sentences_about(column, operator.value, (literal,))
-        case tree.Range(column, low, high):
-            yield from _sentences_about(column, "between", (low, high))
+    """Yield the refusals of the order comparisons of texts in a predicate."""
+    for test in _tests(predicate):
+        match test:
+            case tree.Comparison(column, operator, tree.Literal() as literal) if operator not in _EQUALITIES:
+                yield from _sentences_about(column, operator.value, (literal,))
+            case tree.Range(column, low, high):
+                yield from _sentences_about(column, "between", (low, high))
 
 
 def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Literal, ...]) -> Iterator[str]:
