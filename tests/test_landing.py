@@ -59,23 +59,25 @@ def test_a_change_affects_its_room_and_those_that_import_it(path: str, affected:
     assert affected_rooms([path]) == affected
 
 
-def test_every_test_of_an_affected_room_runs() -> None:
-    """At every landing, like fast tests and those that are marked so."""
-    for number in range(3):
+def test_fast_tests_and_those_marked_always_never_wait() -> None:
+    """In rooms that the change affects, and in others."""
+    for number in range(4):
         landing = Landing(number, "", frozenset({"ledger"}))
-        assert landing.waiting(items(["tests/ledger/test_chain.py"])) == []
-        assert landing.waiting(items(["tests/model/test_exact.py"], ())) == []
-        assert landing.waiting(items(["tests/model/test_exact.py"], ("thorough", "always"))) == []
+        for path in ("tests/ledger/test_chain.py", "tests/model/test_exact.py"):
+            assert landing.waiting(items([path], ())) == []
+            assert landing.waiting(items([path], ("thorough", "always"))) == []
 
 
-def test_every_other_test_runs_at_one_landing_of_three() -> None:
-    """Of each file a third at a time, whatever the file's length."""
-    tests = [*items(["tests/model/test_exact.py"]), *items(["tests/query/test_query.py"], number=1)]
+@pytest.mark.parametrize(("path", "turns"), [("tests/ledger/test_chain.py", 2), ("tests/model/test_exact.py", 4)])
+@pytest.mark.parametrize("number", [1, 20])
+def test_a_thorough_test_runs_at_every_second_or_fourth_landing(path: str, turns: int, number: int) -> None:
+    """Of each file an equal part at a time, half of it where the change can affect the room."""
+    tests = items([path], number=number)
     runs = []
-    for number in (7, 8, 9):
-        waiting = Landing(number, "", frozenset({"ledger"})).waiting(tests)
+    for landing in range(7, 7 + turns):
+        waiting = Landing(landing, "", frozenset({"ledger"})).waiting(tests)
         runs += [test.nodeid for test in tests if test not in waiting]
-        assert 6 <= sum("test_exact" in test.nodeid for test in tests if test not in waiting) <= 7
+        assert number // turns <= len(tests) - len(waiting) <= -(-number // turns)
     assert sorted(runs) == sorted(test.nodeid for test in tests)
 
 

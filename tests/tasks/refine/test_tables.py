@@ -225,11 +225,11 @@ def test_without_a_rate_each_count_is_as_likely(run: Run) -> None:
     assert "if all counts are as likely: check the size and the noise" in shown
 
 
-def shown(patience: float, work: float) -> str:
-    """What a terminal shows of work of some seconds, given how long the bar waits."""
+def shown(delay: float, work: float) -> str:
+    """Return what a terminal shows during some seconds of work if the bar appears after the given delay (s)."""
     code = (
         "import time; from noisycount.display import output\n"
-        f"output._PATIENCE = {patience}\n"
+        f"assert output._BAR_DELAY; output._BAR_DELAY = {delay}\n"
         "with output.progress('refining') as done:\n"
         f"    done(0.25); time.sleep({work})"
     )
@@ -242,7 +242,7 @@ def shown(patience: float, work: float) -> str:
 
 @pytest.mark.thorough
 def test_a_bar_appears_where_work_is_long() -> None:
-    """Work that outlasts the patience of the bar shows its share; shorter work shows nothing."""
+    """Work that outlasts the delay of the bar shows its share; shorter work shows nothing."""
     assert "25%" in shown(0.2, 1.0)
     assert "refining" not in shown(30, 0.5)
 
