@@ -71,6 +71,9 @@ LOST = {
     "a price that is reached": Setting(
         nc.DiscreteLaplace(0.0693), Outsider(nc.Binomial(1, 0.9999999999999667)), 0.0118593080429687
     ),
+    "sums whose quotient underflows": Setting(
+        nc.Subsample(5, nc.DiscreteGaussian(0.0344)), Outsider(nc.Known(15)), 421.4269769793534
+    ),
     "a rate next to 1": Setting(
         nc.Laplace(0.001), Outsider(nc.Strata([1, 1, 1], [2.3e-203, 0.267, 1 - 2**-53])), 438.0
     ),

@@ -202,7 +202,7 @@ _CANCELLED = 100.0  # as much less than its terms a sum may be before another on
 _LEFT_OUT = 60.0  # nepers below the sum at which a count is not reached by noise
 _FLAT = 0.5  # nepers over which a density is taken to be flat
 _MOST_CELLS = 4  # between counts that are tried before a general search
-_SMALL = 1e-250  # below which sums are added in logarithms
+_SMALL = 1e-250  # smallest sum, and smallest quotient of two, that is not computed in logarithms
 _UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bring back
 _LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
 
@@ -307,9 +307,9 @@ class Terms:
         return float(np.abs(self._values).max()) * min(1.0, width / self.errors.spread)
 
     def log_odds(self, answer: float) -> float:
-        """The logarithm of Σ Q·w·f over w > 0, over that of −w over w < 0, f the density there.
+        """Return ln(Σ Q·w·f over w > 0, divided by Σ Q·(−w)·f over w < 0), f the density of the answer at a count.
 
-        Under noise that is flat over all counts it is their difference on the scale of the sums.
+        Under noise that is flat over all counts, return the difference of both sums on their scale instead.
         """
         if self._leader is not None:
             return self._leader.log_odds(answer)
@@ -321,7 +321,7 @@ class Terms:
         terms = self._values * np.exp(densities)
         above = float(np.add.reduce(terms[self._negative :]))
         below = -float(np.add.reduce(terms[: self._negative]))
-        if min(above, below) > _SMALL:
+        if min(above, below) > _SMALL * max(above, below, 1.0):  # so that no term and no quotient underflows
             return math.log(above / below)
         logs = self._logs[0] + densities
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
