@@ -1,5 +1,11 @@
-import gc
+"""Fixtures and hooks of all tests. A fixture imports what it needs itself, so that one file starts fast."""
 
+import gc
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
 
 from tests.commands import here, refused, run
@@ -11,13 +17,18 @@ from tests.layers import (
     pytest_xdist_auto_num_workers,
 )
 from tests.postgresql import postgresql, unguarded
-from tests.sources import ledger_url, open_source
 from tests.spark import spark_cluster, spark_connect, spark_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from noisycount.engines.interface import Source
+    from noisycount.query.schema import Kind
+    from tests.postgresql import Server
+    from tests.sources import OpenSource, Record
 
 __all__ = [
     "here",
-    "ledger_url",
-    "open_source",
     "postgresql",
     "pytest_addoption",
     "pytest_collection_modifyitems",
@@ -41,3 +52,35 @@ def pytest_collection_finish() -> None:
     """Collect the garbage of the tests alone."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(params=["memory", "duckdb", "arrow", "polars", "postgresql"])
+def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> "OpenSource":
+    """Open records as one kind of source; options are the unit and the columns."""
+    from noisycount.engines.duckdb.source import DuckDBSource  # noqa: PLC0415 - engines are slow to import
+    from noisycount.engines.memory import MemorySource  # noqa: PLC0415
+    from tests.engines.frames import FRAMES  # noqa: PLC0415
+    from tests.sources import opened_frame, opened_table, write_parquet  # noqa: PLC0415
+
+    if request.param == "memory":
+        return MemorySource
+    if request.param == "postgresql":
+        return partial(opened_table, request.getfixturevalue("postgresql"))
+    if request.param in FRAMES:
+        return partial(opened_frame, FRAMES[request.param])
+
+    def opened(records: "Sequence[Record]", schema: "Mapping[str, Kind]", **options: object) -> "Source":
+        path = tmp_path / "records.parquet"
+        write_parquet(path, records, schema)
+        return DuckDBSource.open(path, **options)
+
+    return opened
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the address of a ledger that is not made yet, in each database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/ledger.db"
+    server: Server = request.getfixturevalue("postgresql")
+    return server.new_url()
