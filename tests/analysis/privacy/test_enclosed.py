@@ -57,6 +57,11 @@ WITH_GAPS = [
     *[2.5002443781604806e-265, 0.0, 0.026777885968644118, 0.0, 0.09072347418657951],
     *[2.18292e-318, 3.374836305160385e-120, 0.0, TENTH, 2.2849561186128225e-236, TENTH],
 ]
+ONE_LARGER = [  # the next to last count has the loss ε up to its 16th digit, and 4e10 times the mass of the last one
+    *[0.04548091521679147, 2.9406231358763575e-17, 0.0, 0.0, 0.00026157088063073297, 7.537046947258585e-05],
+    *[2.1315534714772074e-14, 1.7710641705573893e-08, 4.923371952098913e-07, 0.0, 0.0, 0.5716478234078463],
+    *[0.3825218757530383, 1.1934224362408663e-05],
+]
 LOST = {
     "a root next to an integer": Setting(nc.Laplace(2.0), ALMOST_CERTAIN, 0.0),
     "the same under Gaussian noise": Setting(nc.Gaussian(2.0), ALMOST_CERTAIN, 0.0),
@@ -78,6 +83,11 @@ LOST = {
         nc.Laplace(0.001), Outsider(nc.Strata([1, 1, 1], [2.3e-203, 0.267, 1 - 2**-53])), 438.0
     ),
 }
+
+
+def test_a_count_whose_loss_is_epsilon_up_to_rounding_belongs_to_the_bracket() -> None:
+    """Its sign is unknown, and its mass may exceed all of δ."""
+    assert not Setting(nc.Subsample(9), Outsider.of_table(ONE_LARGER, 8, 1), 0.9186682114528709).fault
 
 
 @pytest.mark.parametrize("name", LOST)

@@ -370,21 +370,27 @@ def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) ->
 
 
 def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
-    """Σ Q·w over the counts from the threshold on: no term is negative."""
+    """Return Σ Q·w over the counts from the threshold on, a sum of terms that are not negative.
+
+    Counts at which w is 0 up to rounding add to the error, on both sides of the threshold.
+    """
     values: list[Certified] = []
     while len(values) < len(asked):
-        first = asked[len(values)][1].threshold
-        near = [one for _, one in asked[len(values) :] if one.threshold - first <= WIDEST_MESH]
-        points = pair.base.points((first, near[-1].threshold), near[-1].threshold)
+        lowest = asked[len(values)][1].threshold
+        near = [one for _, one in asked[len(values) :] if one.threshold - lowest <= WIDEST_MESH]
+        points = pair.base.points((lowest, near[-1].threshold), near[-1].threshold)
         for excess in near:
-            start = int(np.searchsorted(points.offsets, excess.threshold))
-            offsets, weights = points.offsets[start:], points.weights[start:]
-            value = float(weights @ excess.at(offsets))
-            error = pair.rounding * value + excess.uncertainty(offsets, weights)
+            first, stop = excess.undecided
+            start, first_place, stop_place = points.offsets.searchsorted([excess.threshold, first, stop]).tolist()
+            offsets, weights = points.offsets, points.weights
+            value = float(weights[start:] @ excess.at(offsets[start:]))
+            error = pair.rounding * value + excess.uncertainty(offsets[first_place:], weights[first_place:])
             rest, epsilon = None, asked[len(values)][0]
             if value > _LIKELY and epsilon <= LARGEST_EPSILON:
                 chances = (points.offsets >= excess.threshold).astype(np.float64)
                 rest = _complement(pair, points, epsilon, 1 - chances, chances)
+                missed = excess.uncertainty(offsets[first_place:stop_place], weights[first_place:stop_place])
+                rest = Certified(rest.value, rest.error + missed)
             values.append(Certified.closer(value, error, rest))
     return values
 

@@ -188,6 +188,11 @@ class LinearExcess:
         values[start:] += self.at_threshold
         return values
 
+    @property
+    def undecided(self) -> tuple[float, float]:
+        """Empty range of offsets, as every sign is known."""
+        return self.threshold, self.threshold
+
     def largest_size(self, offsets: Reals) -> float:
         """Return the larger of its sizes at the first and the last offset."""
         below, above = self.threshold - 1 - float(offsets[0]), float(offsets[-1]) - self.threshold
@@ -385,6 +390,13 @@ class TableExcess:
     def at(self, offsets: Reals) -> Reals:
         """Its values."""
         return _values_at(offsets, self.values, self.first)
+
+    @property
+    def undecided(self) -> tuple[float, float]:
+        """Range of offsets, without its end, outside of which no error can change the sign of w."""
+        unsure = np.flatnonzero(np.abs(self.values) <= self.error + self.growth * self.difference_errors)
+        first, stop = (int(unsure[0]), int(unsure[-1]) + 1) if unsure.size else (self.place, self.place)
+        return self.first + min(first, self.place), self.first + max(stop, self.place)
 
     def largest_size(self, offsets: Reals) -> float:
         """Return the larger of its sizes at the first and the last offset."""
