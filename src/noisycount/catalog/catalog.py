@@ -188,7 +188,11 @@ class DatasetRecord:
         if self.unit is not None:
             kinds.setdefault(self.unit, Kind.TEXT)
         commas = frozenset(name for name, form in self.columns.items() if form.decimal == ",")
-        return Schema(kinds, self.others, commas=commas).for_questions(self.unit, columns)
+        normalisers = {
+            name: form.normal_text for name, form in self.columns.items() if form.trim or form.normalise is not None
+        }
+        whole = Schema(kinds, self.others, commas=commas, normalisers=normalisers)
+        return whole.for_questions(self.unit, columns)
 
 
 def _file_format(parts: Mapping[str, Any] | None) -> FileFormat | None:

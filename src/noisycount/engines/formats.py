@@ -200,6 +200,23 @@ class ColumnFormat(Shown):
             **{n: list(value) if isinstance(value, tuple) else value for n, value in parts.items()},
         }
 
+    def normal_text(self, text: str) -> str:
+        """Return the normal form of a text, by the same rules as the engines.
+
+        Example:
+            >>> ColumnFormat(Kind.TEXT, trim=True, normalise="NFC").normal_text(" Zu\u0308rich")
+            'Zürich'
+        """
+        if self.normalise == "NFKC":
+            text = compatible_text(text)
+        if self.trim:
+            text = text.strip(WHITE_SPACE)
+        if self.fold_case:
+            text = "".join(map(_small, text))
+        if self.normalise:
+            text = normalize("NFC", text)
+        return re.sub(DIGITS_WITH_ZEROS, r"\1", text) if self.drop_zeros else text
+
     def line(self, name: str) -> str:
         """What is said of a column, as a line of the table `kinds` of a configuration.
 
@@ -230,6 +247,13 @@ class ColumnFormat(Shown):
         for name, value in said.items():
             said[name] = _usable(name, value)
         return cls(kind, accepts_unreadable=unreadable is not None, **said)
+
+
+def _small(letter: str) -> str:
+    """Return the small letter of a letter, of which no letter becomes two."""
+    capital = letter.upper()
+    small = (capital if len(capital) == 1 else letter).lower()
+    return small if len(small) == 1 else letter
 
 
 _DEFAULTS = {field.name: field.default for field in fields(ColumnFormat) if field.name != "kind"}

@@ -2,19 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from re import sub
-from unicodedata import combining, normalize
+from unicodedata import combining
 
 from noisycount.display.values import Shown
 from noisycount.engines.finding import quoted_cell
-from noisycount.engines.formats import (
-    DIGITS_WITH_ZEROS,
-    SIGNS,
-    SPELLING_RULES,
-    WHITE_SPACE,
-    ColumnFormat,
-    compatible_text,
-)
+from noisycount.engines.formats import SIGNS, SPELLING_RULES, ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
@@ -56,7 +48,7 @@ def spellings_of(texts: Iterable[str]) -> Spellings | None:
     for rule, weaker in (("normalise", "NFC"), *((rule, None) for rule in SPELLING_RULES)):
         fewer = {name: value for name, value in {**parts, rule: weaker}.items() if value}
         form = ColumnFormat.of_parts({"kind": "text", **fewer})
-        if len({_read_as(text, form) for group in groups for text in group}) == len(groups):
+        if len({form.normal_text(text) for group in groups for text in group}) == len(groups):
             parts = fewer
     return Spellings(len(groups), max(map(len, groups)), tuple(map(tuple, groups[:_EXAMPLES])), parts)
 
@@ -73,25 +65,5 @@ def _several(texts: Iterable[str], form: ColumnFormat) -> list[list[str]]:
     """Return the spellings of each text that has several."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in sorted({*texts}):
-        groups[_read_as(text, form)].append(text)
+        groups[form.normal_text(text)].append(text)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _read_as(text: str, form: ColumnFormat) -> str:
-    """Return the one spelling that a form has for a text, as the engines compute it."""
-    if form.normalise == "NFKC":
-        text = compatible_text(text)
-    if form.trim:
-        text = text.strip(WHITE_SPACE)
-    if form.fold_case:
-        text = "".join(map(_small, text))
-    if form.normalise:
-        text = normalize("NFC", text)
-    return sub(DIGITS_WITH_ZEROS, r"\1", text) if form.drop_zeros else text
-
-
-def _small(letter: str) -> str:
-    """Return the small letter of a letter, of which no letter becomes two."""
-    capital = letter.upper()
-    small = (capital if len(capital) == 1 else letter).lower()
-    return small if len(small) == 1 else letter

@@ -6,7 +6,7 @@ Which groups a table has: the keys that everybody knows, and the counts that a s
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from functools import cached_property, lru_cache
@@ -24,7 +24,7 @@ from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.query import PERIODS, ColumnGrouping, PeriodLength
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean
+from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, normaliser_of
 
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
 
@@ -75,6 +75,9 @@ class GroupBy(ABC):
 class EachValue(GroupBy):
     """Each value a group of its own."""
 
+    # function that returns the normal form of a text of the column
+    normalise: Callable[[str], str] = field(default=str, compare=False, repr=False)
+
     def __post_init__(self) -> None:
         if self.column.kind.grouping is not None:
             raise PredicateError(
@@ -98,7 +101,7 @@ class EachValue(GroupBy):
 
     def checked(self, key: object) -> Key:
         """A value of the kind of the column; a date may be a text, or the midnight of its day."""
-        key = self.column.kind.key(key)
+        key = self.column.kind.key(self.normalise(key) if isinstance(key, str) else key)
         if key is not None and not self.column.kind.is_key(key):
             raise self._refused(key, f"write {self.column.kind.example}, or null")
         return key  # type: ignore[return-value]  # its type was just looked at
@@ -276,7 +279,7 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
 def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     """One part, from its name and what follows a colon."""
     if item in schema:
-        return EachValue(Column(item, schema[item]))
+        return EachValue(Column(item, schema[item]), normaliser_of(schema, item))
     name, colon, how = item.rpartition(":")
     if not colon:
         name = item

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from reprlib import repr as shortened
 from typing import Any, NoReturn, TypeAlias
 
 from noisycount.display.texts import printable
@@ -313,7 +314,7 @@ class _TypedSyntax:
             case ("like", tested, text):
                 column, pattern = self.column(tested), self.literal(text)
                 if isinstance(pattern.value, str):
-                    return tree.Pattern(column, pattern.value)
+                    return tree.Pattern(column, self.normal_pattern(column.name, pattern.value))
                 raise PredicateError(f"where has {pattern} after like: write a text such as 'a%'")
             case ("is", tested, ("null",)):
                 return tree.Missing(self.column(tested))
@@ -379,16 +380,41 @@ class _TypedSyntax:
     def beside(
         self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]
     ) -> tuple[tree.Literal, ...]:
-        """Return what a column is compared with, of its kind if there is such a value.
+        """Return what a column is compared with, of its kind if there is such a value, and texts in their normal form.
 
         All are reals if one of them is. What does not fit stays as it is: the tree refuses it.
         """
         bare = (node[1] if node[0] == "-" else node for node in nodes)
         numerals = [node[1] for node in bare if node[0] == "number"]
         self.schema.require_clear(column.name, numerals, "where")
+        if column.kind is Kind.TEXT:
+            literals = [self.normal(column.name, literal) for literal in literals]
         fitted = [literal.beside(column.kind) for literal in literals]
         if any(literal.kind is Kind.REAL for literal in fitted):
             fitted = [literal.beside(Kind.REAL) for literal in fitted]
             if column.kind.is_number:
                 _require_real(column, numerals)
         return tuple(fitted)
+
+    def normal(self, name: str, literal: tree.Literal) -> tree.Literal:
+        """Return a literal in the normal form that the owner states for the texts of a column."""
+        normalise, text = self.schema.normalisers.get(name), literal.value
+        return tree.Literal(Kind.TEXT, normalise(text)) if normalise and isinstance(text, str) else literal
+
+    def normal_pattern(self, name: str, pattern: str) -> str:
+        """Return a like pattern with the texts between its wildcards in the normal form of a column.
+
+        Raises:
+            PredicateError: No text of the column can have the blanks at an end of the pattern, or the pattern has signs
+                whose normal form is a wildcard.
+        """
+        normalise = self.schema.normalisers.get(name, str)
+        pieces = re.split("([%_])", pattern)
+        pieces[::2] = [normalise(f"|{piece}|")[1:-1] for piece in pieces[::2]]  # blanks beside a wildcard stay
+        normal = "".join(pieces)
+        if normalise(normal) != normal or any(re.search("[%_]", piece) for piece in pieces[::2]):
+            raise PredicateError(
+                f"where has like {shortened(pattern)} for {shortened(name)}, whose texts its owner normalises: no text "
+                f"has such blanks or signs, so write like {shortened(normalise(normal))}"
+            )
+        return normal

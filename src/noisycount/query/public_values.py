@@ -1,7 +1,7 @@
 """The public values of columns: read from what their owner says, and the groups of tables that follow from them."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
@@ -10,7 +10,7 @@ from noisycount.errors import ConfigError
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
 from noisycount.query.impossible import Public, not_public
 from noisycount.query.query import Keys, PeriodLength
-from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean
+from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean, normaliser_of
 
 MOST_VALUES = 10_000  # of a column, and groups of a table that nobody lists
 _RANGE = re.compile(r"\s*(.+?)\s*(?:\bto\b|\.\.)\s*(.+?)\s*", re.IGNORECASE)
@@ -30,7 +30,8 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
         if name not in kinds:
             raise ConfigError(f"values names {name!r}, which is no column: {did_you_mean(name, [*kinds])}")
         try:
-            found[name] = _range(kinds[name], said) if isinstance(said, str) else _list(kinds[name], said)
+            normal = said if isinstance(said, str) else _normal(said, normaliser_of(kinds, name))
+            found[name] = _range(kinds[name], normal) if isinstance(normal, str) else _list(kinds[name], normal)
         except ValueError as error:
             raise ConfigError(f"values of {name!r} {error}") from None
     return found
@@ -40,6 +41,11 @@ def with_public_values(schema: Schema, stated: Mapping[str, Stated]) -> Schema:
     """The same schema, with what the values of columns that questions may use can be."""
     public = public_values(stated, schema.entire)
     return replace(schema, public={name: public[name] for name in schema if name in public})
+
+
+def _normal(said: Sequence[object], normalise: Callable[[str], str]) -> list[object]:
+    """Return a list of values with its texts in the normal form of their column."""
+    return [normalise(value) if isinstance(value, str) else value for value in said]
 
 
 def _list(kind: Kind, said: Sequence[object]) -> PublicValues:

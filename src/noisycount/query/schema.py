@@ -369,6 +369,8 @@ class Schema(Mapping[str, Kind]):
     commas: frozenset[str] = frozenset()  # the columns whose numbers have a decimal comma where they are written
     # what the values of columns can be, as their owner tells everybody; no record has a say in it
     public: Mapping[str, "PublicValues"] = field(default_factory=dict)
+    # function of each column whose texts its owner states to be normalised; it returns the normal form of a text
+    normalisers: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -400,6 +402,7 @@ class Schema(Mapping[str, Kind]):
             unit,
             self.commas,
             {name: values for name, values in self.public.items() if name in chosen},
+            {name: normalise for name, normalise in self.normalisers.items() if name in chosen},
         )
 
     def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
@@ -413,6 +416,11 @@ class Schema(Mapping[str, Kind]):
                 f"comma: write {whole}{thousandths} for the whole number, or {whole}.{thousandths}0"
                 " with the decimal point of questions"
             )
+
+
+def normaliser_of(schema: Mapping[str, Kind], name: str) -> Callable[[str], str]:
+    """Return the function that returns the normal form of a text of a column."""
+    return schema.normalisers.get(name, str) if isinstance(schema, Schema) else str
 
 
 def public_of(schema: Mapping[str, Kind]) -> Mapping[str, PublicValues]:
