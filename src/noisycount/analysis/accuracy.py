@@ -1,4 +1,7 @@
-"""How far is the answer from the count, how often is it patently wrong, and which ε meets an accuracy?"""
+"""Accuracy of an answer with added noise: its error, the probability that it is out of range, and the ε that it needs.
+
+`relative_error` has the same for errors relative to the count, `within` for accuracy goals without a guess.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,11 +12,11 @@ from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.searches import bracketed_by_factors, root
 from noisycount.validation import open_probability, positive_number, real_number, whole_number
 
-_NO_LOSS = 1e-290  # below, 1 − (1 − b)^k is k·b to the last digit, and b/k may underflow
+_LINEAR_BELOW = 1e-290  # below this beta, 1 − (1 − b)^k is k·b to the last digit, and b/k may underflow
 
 
 def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
-    """The smallest alpha with P[any |error| >= alpha] <= beta.
+    """Return the smallest alpha with P[any |error| >= alpha] <= beta.
 
     One answer fails with probability b(α) = P[|Z| >= α], any of k independent ones with
     1 − (1 − b(α))^k. Under discrete noise alpha is an integer, and an answer lies within
@@ -49,7 +52,7 @@ def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
 
 
 def failure_probability(noise: Mechanism, alpha: float, queries: int = 1) -> float:
-    """P[any |error| >= alpha], the inverse of `accuracy`.
+    """Return P[any |error| >= alpha], the inverse of `accuracy`.
 
     Args:
         noise: The noise of each answer.
@@ -75,7 +78,7 @@ def failure_probability(noise: Mechanism, alpha: float, queries: int = 1) -> flo
 
 
 def chan_bound(scales: Sequence[float], beta: float) -> float:
-    """An error that a sum of Laplace noises reaches with probability at most beta.
+    """Return an error that a sum of Laplace noises reaches with probability at most beta.
 
     α = ν·√(8·ln(2/β)) with ν = max(√(Σb²), b_max·√(ln(2/β))).
 
@@ -107,7 +110,7 @@ def chan_bound(scales: Sequence[float], beta: float) -> float:
 
 
 def added_noise(noise: Mechanism) -> SymmetricNoise:
-    """The mechanism, if it adds noise to the count."""
+    """Return the mechanism if it adds noise to the count. Raise ValueError if it does not."""
     if isinstance(noise, SymmetricNoise):
         return noise
     raise ValueError(
@@ -116,15 +119,15 @@ def added_noise(noise: Mechanism) -> SymmetricNoise:
 
 
 def log_beta_of_one(beta: float, answers: int) -> float:
-    """The logarithm of the b with 1 − (1 − b)^k = beta."""
-    whole = open_probability(beta, "beta")
-    if answers == 1 or whole < _NO_LOSS:
-        return math.log(whole) - math.log(answers)
-    return log_one_minus_exp(math.log1p(-whole) / answers)
+    """Return ln b for the probability b of one failure with 1 − (1 − b)^k = beta, k the number of answers."""
+    any_failure = open_probability(beta, "beta")
+    if answers == 1 or any_failure < _LINEAR_BELOW:
+        return math.log(any_failure) - math.log(answers)
+    return log_one_minus_exp(math.log1p(-any_failure) / answers)
 
 
 def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
-    """P[Y < 0 or Y > size] when the true count is `count`.
+    """Return P[Y < 0 or Y > size] when the true count is `count`.
 
     For Laplace noise (e^(−k/b) + e^(−(n − k)/b))/2; for discrete noise an answer of 0 or n is
     within the range, so that P[Z >= k + 1] + P[Z >= n − k + 1].
@@ -157,12 +160,12 @@ def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
 
 
 def out_of_range_bounds(size: int, noise: Mechanism) -> tuple[float, float]:
-    """The smallest and the largest `out_of_range_probability` over all counts.
+    """Return the smallest and the largest `out_of_range_probability` over all counts.
 
     The noise is symmetric and one-peaked, so the probability is convex in the count: largest at 0
     and at n, smallest in the middle. For Laplace noise the largest is (1 + e^(−εn))/2 and the
-    smallest is e^(−εn/2) for even n, (e^(−ε(n−1)/2) + e^(−ε(n+1)/2))/2 for odd n. The latter is
-    printed for all n, though for even n no count is (n − 1)/2.
+    smallest is e^(−εn/2) for even n, (e^(−ε(n−1)/2) + e^(−ε(n+1)/2))/2 for odd n. The paper prints
+    the second formula for all n, although no count is (n − 1)/2 if n is even.
 
     Args:
         size: The number n of records of the database, at least 1.
@@ -186,42 +189,42 @@ def out_of_range_bounds(size: int, noise: Mechanism) -> tuple[float, float]:
 
 
 def negative_probability(count: float, noise: Mechanism) -> float:
-    """P[Y < 0] when the true count is `count`, at least 0; of discrete noise P[Z >= k + 1]."""
-    law = added_noise(noise)
-    first = math.floor(count) + 1.0 if law.is_discrete else float(count)
-    return math.exp(law.log_exceedance(first))
+    """Return P[Y < 0] for a true count k >= 0: P[Z >= k], or P[Z >= k + 1] under discrete noise."""
+    symmetric = added_noise(noise)
+    smallest_error = math.floor(count) + 1.0 if symmetric.is_discrete else float(count)
+    return math.exp(symmetric.log_exceedance(smallest_error))
 
 
-_PRECISE = 1e-14  # relative; 1e-10 is promised
-_FACTOR = 1.1  # by which the ε of continuous noise is about off
+_TOLERANCE = 1e-14  # of ε, relative; the docstring promises 1e-10
+_FIRST_FACTOR = 1.1  # width of the first bracket around the ε of continuous noise
 
 
 def epsilon_for_accuracy(
     alpha: float, beta: float, queries: int = 1, noise: type[LaplaceKernel] = Laplace, parts: int = 1
 ) -> float:
-    """The smallest ε of each answer with P[any |error| >= alpha] <= beta.
+    """Return the smallest ε of each answer with P[any |error| >= alpha] <= beta.
 
     For k answers with Laplace noise ε = −ln(1 − (1 − beta)^(1/k))/alpha. An answer may be the sum
-    of counts of disjoint parts, each with noise of its own at that ε.
+    of noisy counts of disjoint parts, each with independent noise at that ε.
 
     Args:
-        alpha: The error that is too large, in records, positive; discrete noise, which is whole,
-            reaches ⌈alpha⌉, and what lies within ±m does not reach alpha = m + 1.
+        alpha: The error that counts as a failure, in records, positive. Discrete noise is a whole number
+            and fails from ⌈alpha⌉ on: for an answer within ±m, give alpha = m + 1.
         beta: The probability of failure, in (0, 1).
         queries: The number k of answers with independent noise, at least 1.
         noise: `Laplace` or `DiscreteLaplace`.
-        parts: The number of noisy counts that are added up to one answer, at least 1.
+        parts: The number of noisy counts that are summed to one answer, at least 1.
 
     Returns:
-        ε of each noisy count. What they cost together is `epsilon_of_group`.
+        ε of each noisy count. `epsilon_of_group` gives their total price.
 
     Raises:
         ValueError: If alpha is not positive and finite, beta is not in (0, 1), a number is not
-            whole and positive, or the noise has no ε of its own.
+            whole and positive, or the noise is neither `Laplace` nor `DiscreteLaplace`.
 
     Source: the inverse of `accuracy`; blog *Analyzing Utility of Private Mechanisms*, whose example
     has two disjoint parts and one total.
-    Numerical error: 1e-10 relative; discrete noise at the result keeps the goal.
+    Numerical error: 1e-10 relative; discrete noise at the returned ε meets the goal.
 
     Example:
         >>> import noisycount as nc
@@ -240,18 +243,18 @@ def epsilon_for_accuracy(
     is_discrete = noise(1).is_discrete
     if is_discrete:
         reach = math.ceil(reach)
-    epsilon = _added_up(Laplace(1), summands).error_with_tail(log_beta) / reach
+    epsilon = _summed_noise(Laplace(1), summands).error_with_tail(log_beta) / reach
     if not is_discrete:
         return epsilon
 
-    def kept(epsilon: float) -> float:
-        return -_added_up(noise.for_epsilon(epsilon), summands).excess(reach, log_beta)
+    def margin(epsilon: float) -> float:
+        return -_summed_noise(noise.for_epsilon(epsilon), summands).excess(reach, log_beta)
 
-    return root(kept, bracketed_by_factors(kept, epsilon, _FACTOR), _PRECISE).high
+    return root(margin, bracketed_by_factors(margin, epsilon, _FIRST_FACTOR), _TOLERANCE).high
 
 
-def _added_up(noise: LaplaceKernel, parts: int) -> SymmetricNoise:
-    """The noise of a sum of so many noisy counts."""
+def _summed_noise(noise: LaplaceKernel, parts: int) -> SymmetricNoise:
+    """Return the noise of a sum of `parts` noisy counts."""
     if parts == 1:
         return noise
     from noisycount.model.noises.noise_sum import NoiseSum  # noqa: PLC0415  (few plans need it)

@@ -1,4 +1,7 @@
-"""The law of the difference of two counts, and the probability that one is the greater."""
+"""Distribution of the difference of two independent counts, and the probability that the first is greater.
+
+`ratio` has the distribution of their ratio.
+"""
 
 import math
 from functools import lru_cache
@@ -18,21 +21,24 @@ from noisycount.model.laws.smooth_law import smooth_law
 
 
 def law_of(operand: Estimates, name: str) -> CountDistribution:
-    """The law of an operand."""
+    """Return the distribution of a result's count. Raise ValueError, with the argument's name, if it has none."""
     law = getattr(operand, "law", None)
     if isinstance(law, CountDistribution):
         return law
-    raise ValueError(f"{name} must be a posterior or another result with the law of a count, got {short(operand)}")
+    raise ValueError(
+        f"{name} must be a posterior or another result with the distribution of a count, got {short(operand)}"
+    )
 
 
-_BLOCK = 512  # numbers: a matrix of 4 MB for each block of the second row
-_SHORT = 1 << 27  # products that take less than many products of small matrices
+_BLOCK = 512  # values: each block of the second sequence becomes a matrix of 4 MB
+_SHORT = 1 << 27  # number of products up to which plain convolution is faster than products of blocks
 
 
 def convolved(first: Reals, second: Reals) -> Reals:
-    """Σ_i first[i]·second[n − i] for n = 0 and so on: nothing cancels, as by a Fourier transform.
+    """Return the convolution Σ_i first[i]·second[n − i] for n = 0, 1, ….
 
-    Long rows are cut into blocks, and each pair of blocks is a product of matrices.
+    All terms are added as they are, so that nothing cancels (a Fourier transform would lose small values).
+    Long sequences are cut into blocks, and each pair of blocks is a product of matrices.
     Shapes: first (m,), second (n,); result (m + n − 1,).
     """
     if first.size * second.size <= _SHORT:
@@ -50,25 +56,25 @@ def convolved(first: Reals, second: Reals) -> Reals:
     return total.ravel()[: first.size + second.size - 1]
 
 
-_POINTS = 12  # whose polynomial tells a smooth logarithm over an eighth of a deviation to 1e-14
+_POINTS = 12  # their polynomial follows a smooth log density over 1/8 standard deviation to 1e-14
 
 
 @frozen(eq=False)
 class Interpolated:
-    """The polynomial through the twelve points around each place."""
+    """Local interpolation of equally spaced values: at each position the polynomial through the nearest twelve."""
 
-    first: float  # the place of the first value
-    stride: float  # from one place to the next
+    first: float  # position of the first value
+    stride: float  # distance between positions
     values: Reals  # at least twelve
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The first and the last place."""
+        """First and last position."""
         return self.first, self.first + self.stride * (self.values.size - 1)
 
-    def __call__(self, places: Reals) -> Reals:
-        """The values at places, shape as given."""
-        steps = (np.asarray(places, dtype=np.float64) - self.first) / self.stride
+    def __call__(self, positions: Reals) -> Reals:
+        """Return the interpolated values, in the shape of the positions."""
+        steps = (np.asarray(positions, dtype=np.float64) - self.first) / self.stride
         last = max(self.values.size - _POINTS, 0)
         starts = np.clip(np.floor(steps) - _POINTS // 2 + 1, 0, last).astype(np.int64)
         within = steps - starts
@@ -81,30 +87,30 @@ class Interpolated:
         return total
 
 
-WIDEST = 1 << 27  # counts of the narrower law that matter: standard deviations of some millions
-_DIRECT = 1 << 15  # counts that are summed one by one
-_NODES = 16  # of a cell of a sixteenth of a deviation, over which logarithms change by 2.5 at most
+WIDEST = 1 << 27  # largest number of counts of the narrower distribution: standard deviations of some millions
+_DIRECT = 1 << 15  # number of counts up to which each is summed by itself
+_NODES = 16  # per cell of 1/16 standard deviation, over which log probabilities change by at most 2.5
 _CELLS_A_DEVIATION = 16
-_SHORTEST, _LONGEST = 128, 1 << 14  # counts of a cell: of fewer nodes coincide; more cost memory
-_SMOOTH = 1e-11  # of the largest of a cell: how well a polynomial tells the counts between nodes
-_LEAST = 1e-290  # smaller probabilities have lost their digits, and matter to no sum
-_MOST_KINKED = 64  # cells that are summed count by count
+_SHORTEST, _LONGEST = 128, 1 << 14  # counts per cell: nodes of a shorter one coincide, a longer one costs memory
+_SMOOTH = 1e-11  # error of a cell's polynomial between its nodes, relative to the cell's largest probability
+_NEGLIGIBLE = 1e-290  # smaller probabilities have lost digits, and change no sum
+_MOST_KINKED = 64  # largest number of cells that are summed count by count
 
 
 @frozen(eq=False)
 class Rule:
-    """How sums over a cell of consecutive counts follow from the values at some of them."""
+    """A quadrature rule: sums over a cell of consecutive counts from the values at some of them, its nodes."""
 
-    offsets: Reals  # those counts, from the first one of the cell, shape (nodes,)
-    whole: Reals  # what each value adds to the sum over the cell, same shape
-    before: Reals  # what it adds to the sum over the counts before each node, shape (nodes, nodes)
-    between: Reals  # what it adds to the values at `checks`, shape (checks, nodes)
-    checks: Reals  # counts between the nodes
+    offsets: Reals  # nodes, relative to the first count of the cell, shape (nodes,)
+    whole: Reals  # weights of the nodes in the sum over the cell, shape (nodes,)
+    before: Reals  # weights in the sum over the counts before each node, shape (nodes, nodes)
+    between: Reals  # weights in the interpolated values at `checks`, shape (checks, nodes)
+    checks: Reals  # counts between nodes where the interpolation is checked
 
 
 @lru_cache(maxsize=8)  # lengths, which are powers of 2
 def _rule(length: int) -> Rule:
-    """The rule of polynomials through 16 Chebyshev nodes, rounded to counts."""
+    """Return the rule for a cell of `length` counts: polynomials through 16 Chebyshev nodes, rounded to counts."""
     middle = (length - 1) / 2
     offsets = np.round(middle * (1 + chebyshev.chebpts2(_NODES)))
     counts = np.arange(length, dtype=np.float64)
@@ -118,7 +124,7 @@ def _rule(length: int) -> Rule:
 
 
 def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, last: int) -> float:
-    """Σ_x P[X = x]·P[Y < x] for x = first..last: positive terms alone, so that digits are kept."""
+    """Return Σ_x P[X = x]·P[Y < x] for x = first..last, X ~ inner, Y ~ outer. No term is negative: nothing cancels."""
     before = outer.probability(-np.inf, first - 1)
     if last - first < _DIRECT:
         return _direct(inner, outer, (first, last), before)
@@ -133,7 +139,7 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
 
 
 def _by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals, before: float) -> float:
-    """The sum over cells from these starts on."""
+    """Return the sum of `sum_below` cell by cell. `before` is P[Y < first count]."""
     length = int(starts[1] - starts[0])
     rule = _rule(length)
     (x, y), kinked = _values(inner, outer, starts, rule)
@@ -151,42 +157,42 @@ def _by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals,
 def _values(
     inner: CountDistribution, outer: CountDistribution, starts: Reals, rule: Rule
 ) -> tuple[tuple[Reals, Reals], NDArray[np.bool_]]:
-    """The probabilities at the nodes of each cell, and the cells in which a law is not smooth."""
+    """Return the probabilities of X and of Y at the nodes of each cell, and the cells where X or Y is not smooth."""
     values, kinked = [], np.zeros(starts.size, dtype=np.bool_)
     for law in (inner, outer):
         at_nodes = law.pmf(starts[:, None] + rule.offsets)
         checked = law.pmf(starts[:, None] + rule.checks)
         largest = at_nodes.max(axis=1, keepdims=True)
-        missed = np.abs(at_nodes @ rule.between.T - checked).max(axis=1, keepdims=True)
-        kinked |= ((missed > _SMOOTH * largest) & (largest > _LEAST))[:, 0]
+        errors = np.abs(at_nodes @ rule.between.T - checked).max(axis=1, keepdims=True)
+        kinked |= ((errors > _SMOOTH * largest) & (largest > _NEGLIGIBLE))[:, 0]
         values.append(at_nodes)
     if kinked.sum() > _MOST_KINKED:
         raise ValueError(
-            f"a and b must be smooth where they are wider than {_DIRECT} counts, got laws that "
+            f"a and b must be smooth where they are wider than {_DIRECT} counts, got distributions that "
             f"bend in {int(kinked.sum())} places"
         )
     return (values[0], values[1]), kinked
 
 
 def _direct(inner: CountDistribution, outer: CountDistribution, ends: tuple[int, int], before: float) -> float:
-    """The sum term by term."""
+    """Return the sum of `sum_below` term by term."""
     counts = np.arange(ends[0], ends[1] + 1, dtype=np.float64)
     below = before + np.concatenate([[0.0], np.cumsum(outer.pmf(counts[:-1]))])
     return float(inner.pmf(counts) @ below)
 
 
-_DEPTH = 50.0  # nats below the top of each law to which the products reach
-_FEW_PRODUCTS = 1 << 26  # they take some milliseconds
-_MOST_PRODUCTS = 1 << 30  # they take about a second
-_MOST_COUNTS = 1 << 24  # of one law: 128 MB
-_POINTS_A_DEVIATION = 8  # sums of a smooth law with this stride err by less than e^−1000
+_DEPTH = 50.0  # nats: probabilities below e^−50 of the largest one are left out
+_FEW_PRODUCTS = 1 << 26  # some milliseconds
+_MOST_PRODUCTS = 1 << 30  # about a second
+_MOST_COUNTS = 1 << 24  # of one distribution: 128 MB
+_POINTS_A_DEVIATION = 8  # with this stride, sums of a smooth distribution err by less than e^−1000
 
 
 @frozen(repr=False)
 class Difference(Shown, Estimates):
-    """The law of A − B of two independent counts, which may be negative.
+    """The distribution of A − B of two independent counts, which may be negative.
 
-    It has the estimates of a posterior and answers to the names of the laws in scipy.stats.
+    It has the estimates of a posterior, and the methods of a distribution in scipy.stats.
     """
 
     law: CountDistribution  # the distribution of the difference
@@ -196,19 +202,19 @@ class Difference(Shown, Estimates):
 
 
 def difference(a: Estimates, b: Estimates) -> Difference:
-    """The law of A − B of two independent counts: P[D = d] = Σ_k P[A = d + k]·P[B = k].
+    """Return the distribution of A − B of two independent counts: P[D = d] = Σ_k P[A = d + k]·P[B = k].
 
     Args:
-        a: A posterior, or anything else with the law of a count.
-        b: Another one, about records of its own and with noise of its own.
+        a: A posterior, or another result with the distribution of a count.
+        b: A second one, about other records and with independent noise.
 
     Raises:
-        ValueError: If one has no law, or both are wide and one bends, such as those of Laplace
-            noise of a scale of thousands: `probability_greater` compares those too.
+        ValueError: If a or b has no distribution, or both are wide and one is not smooth, as under
+            Laplace noise of a scale of thousands. `probability_greater` compares those too.
 
-    Numerical error: 1e-10 standard deviations in the mean, 1e-9 relative in the variance. Laws that
-    are not smooth are summed product by product, at most 2^30 of them of laws of at most 2^24
-    counts. What is e^−50 of the largest probability or less is left out.
+    Numerical error: 1e-10 standard deviations in the mean, 1e-9 relative in the variance.
+    Distributions that are not smooth are summed product by product: at most 2^30 products, and at
+    most 2^24 counts each. Probabilities below e^−50 of the largest one are left out.
 
     Example:
         >>> import noisycount as nc
@@ -219,7 +225,7 @@ def difference(a: Estimates, b: Estimates) -> Difference:
     """
     one, other = law_of(a, "a"), law_of(b, "b")
     ends, others = one.counts_within(_DEPTH), other.counts_within(_DEPTH)
-    if ends[0] == ends[1]:  # a count that is certain
+    if ends[0] == ends[1]:  # A is certain
         return Difference(other.mirrored.moved(ends[0]))
     if others[0] == others[1]:
         return Difference(one.moved(-others[0]))
@@ -242,17 +248,16 @@ def difference(a: Estimates, b: Estimates) -> Difference:
 def _products(
     one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int], stride: int
 ) -> tuple[int, Reals]:
-    """The first difference of a lattice, and the probabilities of its differences."""
+    """Return the first difference on a lattice of the given stride, and the probability of each difference on it."""
     chances = one.pmf(np.arange(ends[0], ends[1] + 1, stride, dtype=np.float64))
     counts = np.arange(others[0], others[1] + 1, stride, dtype=np.float64)
-    found = convolved(chances, other.pmf(counts)[::-1]) * stride
-    return ends[0] - int(counts[-1]), found
+    return ends[0] - int(counts[-1]), convolved(chances, other.pmf(counts)[::-1]) * stride
 
 
 def _smooth(
     one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int]
 ) -> CountDistribution | None:
-    """The law of a smooth difference from those on a lattice; None: they bend, or are too many."""
+    """Return A − B, interpolated on a lattice. Return None if A or B is not smooth, or the lattice is too large."""
     narrower = min(one.deviation, other.deviation)
     stride = max(1, 2 ** math.floor(math.log2(max(narrower / _POINTS_A_DEVIATION, 1))))
     terms = (ends[1] - ends[0]) / stride * ((others[1] - others[0]) / stride)
@@ -266,30 +271,30 @@ def _smooth(
 
 
 def _is_smooth(law: CountDistribution, ends: tuple[int, int], stride: int) -> bool:
-    """Whether two lattices of a stride, between each other, both sum up to 1."""
+    """Return True if the probabilities on two interleaved lattices of the given stride both sum to 1."""
     return all(
         abs(stride * float(law.pmf(np.arange(start, ends[1] + 1.0, stride)).sum()) - 1) <= _SMOOTH
         for start in (ends[0], ends[0] + stride // 2)
     )
 
 
-_DEPTH_GREATER = 60.0  # nats of the narrower law: enough for every probability that is not tiny
-_DEEPEST = 750.0  # below e^−745 there is no double
+_DEPTH_GREATER = 60.0  # nats of the narrower distribution: enough if the result is not tiny
+_DEEPEST = 750.0  # nats: e^−745 is the smallest double
 _LEFT_OUT = 34.0  # nats: e^−34 of a sum is 2e-15 of it
-_ROUNDS = 3  # the third is as deep as any: what is found only grows, so that no depth is met again
+_ROUNDS = 3  # the third sums as deep as any further one would
 
 
 def probability_greater(a: Estimates, b: Estimates) -> float:
-    """P[A > B] of two independent counts, strictly: ties belong to neither side.
+    """Return P[A > B] of two independent counts. Ties do not count.
 
-    Σ_x P[A = x]·P[B < x] over the counts of the narrower law that matter.
+    P[A > B] = Σ_x P[A = x]·P[B < x], summed over the counts of the narrower distribution.
 
     Args:
-        a: A posterior, or anything else with the law of a count.
-        b: Another one, about records of its own and with noise of its own.
+        a: A posterior, or another result with the distribution of a count.
+        b: A second one, about other records and with independent noise.
 
     Raises:
-        ValueError: If one has no law, or the narrower one is wider than 2^27 counts.
+        ValueError: If a or b has no distribution, or the narrower one has more than 2^27 counts.
 
     Numerical error: 1e-11 relative, in the far tails too; 0 below 1e-300.
 
@@ -304,22 +309,22 @@ def probability_greater(a: Estimates, b: Estimates) -> float:
 
 
 def law_is_greater(a: CountDistribution, b: CountDistribution) -> float:
-    """P[A > B] from the two laws; of mirrored laws where B is the narrower."""
+    """Return P[A > B] from the two distributions. If B is the narrower one, both are mirrored first."""
     inner, outer = (a, b) if a.deviation <= b.deviation else (b.mirrored, a.mirrored)
-    found, depth = 0.0, _DEPTH_GREATER
+    total, depth = 0.0, _DEPTH_GREATER
     for _ in range(_ROUNDS):
         first, last = inner.counts_within(depth)
-        found = sum_below(inner, outer, first, last)
-        log_found = math.log(found) if found > 0 else -_DEEPEST
-        if _log_left_out(inner, first, last) <= log_found - _LEFT_OUT:
+        total = sum_below(inner, outer, first, last)
+        log_total = math.log(total) if total > 0 else -_DEEPEST
+        if _log_left_out(inner, first, last) <= log_total - _LEFT_OUT:
             break
-        deeper = min(_DEEPEST, -log_found) + _DEPTH_GREATER
+        deeper = min(_DEEPEST, -log_total) + _DEPTH_GREATER
         depth = deeper if depth < deeper else _DEEPEST + _DEPTH_GREATER
-    return min(1.0, found)
+    return min(1.0, total)
 
 
 def _log_left_out(law: CountDistribution, first: int, last: int) -> float:
-    """The logarithm of the larger of the probabilities before and behind a run of counts."""
+    """Return the log of the larger of P[K < first] and P[K > last]."""
     smallest, largest = law.support
     before = law.log_probability(-math.inf, first - 1) if first > smallest else -math.inf
     behind = law.log_probability(last + 1, math.inf) if last < largest else -math.inf

@@ -1,4 +1,4 @@
-"""The law of the ratio of two counts."""
+"""Distribution of the ratio of two independent counts. See `difference` for their difference."""
 
 import math
 from dataclasses import field
@@ -14,21 +14,21 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import bracketed_by_factors, root
 from noisycount.validation import not_nan, open_probability
 
-_DEPTH = 45.0  # nats: what lies farther below the top of a law is beyond a double
-_WIDEST = 1 << 21  # counts of a law, of which every one is summed
-_NARROWEST = 1e-9  # of a first bracket, relative
-_ROUNDING = 1e-15  # of a product of a ratio and a count, which may be meant to be a count
+_DEPTH = 45.0  # nats: probabilities below e^−45 of the largest one are left out
+_WIDEST = 1 << 21  # largest number of counts of a distribution: each is summed
+_NARROWEST = 1e-9  # smallest width of a first bracket, relative
+_ROUNDING = 1e-15  # relative error of ratio·count, by which it may miss a whole number
 
 
 @frozen(repr=False)
 class Ratio(Shown):
-    """The law of A/B of two independent counts.
+    """The distribution of A/B of two independent counts.
 
-    Where B is 0 the ratio counts as infinite, whatever A is: it is above every number.
+    If B is 0, the ratio is infinite, also if A is 0: it is above every number.
     """
 
-    numerator: CountDistribution  # the law of A
-    denominator: CountDistribution  # the law of B
+    numerator: CountDistribution  # distribution of A
+    denominator: CountDistribution  # distribution of B
     infinite: float  # P[B = 0]
     _first: int = field(init=False, repr=False)
     _below: Reals = field(init=False, repr=False)
@@ -46,17 +46,17 @@ class Ratio(Shown):
         object.__setattr__(self, "_chances", chances[is_positive])
 
     def cdf(self, value: float) -> float:
-        """P[A <= value·B and B > 0]: the sum over the counts of B.
+        """Return P[A <= value·B and B > 0], the sum over the counts of B.
 
         Args:
-            value: Any number; of a ratio of counts, such as 1/3, the double that is nearest to it.
+            value: Any number. A ratio of counts, such as 1/3, may be given as the nearest double.
         """
         if math.isinf(not_nan(value, "value")):
             return 1 - self.infinite if value > 0 else 0.0
         return self._mass_to(np.floor(value * self._counts * (1 + _ROUNDING)))
 
     def quantile(self, level: float) -> float:
-        """The smallest x with P[A/B <= x] >= level, to 1e-12 of itself; it may be infinite.
+        """Return the smallest x with P[A/B <= x] >= level, to 1e-12 relative. It may be infinite.
 
         Raises:
             ValueError: If the level is not in (0, 1).
@@ -67,24 +67,24 @@ class Ratio(Shown):
         if self.cdf(0.0) >= goal:
             return 0.0
 
-        def reached(value: float) -> float:
+        def excess(value: float) -> float:
             return self.cdf(value) - goal
 
         above, below = self.numerator, self.denominator
         spread = math.hypot(above.deviation / (above.mean + 1), below.deviation / (below.mean + 1))
         start, factor = (above.mean + 1) / (below.mean + 1), 1 + min(1.0, spread + _NARROWEST)
-        return root(reached, bracketed_by_factors(reached, start, factor)).high
+        return root(excess, bracketed_by_factors(excess, start, factor)).high
 
     @property
     def median(self) -> float:
-        """The smallest x with P[A/B <= x] >= 1/2."""
+        """Smallest x with P[A/B <= x] >= 1/2."""
         return self.quantile(0.5)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
+        """Return the equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
 
         Args:
-            level: The probability that the interval is meant to hold, in (0, 1).
+            level: The probability of a ratio inside the interval, in (0, 1).
 
         Raises:
             ValueError: If the level is not in (0, 1).
@@ -93,36 +93,36 @@ class Ratio(Shown):
         return self.quantile(low), self.quantile(high)
 
     def probability(self, low: float, high: float) -> float:
-        """P[low <= A/B <= high]; a high of infinity takes what is infinite in."""
-        reached = 1.0 if not_nan(high, "high") == math.inf else self.cdf(high)
+        """Return P[low <= A/B <= high]. If high is infinite, infinite ratios count."""
+        up_to_high = 1.0 if not_nan(high, "high") == math.inf else self.cdf(high)
         if math.isinf(not_nan(low, "low")):
-            return reached if low < 0 else self.infinite * (high == math.inf)
+            return up_to_high if low < 0 else self.infinite * (high == math.inf)
         below = self._mass_to(np.ceil(low * self._counts * (1 - _ROUNDING)) - 1)
-        return max(0.0, reached - below)
+        return max(0.0, up_to_high - below)
 
     def _mass_to(self, largest: Reals) -> float:
-        """P[A <= largest and B > 0], of a largest A for each count of B."""
-        places = np.clip(largest - self._first + 1, 0, self._below.size - 1)
-        return min(1.0, float((self._chances * self._below[places.astype(np.int64)]).sum()))
+        """Return P[A <= largest and B > 0], with a largest A for each count of B."""
+        indices = np.clip(largest - self._first + 1, 0, self._below.size - 1)
+        return min(1.0, float((self._chances * self._below[indices.astype(np.int64)]).sum()))
 
     def _facts(self) -> dict[str, object]:
         return {"median": self.median, "interval": self.interval(), "level": LEVEL, "infinite": self.infinite}
 
 
 def ratio(a: Estimates, b: Estimates) -> Ratio:
-    """The law of A/B of two independent counts, neither of which can be negative.
+    """Return the distribution of A/B of two independent counts, neither of which can be negative.
 
-    P[A/B <= x] = Σ_k P[B = k]·P[A <= x·k]. A ratio to a count of 0 is infinite: it has no mean, and
-    a quantile is infinite where P[B = 0] reaches it. Every count is summed, as x·k falls between
-    counts of A: milliseconds for thousands of counts, seconds for a million.
+    P[A/B <= x] = Σ_k P[B = k]·P[A <= x·k]. If B is 0, the ratio is infinite. So the ratio has no
+    mean, and its quantiles above 1 − P[B = 0] are infinite. Every count of B is summed: this takes
+    milliseconds for thousands of counts, seconds for a million.
 
     Args:
-        a: A posterior, or anything else with the law of a count.
-        b: Another one, about records of its own and with noise of its own: of a share of a total,
-            the other part does; a/(a + rest) follows from a/rest.
+        a: A posterior, or another result with the distribution of a count.
+        b: A second one, about other records and with independent noise. A total that includes A is
+            not independent of it: for A/(A + C), use the ratio A/C.
 
     Raises:
-        ValueError: If one has no law, may be negative, or is wider than 2^21 counts.
+        ValueError: If a or b has no distribution, may be negative, or has more than 2^21 counts.
 
     Numerical error: 1e-12 in a probability, and relative in a quantile.
 
@@ -138,9 +138,9 @@ def ratio(a: Estimates, b: Estimates) -> Ratio:
 
 
 def _table(law: CountDistribution, name: str) -> tuple[int, Reals]:
-    """The first count of a law and its probabilities from there on, with a sum of 1."""
+    """Return the first count of a distribution, and the probabilities from there on, scaled to a sum of 1."""
     if law.support[0] < 0:
-        raise ValueError(f"{name} must not be negative, got a law from {law.support[0]} on")
+        raise ValueError(f"{name} must not be negative, got a distribution from {law.support[0]} on")
     first, last = law.counts_within(_DEPTH)
     if last - first >= _WIDEST:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How far is the answer from the count, as a share of a public guess of it, and what does that cost?"""
+"""Accuracy relative to a public guess of the count, and its price in ε. See `accuracy` for errors in records."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ def epsilon_for_relative_error(count: Values, within: Values, confidence: Values
 
 
 def epsilon_for_relative_error(count: Values, within: Values, confidence: Values) -> float | Reals:
-    """The ε with which Laplace noise stays within ±within·count with that confidence.
+    """Return the ε at which Laplace noise stays within ±within·count with the given confidence.
 
     ε = −ln(1 − confidence) / (within·count).
 
@@ -63,7 +63,7 @@ def relative_error(count: Values, confidence: Values, epsilon: Values) -> float 
 
 
 def relative_error(count: Values, confidence: Values, epsilon: Values) -> float | Reals:
-    """The w with which Laplace noise stays within ±w·count with that confidence.
+    """Return the w such that Laplace noise stays within ±w·count with the given confidence.
 
     w = −ln(1 − confidence) / (ε·count).
 
@@ -98,7 +98,7 @@ def relative_confidence(count: Values, within: Values, epsilon: Values) -> float
 
 
 def relative_confidence(count: Values, within: Values, epsilon: Values) -> float | Reals:
-    """The probability that Laplace noise stays within ±within·count.
+    """Return the probability that Laplace noise stays within ±within·count.
 
     p = 1 − e^(−ε·within·count).
 
@@ -135,7 +135,7 @@ def count_for_relative_error(within: Values, confidence: Values, epsilon: Values
 
 
 def count_for_relative_error(within: Values, confidence: Values, epsilon: Values) -> float | Reals:
-    """The smallest count that Laplace noise tells to ±within of itself with that confidence.
+    """Return the smallest count of which Laplace noise is at most the share `within`, with the given confidence.
 
     c = −ln(1 − confidence) / (ε·within).
 
@@ -162,12 +162,12 @@ def count_for_relative_error(within: Values, confidence: Values, epsilon: Values
 
 
 def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> Reals:
-    """The relative half-widths that each ε gives at each confidence: one curve an ε.
+    """Return the relative half-width for each ε at each confidence: one curve per ε.
 
     Args:
         count: A public guess of the count, in records.
         epsilons: The ε of the curves, positive, shape (curves,).
-        confidences: Where each curve is wanted, in (0, 1), shape (points,).
+        confidences: The confidences at which each curve is computed, in (0, 1), shape (points,).
 
     Returns:
         The half-widths w, shape (curves, points).
@@ -183,33 +183,33 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
         >>> nc.iso_epsilon_curves(100, [0.05, 0.1], [0.5, 0.8, 0.95]).round(3).tolist()
         [[0.139, 0.322, 0.599], [0.069, 0.161, 0.3]]
     """
-    rows = np.atleast_1d(_each(epsilons, "epsilon", positive_number))[:, None]
+    rows = np.atleast_1d(_checked(epsilons, "epsilon", positive_number))[:, None]
     return np.asarray(relative_error(count, np.atleast_1d(np.asarray(confidences)), rows))
 
 
 def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
-    """−ln(1 − confidence), divided by the others."""
-    surprisal: Reals = -np.log1p(-_each(confidence, "confidence", open_probability))
+    """Return −ln(1 − confidence), divided by each of the divisors."""
+    surprisal: Reals = -np.log1p(-_checked(confidence, "confidence", open_probability))
     return _plain(_product(divisors, surprisal, -1))
 
 
 def _product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
-    """The start times each of the values, or divided by each (power −1).
+    """Return the start times each of the values, or divided by each of them if the power is −1.
 
-    Exponents are added up by themselves, so that nothing overflows on the way to a result that does not.
+    Binary exponents are summed separately, so that no intermediate result overflows.
     """
     product, exponent = np.frexp(start)
     join = np.multiply if power > 0 else np.divide
-    for name, given in values.items():
-        mantissas, exponents = np.frexp(_each(given, name, positive_number))
+    for name, factors in values.items():
+        mantissas, exponents = np.frexp(_checked(factors, name, positive_number))
         product, exponent = join(product, mantissas), exponent + power * exponents
     with np.errstate(over="ignore", under="ignore"):
-        found: Reals = np.ldexp(product, exponent)
-    return found
+        result: Reals = np.ldexp(product, exponent)
+    return result
 
 
-def _each(values: Values, name: str, check: Callable[[float, str], float]) -> Reals:
-    """The values, each checked."""
+def _checked(values: Values, name: str, check: Callable[[float, str], float]) -> Reals:
+    """Check each value, and return them as an array."""
     if np.ndim(values) == 0:
         return np.asarray(check(values, name))  # type: ignore[arg-type]
     checked = [check(value, name) for value in np.ravel(values).tolist()]
@@ -217,14 +217,14 @@ def _each(values: Values, name: str, check: Callable[[float, str], float]) -> Re
 
 
 def _plain(values: Reals) -> float | Reals:
-    """A float where there is one value."""
+    """Return a float if there is one value, else the array."""
     return float(values) if np.ndim(values) == 0 else values
 
 
 def readable_epsilon(count: float, within: float, confidence: float) -> Fraction:
-    """The ε of `epsilon_for_relative_error`, raised until discrete noise keeps the promise too.
+    """Return the ε of `epsilon_for_relative_error`, rounded up so that discrete noise has the accuracy too.
 
-    It is `readable_epsilon_within` of within·count records, multiplied exactly.
+    It is `readable_epsilon_within` for an error of within·count records, multiplied exactly.
 
     Args:
         count: A public guess of the count, in records; never the true count.
@@ -242,30 +242,30 @@ def readable_epsilon(count: float, within: float, confidence: float) -> Fraction
         >>> nc.readable_epsilon(100, 0.2, 0.95)
         Fraction(3, 20)
     """
-    epsilon_for_relative_error(count, within, confidence)  # refuses by the names of this function
+    epsilon_for_relative_error(count, within, confidence)  # raises errors with the names of these arguments
     return readable_epsilon_within(as_written(within, "within") * as_written(count, "count"), confidence)
 
 
 def epsilon_of_group(
     epsilon: RationalLike, answers: int, *, disjoint: bool = False, replaced: bool = False
 ) -> Fraction:
-    """What several answers at one ε cost together.
+    """Return the total price of several answers at one ε.
 
-    It is answers·ε. Of answers about disjoint parts, one record that is added or removed moves one answer only, so
-    together they cost ε. Where the number of records is public, neighbours differ by one record that is *replaced*: it
-    leaves one part for another, two answers move, and together they cost 2ε.
+    The total is answers·ε. If the answers count disjoint parts, adding or removing a record changes one answer only,
+    and the total is ε. If the number of records is public, neighbouring data sets differ by a *replaced* record: it
+    moves from one part to another, two answers change, and the total is 2ε.
 
     Args:
         epsilon: The privacy loss ε of each answer, positive; a float is read as written.
-        answers: How many there are, at least 1.
-        disjoint: Whether no record is counted in two of them.
-        replaced: Whether neighbouring data sets differ by a replaced record.
+        answers: The number of answers, at least 1.
+        disjoint: True if no record is counted in two answers.
+        replaced: True if neighbouring data sets differ by a replaced record.
 
     Raises:
         ValueError: If ε is not positive and finite, or answers is not a positive whole number.
 
-    Source: blog *Analyzing Utility of Private Mechanisms*, whose total of two parts costs ε; that
-    is for added or removed records.
+    Source: blog *Analyzing Utility of Private Mechanisms*, where a total of two parts costs ε,
+    as its neighbouring data sets differ by an added or removed record.
 
     Example:
         >>> import noisycount as nc
@@ -282,17 +282,17 @@ def epsilon_of_group(
 def affordable_answers(
     budget: RationalLike, alpha: float, beta: float, noise: type[LaplaceKernel] = Laplace, *, together: bool = False
 ) -> int:
-    """How many answers of an accuracy a budget pays.
+    """Return the number of answers of a given accuracy that a budget pays for.
 
-    The largest k with k·ε <= budget. ε is that of one answer which fails with probability beta, or
-    that of each of k answers of which any fails with probability beta.
+    It is the largest k with k·ε <= budget, where ε is the price of an answer that fails with
+    probability beta. If `together`, beta bounds the probability that any of the k answers fails.
 
     Args:
-        budget: What is left to spend, in ε, positive; a float is read as written.
-        alpha: The error that is too large, in records, positive.
+        budget: The remaining budget, in ε, positive; a float is read as written.
+        alpha: The error that counts as a failure, in records, positive.
         beta: The probability of failure, in (0, 1).
         noise: `Laplace` or `DiscreteLaplace`.
-        together: Whether beta is that of any of the answers, not that of each.
+        together: True if beta is the probability that any answer fails, not that a given one does.
 
     Returns:
         The number of answers; 0 if the budget does not pay for one.
@@ -300,25 +300,25 @@ def affordable_answers(
     Raises:
         ValueError: As for `epsilon_for_accuracy`, or if the budget is not positive and finite.
 
-    Source: `epsilon_for_accuracy`, and the addition of ε.
+    Source: `epsilon_for_accuracy`, and sequential composition.
 
     Example:
         >>> import noisycount as nc
         >>> nc.affordable_answers(2, 20, 0.05), nc.affordable_answers(2, 20, 0.05, together=True)
         (13, 7)
     """
-    whole = price_as_written(budget, "budget")
+    available = price_as_written(budget, "budget")
 
     def price(answers: int) -> Fraction:
-        """ε of each of so many answers."""
+        """Return the ε of each of the given number of answers."""
         return as_written(epsilon_for_accuracy(alpha, beta, answers, noise), "epsilon")
 
     if not together:
-        return whole // price(1)
+        return available // price(1)
 
-    def is_too_dear(answers: float) -> float:
-        """Infinite where so many answers cost more than the budget, negative where they do not."""
-        return math.inf if int(answers) * price(int(answers)) > whole else -math.inf
+    def overspend(answers: float) -> float:
+        """Return +inf if the answers cost more than the budget, else −inf."""
+        return math.inf if int(answers) * price(int(answers)) > available else -math.inf
 
-    bracket = bracketed(is_too_dear, 1, 1, (1, LARGEST_WHOLE))
-    return int(min(first_whole(is_too_dear, bracket).high - 1, LARGEST_WHOLE))
+    bracket = bracketed(overspend, 1, 1, (1, LARGEST_WHOLE))
+    return int(min(first_whole(overspend, bracket).high - 1, LARGEST_WHOLE))

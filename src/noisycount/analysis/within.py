@@ -1,8 +1,8 @@
-"""Counts that are told within a share of themselves, without a guess: when to stop, and how sure it is.
+"""Accuracy goals relative to the unknown count, without a guess: the stopping rule and its coverage.
 
-Prices rise on a public grid, each answer finer than the one before (`model.gradual`), until one is so large that its
-noise is small beside it. To stop where an answer happens to be large is a selection, so thresholds carry a slack.
-The page “Accuracy first” has the rule, the closed form of the stopped chain, and the proofs.
+The price rises on a public grid, each answer more accurate than the one before (`model.gradual`), until an answer is
+large compared with its noise. Stopping at a large answer is a selection, so the thresholds include a slack. The page
+“Accuracy first” has the rule, the closed form of the stopped chain, and the proofs. `stopping` computes the chain.
 """
 
 import math
@@ -21,24 +21,25 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import price_as_written
 from noisycount.validation import RationalLike, exact_text, open_probability, whole_number
 
-# 24 prices a decade, in three digits: 1.1 times the one before, or nearly.
+# 24 prices per decade, in three digits: each is about 1.1 times the one before.
 _MANTISSAS = tuple(round(100 * 10 ** (place / 24)) for place in range(24))
-_SPAN = 1000  # the largest price over the lowest: what a large count pays needlessly is a thousandth of what it may
-_APART = Fraction(103, 100)  # the last two prices
-_LEAST_SHARE = Fraction(1, 1000)  # below, so many counts differ that a certificate for all would take minutes
-_CHEAPEST = Fraction(1, 10**9)  # that a ledger keeps
-_DEPTH = 40.0  # a chance of e^−40 is none, and is added
-_FADED = 10.0  # nats beyond what may fail, from which on the chances of errors are added up over the prices
-_CAPPED_PART = 4  # of what may fail, that of answers whose price is capped: one in so many
-_ROUNDING = 1e-9  # of a probability
-_STEPS = 1000  # of the slack, in 1
-_MOST_TRIES = 20  # of a slack: seven are the most that were ever needed
-_WORST = 100  # counts that fail most often, by which a slack is tried
-_SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000  # cells of counts: first ratio, how often they are split
+_SPAN = 1000  # largest price over lowest: a large count overpays by at most a thousandth of the largest price
+_SMALLEST_RATIO = Fraction(103, 100)  # of the last two prices
+_SMALLEST_SHARE = Fraction(1, 1000)  # a smaller `within` has so many different counts that certifying takes minutes
+_CHEAPEST = Fraction(1, 10**9)  # smallest price that a ledger stores
+_DEPTH = 40.0  # nats: probabilities below e^−40 are bounded, not computed
+_FADED = 10.0  # nats below 1 − confidence, from which on a union bound over the prices is used
+_CAPPED_PART = 4  # answers at the largest price may use a quarter of 1 − confidence
+_ROUNDING = 1e-9  # of a probability, relative
+_STEPS = 1000  # the slack is a multiple of 1/1000
+_MOST_TRIES = 20  # of a slack; seven is the largest number that was needed
+_WORST = 100  # number of counts with the most failures, by which a slack is tried
+# Cells of counts: ratio of the first ends, number of times they are split, parts of a split, largest number.
+_SPARSE, _LEVELS, _SPLIT, _MOST_CELLS = 1.02, 6, 4, 6000
 
 
 def price_grid(at_most: RationalLike) -> tuple[Fraction, ...]:
-    """The prices of a chain: 24 a decade in three digits, from a thousandth of the largest on, and the largest.
+    """Return the prices of a chain: 24 per decade in three digits, from a thousandth of the largest up to the largest.
 
     Example:
         >>> [str(float(price)) for price in price_grid("0.5")[-4:]], len(price_grid("0.5"))
@@ -47,9 +48,9 @@ def price_grid(at_most: RationalLike) -> tuple[Fraction, ...]:
     return _grid_to(price_as_written(at_most, "at_most"))
 
 
-@lru_cache(maxsize=64)  # an answer asks for it when it is understood, drawn and told
+@lru_cache(maxsize=64)  # an answer uses it when it is planned, drawn and reported
 def _grid_to(largest: Fraction) -> tuple[Fraction, ...]:
-    return (*(price for price in public_prices(largest) if price * _APART <= largest), largest)
+    return (*(price for price in public_prices(largest) if price * _SMALLEST_RATIO <= largest), largest)
 
 
 def public_prices(largest: Fraction) -> list[Fraction]:
@@ -64,27 +65,28 @@ def public_prices(largest: Fraction) -> list[Fraction]:
 
 @frozen
 class StoppingRule:
-    """When a chain of finer and finer answers stops: at the first that is at least its threshold.
+    """The rule that stops a chain of more and more accurate answers at the first one that reaches its threshold.
 
-    What is then told, "the count lies within ±within of the estimate", fails with probability at most 1 − confidence,
-    whatever the count; so does all that is told, capped answers with their reach among them.
+    The final statement is "the estimate lies within ±within of the count". If no answer reaches its threshold, the last
+    one is a capped answer with the statement "the count lies within ±reach". For every count the statement is wrong
+    with probability at most 1 − confidence.
 
     Args:
-        within: The share of the count, in (0, 1).
-        confidence: Of all that is told, in [1/2, 1).
-        prices: Rising; each is the ε of all answers up to it, for a record that moves the count by one.
-        anytime: Whether what is told of an answer that reaches its threshold holds wherever somebody stops: for
-            tables that stop as a whole, and chains that go on after an answer that somebody has seen.
+        within: Largest error relative to the count, in (0, 1).
+        confidence: Probability that the statement is true, in [1/2, 1).
+        prices: Rising; each is the total ε of the answers up to it, if one record changes the count by one.
+        anytime: True if the statement must hold at every answer that reaches its threshold, not only at the first:
+            for tables that stop as a whole, and for chains that continue after a published answer.
 
     Raises:
-        ValueError: If the share, the confidence or the prices are none.
+        ValueError: If the share, the confidence or the prices are out of range.
     """
 
     within: Fraction
     confidence: Fraction
     prices: tuple[Fraction, ...]
     anytime: bool = False
-    reach: int = field(init=False)  # ± of an answer whose price is capped, in records
+    reach: int = field(init=False)  # half-width of the interval of a capped answer, in records
     slack: float = field(init=False)
     thresholds: tuple[int, ...] = field(init=False)
     chain: StoppedChain = field(init=False, repr=False, compare=False)
@@ -93,9 +95,9 @@ class StoppingRule:
         share, sure = price_as_written(self.within, "within"), price_as_written(self.confidence, "confidence")
         if not share < 1:
             raise ValueError(f"within must lie between 0 and 1 (0.2 is ±20 %), got {exact_text(share)}")
-        if share < _LEAST_SHARE:
+        if share < _SMALLEST_SHARE:
             raise ValueError(
-                f"within must be at least {exact_text(_LEAST_SHARE)}, ±0.1 %, with at_most, got {exact_text(share)}:"
+                f"within must be at least {exact_text(_SMALLEST_SHARE)}, ±0.1 %, with at_most, got {exact_text(share)}:"
                 " give a price, or a guess"
             )
         if not Fraction(1, 2) <= sure < 1:
@@ -112,35 +114,35 @@ class StoppingRule:
         object.__setattr__(self, "chain", chain)
 
     def is_reached(self, answer: int) -> bool:
-        """Whether a last answer stopped the chain; if not, its price is capped."""
+        """Return True if the final answer reached the last threshold. If not, it is a capped answer."""
         return answer >= self.thresholds[-1]
 
     def estimate(self, answer: int) -> Fraction:
-        """What is told of a last answer: answer·(1 − within²), of a capped one itself."""
+        """Return the published estimate: answer·(1 − within²), or a capped answer itself."""
         return answer * (1 - self.within**2) if self.is_reached(answer) else Fraction(answer)
 
     def interval(self, answer: int) -> tuple[int, int]:
-        """The counts that a last answer leaves: its estimate is within ±within of those; of a capped one ±reach."""
+        """Return the interval of counts that the statement about a final answer allows."""
         if self.is_reached(answer):
             return self.nearby(answer)
         return max(0, answer - self.reach), max(0, answer + self.reach)
 
     def nearby(self, answer: int) -> tuple[int, int]:
-        """The counts whose estimate is within ±within of them, of an answer that reached its threshold."""
+        """Return the counts for which the estimate of an answer that reached its threshold is within ±within."""
         return math.ceil(answer * (1 - self.within)), math.floor(answer * (1 + self.within))
 
     def chain_of(self, slack: float) -> StoppedChain:
-        """The chain with the thresholds ⌈(slack·ln(1/(1 − confidence))/ε + 1/2)/within⌉."""
+        """Return the chain with the thresholds ⌈(slack·ln(1/(1 − confidence))/ε + 1/2)/within⌉."""
         depth = slack * -math.log(1 - self.confidence) / float(self.within)
         half = 1 / (2 * float(self.within))
         scales = [DiscreteLaplace.for_epsilon(price).scale for price in self.prices]
         return StoppedChain.of(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
 
     def failures(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """The most that P[what is told is wrong] can be at any count from first to last, each; rising ones.
+        """Return upper bounds of P[the statement is wrong] over cells of counts, from first to last; cells rise.
 
-        Exact where both are one. Of prices so high that the answer before is unstopped with less than e^−40, that
-        chance stands for all.
+        The bound is exact for cells of one count. If a chain reaches a price with a probability below e^−40, that
+        probability is added for all further prices.
         """
         if self.anytime:
             return self._ever_wrong(chain, first, last)
@@ -161,7 +163,7 @@ class StoppingRule:
         return np.nan_to_num(bounds, copy=False, nan=np.inf, posinf=np.inf)
 
     def _wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """P[stops and is wrong], at most; the page “Accuracy first” proves it for the counts between."""
+        """Bound P[the chain stops and the statement is wrong]. The page “Accuracy first” has the proof for cells."""
         low, high = first.astype(float), last.astype(float)
         above = self.smallest_too_large(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]
@@ -180,10 +182,10 @@ class StoppingRule:
         return bounds
 
     def _ever_wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """P[at some price the answer is told and wrong], at most.
+        """Bound P[at some price the answer reaches its threshold and the statement about it is wrong].
 
-        Exact for a single count, but for capped answers: these count however wrong the answers before them were. Of
-        the counts from first to last each error is wrong from the least or to the largest of all.
+        The bound is exact for a single count, except that capped answers are added also after a wrong answer. For a
+        cell of counts, an error counts as wrong if it is wrong for the smallest or for the largest count.
         """
         low, high = first.astype(float), last.astype(float)
         below, above = self.smallest_right(first) + (high - low), self.smallest_too_large(first) + (high - low)
@@ -206,12 +208,12 @@ class StoppingRule:
         return (-whole).astype(float)
 
     def _wide(self, counts: Wholes) -> Wholes:
-        """Counts whose products with the denominator of the share do not overflow."""
+        """Return the counts as Python integers if their products with the denominator of `within` would overflow."""
         fits = int(counts.max(initial=0)) * self.within.denominator < 2**63
         return counts if fits else counts.astype(object)
 
     def _wrong_if_capped(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """P[does not stop and is wrong], at most."""
+        """Bound P[the chain does not stop and the statement about the capped answer is wrong]."""
         above = chain.unstopped(first.astype(float), self.reach)[0]
         below = np.where(last > 0, chain.unstopped(last.astype(float), self.reach)[1], 0.0)  # no interval ends below 0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -220,7 +222,7 @@ class StoppingRule:
 
 
 def _exceedance(rates: Reals, errors: Reals) -> Reals:
-    """P[D >= error] of discrete Laplace noise."""
+    """Return P[D >= error] for discrete Laplace noise D."""
     tails = np.exp(-rates * np.where(errors > 0, errors, 1 - errors)) / (1 + np.exp(-rates))
     return np.where(errors > 0, tails, 1 - tails)
 
@@ -233,7 +235,7 @@ class _SlackSearch:
         self.limit = float(1 - rule.confidence) * (1 - _ROUNDING)
 
     def solution(self) -> tuple[float, StoppedChain]:
-        """Return the slack and its chain: found by some counts, certified for all; a count that fails is added."""
+        """Return the slack and its chain. Search on some counts, certify for all, and repeat with counts that fail."""
         chain = self.rule.chain_of(1.0)
         tried = np.unique(np.geomspace(1, self.last_count(chain), 500).round().astype(np.int64))
         tried = np.union1d(tried, np.arange(int(min(2 * chain.thresholds[-1], 300)) + 1))
@@ -248,11 +250,11 @@ class _SlackSearch:
             tried = np.union1d(tried, failing[:: 1 + failing.size // 100])
         raise ValueError(
             f"within {exact_text(self.rule.within)} at confidence {exact_text(self.rule.confidence)} has no rule that"
-            " is shown to hold for every count: choose a larger share, or less confidence"
+            " that can be certified for every count: choose a larger share, or a lower confidence"
         )
 
     def smallest(self, tried: Wholes, failed: int) -> int:
-        """Return the fewest steps, more than those that failed, at which none of the counts fails too often."""
+        """Return the smallest slack, in steps above `failed`, at which no given count fails too often."""
 
         def holds(steps: int) -> bool:
             return bool((self.rule.failures(self.rule.chain_of(steps / _STEPS), tried, tried) <= self.limit).all())
@@ -267,10 +269,11 @@ class _SlackSearch:
         return high
 
     def last_count(self, chain: StoppedChain) -> int:
-        """From here on failures are at most (1 − confidence)/3 of three kinds, which only fall.
+        """Return a count above which no count fails too often.
 
-        The first answer does not reach its threshold, or is wrong on one of both sides. Of a rule for any time it is
-        the sum over the prices that is small enough, and falls.
+        There the first answer misses its threshold, is too large, or is too small, with probability at most
+        (1 − confidence)/3 each, and each of these falls with the count. With `anytime`, the union bound over the prices
+        is small enough, and falls.
         """
         share = float(self.rule.within)
         part = math.log(3 / self.limit) / float(chain.rates[0])
@@ -288,7 +291,7 @@ class _SlackSearch:
         return last
 
     def uncertified(self, chain: StoppedChain) -> Wholes:
-        """Counts at which cells begin that fail too often, or are not shown not to."""
+        """Return the first counts of cells that are not certified."""
         last = self.last_count(chain)
         ends = np.unique(_SPARSE ** np.arange(math.ceil(math.log(last, _SPARSE)) + 1) // 1).astype(np.int64)
         first, last_in = np.concatenate([[0], ends[:-1]]), ends - 1
@@ -308,7 +311,7 @@ class _SlackSearch:
 def rule_of_prices(
     within: Fraction, confidence: Fraction, prices: tuple[Fraction, ...], *, anytime: bool
 ) -> StoppingRule:
-    """The rule of a chain of these prices, made once."""
+    """Return the stopping rule of a chain with the given prices, from the cache if it was made before."""
     return StoppingRule(within, confidence, prices, anytime=anytime)
 
 
@@ -319,16 +322,16 @@ def stopping_rule(
     *,
     anytime: bool = False,
 ) -> StoppingRule:
-    """The rule that tells a count within ±within of itself, for a price of at most `at_most`.
+    """Return the stopping rule for an estimate within ±within of the count, at a price of at most `at_most`.
 
     Args:
-        within: The share of the count, in (0, 1): 0.2 is ±20 %.
-        confidence: The probability with which what is told holds, whatever the count, in [1/2, 1).
-        at_most: The largest ε.
-        anytime: Whether it holds wherever somebody stops, as `StoppingRule` says.
+        within: The largest error relative to the count, in (0, 1): 0.2 is ±20 %.
+        confidence: The probability that the final statement is true, for every count, in [1/2, 1).
+        at_most: The largest price, in ε.
+        anytime: See `StoppingRule`.
 
     Raises:
-        ValueError: If one of them is not in its range.
+        ValueError: If an argument is out of range.
 
     Example:
         >>> rule = stopping_rule("0.2", "0.95", "0.5")
@@ -342,7 +345,7 @@ def stopping_rule(
 
 
 def coverage(rule: StoppingRule, count: int) -> float:
-    """The probability that what the rule tells of a count is true; of a rule for any time at least that.
+    """Return the probability that the final statement is true for a given count; a lower bound with `anytime`.
 
     Example:
         >>> round(coverage(stopping_rule("0.2", "0.95", "0.5"), 1000), 4)
@@ -353,14 +356,14 @@ def coverage(rule: StoppingRule, count: int) -> float:
 
 
 def stop_probabilities(rule: StoppingRule, count: int) -> Reals:
-    """The probability that the chain stops at each price, and at the end that its price is capped."""
+    """Return the probability that the chain stops at each price, and last that no answer reaches its threshold."""
     counts = np.array([float(whole_number(count, "count"))])
     stops = (rule.chain.beyond(counts, counts) + rule.chain.short(counts, counts))[:, 0]
     return np.append(stops, max(0.0, 1 - stops.sum()))
 
 
 def mean_price(rule: StoppingRule, count: int) -> float:
-    """The mean of the ε at which the chain of a count ends.
+    """Return the mean price, in ε, of the chain for a given count.
 
     Example:
         >>> round(mean_price(stopping_rule("0.2", "0.95", "0.5"), 1000), 4)
@@ -370,7 +373,7 @@ def mean_price(rule: StoppingRule, count: int) -> float:
 
 
 def knowing_price(within: RationalLike, confidence: RationalLike, count: int) -> float:
-    """The ε that somebody pays who knows the count, and has it told ±within of itself with that confidence.
+    """Return the price, in ε, of the same accuracy if the count were known in advance.
 
     Example:
         >>> round(knowing_price("0.2", "0.95", 1000), 4)
