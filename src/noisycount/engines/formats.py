@@ -85,6 +85,15 @@ _NO_ANSWERS = (
 )
 NO_ANSWERS = frozenset(map(str.casefold, (*MISSING_WORDS, *_NO_ANSWERS)))
 """Words for a missing value, or for no answer, in small letters: whatever else they are, they name nobody."""
+_SYMBOL = (
+    r"[A-Z]{0,2}\$|[€£¥₹₽₺₩₪₫฿₴₦₱]|(?:CHF|EUR|USD|GBP|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BRL|ZAR)"
+    r"|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|%|‰"
+)
+_AROUND = "[ \u00a0\u2009\u202f]*"
+SYMBOL_BEFORE = re.compile(f"([+-]?){_AROUND}({_SYMBOL}){_AROUND}(?=[0-9.,(+-])")
+"""A currency or percent sign before a number; the groups are the sign of the number and the symbol."""
+SYMBOL_BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
+"""A currency or percent sign behind a number."""
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",
     "m": "[0-9]{1,2}",

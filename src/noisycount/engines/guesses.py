@@ -15,7 +15,14 @@ from noisycount.engines.dates import (
     may_be_day_of_month,
     order_of,
 )
-from noisycount.engines.formats import EXCEL, MISSING_WORDS, NO_ANSWERS, ColumnFormat
+from noisycount.engines.formats import (
+    EXCEL,
+    MISSING_WORDS,
+    NO_ANSWERS,
+    SYMBOL_BEFORE,
+    SYMBOL_BEHIND,
+    ColumnFormat,
+)
 from noisycount.frozen import frozen
 from noisycount.query.predicate import quoted_name
 from noisycount.query.readings import BLANKS, FUNCTIONS, READERS
@@ -34,14 +41,7 @@ _TRUTH_WORDS = (
 # The types that the cells of one column may have in a file; the first type of a family holds the values of all.
 _FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
 _OTHER = {".": ",", ",": "."}
-_SYMBOL = (
-    r"[A-Z]{0,2}\$|[€£¥₹₽₺₩₪₫฿₴₦₱]|(?:CHF|EUR|USD|GBP|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BRL|ZAR)"
-    r"|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|%|‰"
-)
-_AROUND = "[ \u00a0\u2009\u202f]*"
-_BEFORE = re.compile(f"([+-]?){_AROUND}({_SYMBOL}){_AROUND}(?=[0-9.,(+-])")
 _BRACKETS = re.compile(r"\(.*\)$", re.DOTALL).match
-_BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
 
 
 _PLAIN = ColumnFormat(Kind.TEXT)
@@ -309,7 +309,7 @@ def _has_pair(words: set[str], true: Sequence[str], false: Sequence[str]) -> boo
 
 def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
     """Return the guess of numbers with currencies, percent signs or brackets around them; None if they are none."""
-    if not any(any(map(has_symbol, given)) for has_symbol in (_BEFORE.match, _BEHIND.search, _BRACKETS)):
+    if not any(any(map(has_symbol, given)) for has_symbol in (SYMBOL_BEFORE.match, SYMBOL_BEHIND.search, _BRACKETS)):
         return None
     cells = [_without_symbols(cell) for cell in given]
     symbols = tuple(dict.fromkeys(symbol for _, found, _ in cells for symbol in found))
@@ -347,10 +347,10 @@ def _without_symbols(cell: str) -> tuple[str, tuple[str, ...], bool]:
     symbols: list[str] = []
     has_brackets = False
     for _ in range(2):  # around the brackets and within them
-        if found := _BEFORE.match(cell):
+        if found := SYMBOL_BEFORE.match(cell):
             symbols.append(found[2])
             cell = found[1] + cell[found.end() :]
-        if found := _BEHIND.search(cell):
+        if found := SYMBOL_BEHIND.search(cell):
             symbols.append(found[1])
             cell = cell[: found.start()]
         if not has_brackets and cell.startswith("(") and cell.endswith(")"):

@@ -12,6 +12,7 @@ from unicodedata import category
 
 from noisycount.display.texts import printable
 from noisycount.engines.dates import CLOCK, ORDERED_CLOCK, date_spellings, looks_like_date
+from noisycount.engines.formats import SYMBOL_BEFORE, compatible_text
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.readings import BLANKS, read_day, read_number
@@ -23,9 +24,11 @@ _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
 _REMEDIES = {Kind.REAL: ("number", "12.5", "a kind"), Kind.DATE: ("date", "2024-02-01", "the form of its dates")}
 _MINUTES = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9](\.[0-9]{0,5}[1-9])?)?")
 _UNKNOWN = "…"  # in place of a literal that has not one reading as the functions of the language read texts
-_MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs"}  # categories of signs, `<`, marks of currencies, dashes, brackets and blanks
-_OTHER_MARKS = f"{BLANKS}.,%‰"
-_DIGITS = {"Nd", "No"}
+# Categories of signs, `<`, marks of currencies, dashes, brackets, blanks, quotes and characters without a shape.
+_MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs", "Pi", "Pf", "Cf", "Cc"}
+_OTHER_MARKS = f"{BLANKS}.,%‰'\""
+_DIGITS = {"Nd", "No", "Nl"}
+_NO_NUMBER = re.compile("[+-]?(nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|INFINITY|\u221e)")
 # Days with one digit, without a day, or that do not exist, beside all that owners can state.
 _DATE = r"[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?"
 _DATES = [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form in kind.spellings)]
@@ -33,17 +36,23 @@ _DATES = [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form
 
 def _kind_of(literal: tree.Literal) -> Kind | None:
     """Return the kind of number or date that a text reads as or begins like, in any form; None if it is neither."""
-    text = str(literal.value).strip(BLANKS)
+    text = compatible_text(str(literal.value)).strip(BLANKS)
     exported = (spelling.pattern for _, spelling in date_spellings([text]))
     is_date = any(re.fullmatch(form, text) for form in chain(_DATES, exported)) or looks_like_date(text)
     if is_date and read_number(text) is None:
         return Kind.DATE
-    return Kind.REAL if _begins_like_a_number(text) else None
+    return Kind.REAL if any(map(_begins_like_a_number, (str(literal.value), text))) else None
 
 
 def _begins_like_a_number(text: str) -> bool:
-    """Return whether a digit of any script is first in a text, beyond signs, marks of currencies and blanks."""
-    first = next((each for each in text if not (each in _OTHER_MARKS or category(each) in _MARKS)), " ")
+    """Return True if a text is infinity or NaN, or if a digit of any script is first in it.
+
+    Before the digit may stand signs, currencies, quotes, blanks and characters without a shape.
+    """
+    if _NO_NUMBER.fullmatch(text):
+        return True
+    bare = SYMBOL_BEFORE.sub("", text, count=1)
+    first = next((each for each in bare if not (each in _OTHER_MARKS or category(each) in _MARKS)), " ")
     return category(first) in _DIGITS
 
 
@@ -97,15 +106,26 @@ def _tests(predicate: tree.Predicate) -> Iterator[tree.Predicate]:
 
 
 def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
-    """Yield what an analyst should know of literals: large reals that are equal, and times of day beside texts."""
+    """Yield hints about equal reals, orders of texts, and times of day that are texts."""
     for test in _tests(predicate):
         match test:
+            case tree.Comparison(column, operator, tree.Column() as other) if _orders_texts(column, operator):
+                one, two = (printable(tree.quoted_name(each.name)) for each in (column, other))
+                yield (
+                    f"{one} {operator.value} {two} orders texts by their characters ('9' is after '10'): write "
+                    f"number({one}) {operator.value} number({two}), or date(), if they spell numbers or dates"
+                )
             case tree.Comparison(column, operator, tree.Literal() as literal):
                 yield from _hints_about(column, (literal,), is_equality=operator in _EQUALITIES)
             case tree.Membership(column, choices):
                 yield from _hints_about(column, choices, is_equality=True)
             case tree.Range(column, low, high):
                 yield from _hints_about(column, (low, high), is_equality=False)
+
+
+def _orders_texts(column: tree.Column, operator: tree.Operator) -> bool:
+    """Return True if a comparison orders the texts of a column."""
+    return column.kind is Kind.TEXT and operator not in _EQUALITIES
 
 
 def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_equality: bool) -> Iterator[str]:

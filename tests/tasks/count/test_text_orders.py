@@ -15,7 +15,7 @@ from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_text
 from noisycount.query.schema import Kind
 from noisycount.release import query_plan
-from noisycount.release.text_orders import text_order_refusals
+from noisycount.release.text_orders import reading_hints, text_order_refusals
 from noisycount.service.keys import Role, User
 from tests.commands import Run
 from tests.service.callers import calling, serving
@@ -95,6 +95,8 @@ BEGINNINGS = [
         "–5",
         "1'000",
         "\u00a07 days",
+        *("inf", "-inf", "+Infinity", "NaN", "\u2212\u221e", "-NAN", "1e5", "\u0663", "\u2163", "\uff0e5"),
+        *("'5", '"5"', "\u20185\u2019", "\u200b5", "\ufeff-5", "CHF 5", "-EUR5", "Fr. 5", "US$5", "\u06f5", "\u0be7"),
     ),
 ]
 ADVICE = {  # an order, and its remedy: nobody who copies it asks another question
@@ -171,10 +173,27 @@ def test_texts_are_not_ordered_by_what_begins_like_a_number(text: str) -> None:
     assert _refusals(f"value = {literal} or value <> {literal} or value in ('a', {literal})") == []
 
 
-@pytest.mark.parametrize("text", ["", " ", "-", "C18", "<b", "a1", "%", "(x)", "IV", "$", "no. 5"])
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "-", "C18", "<b", "a1", "%", "(x)", "IV", "$", "no. 5", "Nan", "info", "infinite", "EUR", "\u4e09\u660e"],
+)
 def test_texts_are_ordered_by_what_begins_otherwise(text: str) -> None:
     """Words and codes with a letter first."""
     assert _refusals(f"value >= {quoted_text(text)}") == []
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "="])
+def test_orders_of_two_columns_of_texts_have_a_hint(operator: str) -> None:
+    """With the question that compares numbers, which has no hint of its own but how it reads texts."""
+    kinds = {"high": Kind.TEXT, "low": Kind.TEXT, "n": Kind.INTEGER, "m": Kind.REAL}
+    hints = reading_hints([parse_predicate(f"high {operator} low or n {operator} m", kinds).normal])
+    assert [hint.partition(" orders texts")[0] for hint in hints] == (
+        [] if operator == "=" else [f"high {operator} low"]
+    )
+    for hint in hints:
+        assert f"write number(high) {operator} number(low), or date()" in hint
+        numbers = reading_hints([parse_predicate(f"number(high) {operator} number(low)", kinds).normal])
+        assert all("reads texts written as" in each for each in numbers)
 
 
 @pytest.mark.parametrize("where", ADVICE)
