@@ -1,4 +1,8 @@
-"""Answers, each with the mechanism that gave it, also in columns of libraries that are not imported here."""
+"""Answers as arguments: numbers, releases, suppressed answers, or columns of pandas, Polars and Arrow.
+
+`observed` pairs answers about one count with their mechanisms; `values_and_mechanism` reads answers about many counts.
+The libraries are not imported.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -21,7 +25,7 @@ class Contained(Protocol):
     """A column of another library: a Series of pandas or Polars, an array of Arrow."""
 
     def to_numpy(self) -> Any:  # noqa: ANN401  (of whatever type its numbers have)
-        """Its numbers."""
+        """Return the numbers of the column."""
         ...
 
 
@@ -30,15 +34,14 @@ Container = TypeVar("Container", bound=Contained)
 
 @frozen
 class AnswerColumn:
-    """The numbers of a column, and the way back."""
+    """The numbers of a column, and a function that makes a column of the same type from other numbers."""
 
-    values: NDArray[Any]  # the numbers, nan where one is missing
-    # the column of the same kind, with the same labels, of other numbers; what was missing is missing there too
-    container: Callable[[Reals], Any]
+    values: NDArray[Any]  # nan for a missing number
+    container: Callable[[Reals], Any]  # keeps labels; numbers that were missing stay missing
 
 
 def column_in(container: object) -> AnswerColumn | None:
-    """The column that another library holds; None: it is none of those that are known."""
+    """Return the column of a Series or array of another library, or None if the type is unknown."""
     for kind in type(container).__mro__:
         library = kind.__module__.partition(".")[0]
         if (library, kind.__name__) in _READERS:
@@ -47,31 +50,31 @@ def column_in(container: object) -> AnswerColumn | None:
 
 
 def _of_pandas(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
-    """A Series of pandas, with its index and its name."""
+    """Read a Series of pandas, with its index and name."""
     is_number = series.dtype.kind in "iuf"
     kind = np.float64 if is_number else object
 
     def back(values: Reals) -> Any:  # noqa: ANN401
-        found = type(series)(values, index=series.index, name=series.name)
+        column = type(series)(values, index=series.index, name=series.name)
         if not is_number or isinstance(series.dtype, np.dtype):
-            return found
-        return found.astype("double[pyarrow]" if "pyarrow" in str(series.dtype) else "Float64")
+            return column
+        return column.astype("double[pyarrow]" if "pyarrow" in str(series.dtype) else "Float64")
 
     return AnswerColumn(series.to_numpy(dtype=kind, na_value=np.nan), back)
 
 
 def _of_polars(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
-    """A Series of Polars, with its name."""
+    """Read a Series of Polars, with its name."""
 
     def back(values: Reals) -> Any:  # noqa: ANN401
-        found = type(series)(series.name, values)
-        return found.set(series.is_null(), None) if series.null_count() else found
+        column = type(series)(series.name, values)
+        return column.set(series.is_null(), None) if series.null_count() else column
 
     return AnswerColumn(series.to_numpy(), back)
 
 
 def _of_arrow(array: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
-    """An array of Arrow."""
+    """Read an array of Arrow."""
 
     def back(values: Reals) -> Any:  # noqa: ANN401
         missing = array.is_null().to_numpy(zero_copy_only=False)
@@ -81,7 +84,7 @@ def _of_arrow(array: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not 
 
 
 def _of_chunks(chunked: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
-    """A chunked array of Arrow, with as long chunks."""
+    """Read a chunked array of Arrow. New columns have chunks of the same lengths."""
 
     def back(values: Reals) -> Any:  # noqa: ANN401
         arrow, parts, start = sys.modules["pyarrow"], [], 0
@@ -100,20 +103,20 @@ _READERS: dict[tuple[str, str], Callable[[Any], AnswerColumn]] = {
     ("pyarrow", "ChunkedArray"): _of_chunks,
 }
 
-Answer = float | Below  # a number, or that it was below a threshold
+Answer = float | Below  # a number, or a suppressed answer below a threshold
 
 
 class Published(Protocol):
-    """An answer that carries its mechanism, as every release does."""
+    """An answer with its mechanism, such as a release."""
 
     @property
     def answer(self) -> float:
-        """The answer, in records."""
+        """Noisy answer, in records."""
         ...
 
     @property
     def mechanism(self) -> Mechanism:
-        """The law of the answer given the count."""
+        """Mechanism that produced the answer."""
         ...
 
 
@@ -123,13 +126,17 @@ Answers = Answer | Published | Sequence[Answer | Published] | Reals
 def observed(
     answer: Answers, mechanism: Mechanism | Sequence[Mechanism] | None
 ) -> tuple[tuple[Answer, Mechanism], ...]:
-    """One or several answers about one count beside their mechanisms."""
+    """Return pairs of answer and mechanism for one or several answers about one count.
+
+    Raises:
+        ValueError: If numbers of answers and mechanisms differ, or an answer has no mechanism.
+    """
     _check_no_table(answer)
-    given: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
-    answers = list(given) if isinstance(given, (list, tuple)) else [given]
+    plain: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
+    answers = list(plain) if isinstance(plain, (list, tuple)) else [plain]
     if mechanism is None:
         answers = _informative(answers)
-        mechanisms = [_own(one) for one in answers]
+        mechanisms = [_carried_mechanism(one) for one in answers]
     else:
         mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
     for one in mechanisms:
@@ -143,24 +150,24 @@ def observed(
 
 
 def _informative(answers: list[Any]) -> list[Any]:
-    """Those that say something of their own: none that is given twice, and none on which a finer one rests."""
+    """Drop answers that add no information: repeats, and answers that a more accurate top-up replaces."""
     replaced = {(one.dataset, key) for one in answers for key in getattr(one, "replaces", ())}
-    kept: dict[object, Any] = {}
+    remaining: dict[object, Any] = {}
     for one in answers:
         name = (one.dataset, one.key) if hasattr(one, "replaces") else object()
         if name not in replaced:
-            kept.setdefault(name, one)
-    return list(kept.values())
+            remaining.setdefault(name, one)
+    return list(remaining.values())
 
 
 def checked_mechanism(mechanism: object) -> None:
-    """Refuse what has no likelihood that a posterior can be made from."""
+    """Raise an error unless the argument is a mechanism with a likelihood for posteriors."""
     require_instance(mechanism, Mechanism, "mechanism")
     if not isinstance(mechanism, Exact | SymmetricNoise | Subsample):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
             f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}, derived from "
-            "Mechanism alone: derive a noise from ContinuousNoise or DiscreteNoise, as the page "
-            '"How to add something" tells'
+            "Mechanism directly: derive a noise from ContinuousNoise or DiscreteNoise, see the page "
+            '"How to add something"'
         )
 
 
@@ -168,7 +175,7 @@ def values_and_mechanism(
     answers: Any,  # noqa: ANN401  (whatever holds numbers, and is checked by what reads them)
     mechanism: Mechanism | None,
 ) -> tuple[Any, Mechanism]:
-    """Answers about counts of their own as numbers, and the mechanism of all of them."""
+    """Return answers about different counts as numbers, and the mechanism that they share."""
     _check_no_table(answers)
     if is_published(answers):
         return answers.answer, mechanism or answers.mechanism
@@ -181,31 +188,31 @@ def values_and_mechanism(
     if len(kinds) != 1 or len(published) != len(listed):
         raise ValueError(
             f"mechanism must be given unless all answers carry the same, got {len(kinds)} "
-            "different ones: refine the answers of each mechanism by themselves"
+            "different ones: refine the answers of each mechanism separately"
         )
     return values, next(iter(kinds.values()))
 
 
 def _check_no_table(answers: object) -> None:
-    """The refusal of a published table, whose counts have one law together."""
+    """Raise ValueError for a published table: its counts have a joint distribution."""
     if hasattr(answers, "plan") and hasattr(answers, "levels"):
         raise ValueError("answers must be about one count each, got a table: use noisycount.table_posterior(table)")
 
 
 def likelihood(answer: Answer, mechanism: Mechanism, size: int) -> Factor:
-    """The likelihood of a count among `size` records, for an answer that was told or suppressed."""
+    """Return the likelihood of the count, out of `size` records, for a published or suppressed answer."""
     if isinstance(answer, Below):
         return answer.likelihood(mechanism, size)
     return mechanism.likelihood(answer, size)
 
 
 def is_published(answer: object) -> TypeGuard[Published]:
-    """Whether an answer carries its mechanism."""
+    """Return True if an answer carries its mechanism."""
     return isinstance(getattr(answer, "mechanism", None), Mechanism) and hasattr(answer, "answer")
 
 
-def _own(answer: Answer | Published) -> Mechanism:
-    """The mechanism that comes with an answer."""
+def _carried_mechanism(answer: Answer | Published) -> Mechanism:
+    """Return the mechanism that an answer carries. Raise ValueError if it carries none."""
     if is_published(answer):
         return answer.mechanism
     raise ValueError(f"mechanism must be given with an answer that carries none, got {answer!r}")

@@ -1,4 +1,7 @@
-"""What is the count, given the answer: its law, the estimates that follow, and curves of both."""
+"""Posterior distribution of the count given answers, its estimates, and the curves of its chart.
+
+`predictive` computes the distribution and the surprise of an answer, `law` its probabilities for whole arrays.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -21,21 +24,21 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.validation import open_probability, require_instance
 
-LEVEL = 0.95  # of the interval that is shown
+LEVEL = 0.95  # of intervals, unless another level is given
 _NEXT_TO_ONE = 1 - 2.0**-53
-_LEAST_LEVEL = 2.0**-54  # in place of a level of 0, whose quantile is no count
+_SMALLEST_LEVEL = 2.0**-54  # replaces a level of 0, whose quantile is no possible count
 
 
 def tail_levels(level: float) -> tuple[float, float]:
-    """The levels of the ends of an equal-tailed interval, both in (0, 1)."""
+    """Return the levels of the two ends of an equal-tailed interval, both in (0, 1)."""
     tail = (1 - open_probability(level, "level")) / 2
     return tail, min(1 - tail, _NEXT_TO_ONE)
 
 
 class Estimates:
-    """Moments, quantiles and probabilities of a law of a count, and what a law in scipy.stats answers.
+    """Moments, quantiles and probabilities of a count's distribution, and the methods of scipy.stats.
 
-    To the names of scipy.stats counts and levels are numbers or arrays of any shape; results have that shape.
+    The methods named as in scipy.stats take numbers or arrays of any shape, and return results of that shape.
     """
 
     __slots__ = ()
@@ -44,7 +47,7 @@ class Estimates:
 
     @property
     def mean(self) -> float:
-        """E[K | Y], in records: the estimate of least squared error."""
+        """E[K | Y], in records: the estimate with the smallest mean squared error."""
         return self.law.mean
 
     @property
@@ -54,24 +57,24 @@ class Estimates:
 
     @property
     def median(self) -> int:
-        """The smallest k with P[K <= k | Y] >= 1/2: the estimate of least absolute error."""
+        """Smallest k with P[K <= k | Y] >= 1/2: the estimate with the smallest mean absolute error."""
         return self.law.median
 
     @property
     def mode(self) -> int:
-        """The smallest most probable count."""
+        """Most probable count; the smallest of several."""
         return self.law.mode
 
     @property
     def std(self) -> float:
-        """The standard deviation, in records: the root of the variance."""
+        """Standard deviation, in records."""
         return self.law.deviation
 
     def interval(self, level: float = LEVEL) -> tuple[int, int]:
-        """The equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
+        """Return the equal-tailed interval: the quantiles at (1 − level)/2 and (1 + level)/2.
 
         Args:
-            level: The probability that the interval is meant to hold, in (0, 1).
+            level: The probability of a count inside the interval, in (0, 1).
 
         Raises:
             ValueError: If the level is not in (0, 1).
@@ -80,27 +83,27 @@ class Estimates:
         return self.law.quantile(low), self.law.quantile(high)
 
     def probability(self, low: float, high: float) -> float:
-        """P[low <= K <= high | Y]."""
+        """Return P[low <= K <= high | Y]."""
         return self.law.probability(low, high)
 
     def pmf(self, counts: ArrayLike) -> Reals:
-        """P[K = k | Y] for each count k."""
+        """Return P[K = k | Y] for each count k."""
         return self.law.pmf(counts)
 
     def logpmf(self, counts: ArrayLike) -> Reals:
-        """The logarithm of P[K = k | Y] for each count k, −inf for 0."""
+        """Return ln P[K = k | Y] for each count k, −inf for 0."""
         return self.law.log_pmf(counts)
 
     def cdf(self, counts: ArrayLike) -> Reals:
-        """P[K <= k | Y] for each number k."""
+        """Return P[K <= k | Y] for each number k."""
         return up_to(self.law, counts)[()]
 
     def sf(self, counts: ArrayLike) -> Reals:
-        """P[K > k | Y] for each number k, to full relative precision."""
+        """Return P[K > k | Y] for each number k, to full relative precision."""
         return above(self.law, counts)[()]
 
     def ppf(self, levels: ArrayLike) -> Reals:
-        """The smallest k with P[K <= k | Y] >= level, for each level.
+        """Return the smallest k with P[K <= k | Y] >= level, for each level.
 
         Level 0 gives the count below the smallest possible one, level 1 the largest, as in SciPy.
 
@@ -110,7 +113,7 @@ class Estimates:
         return quantiles(self.law, levels)[()]
 
     def isf(self, levels: ArrayLike) -> Reals:
-        """The smallest k with P[K > k | Y] <= level, for each level, also where 1 − level is 1.
+        """Return the smallest k with P[K > k | Y] <= level, for each level, also if 1 − level rounds to 1.
 
         Raises:
             ValueError: If a level is not in [0, 1].
@@ -120,30 +123,30 @@ class Estimates:
     def rvs(
         self, size: int | tuple[int, ...] | None = None, random_state: int | np.random.Generator | None = None
     ) -> Reals:
-        """Counts drawn from the law, for simulations: never to be released.
+        """Draw counts from the distribution, for simulations. Never release them.
 
         Args:
-            size: How many, or the shape; None: a single number.
-            random_state: A seed or a generator; None: new draws each time.
+            size: The number of counts, or a shape; None: a single number.
+            random_state: A seed or a generator; None: different draws each time.
         """
         levels = np.random.default_rng(random_state).random(size)
-        return self.ppf(np.maximum(levels, _LEAST_LEVEL))
+        return self.ppf(np.maximum(levels, _SMALLEST_LEVEL))
 
     def _estimates(self) -> dict[str, object]:
-        """Those that are shown, by name."""
-        shown = {name: getattr(self, name) for name in ("mean", "median", "mode", "std")}
-        return {**shown, "interval": self.interval(), "level": LEVEL}
+        """Return the estimates that are shown, by name."""
+        estimates = {name: getattr(self, name) for name in ("mean", "median", "mode", "std")}
+        return {**estimates, "interval": self.interval(), "level": LEVEL}
 
 
 @frozen(repr=False, slots=False)
 class Posterior(Charted, Estimates):
-    """The law of the count after an answer, and the estimates that follow from it.
+    """The posterior distribution of a count given answers, and its estimates.
 
-    It also answers to `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs`, as laws in scipy.stats do.
+    It has the methods `pmf`, `logpmf`, `cdf`, `sf`, `ppf`, `isf` and `rvs` of a distribution in scipy.stats.
 
     Attributes:
         law: The distribution of the count given the answers.
-        population: What was known about the count before.
+        population: The prior distribution of the count.
         observed: The answers, each with its mechanism.
     """
 
@@ -153,31 +156,31 @@ class Posterior(Charted, Estimates):
 
     @cached_property
     def surprise(self) -> float:
-        """The prior predictive probability of an answer at least as far out.
+        """Prior predictive probability of an answer at least as far out as this one.
 
-        min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; of several answers the smallest,
-        times their number; of a suppressed answer the probability that it was below its threshold.
-        Below 1e-3 the answer contradicts the assumed population.
+        For one answer y: min(1, 2·min(P[Y <= y], P[Y >= y])) under the prior. For a suppressed answer: the probability
+        that it is below its threshold. For several answers: the smallest value times their number. A value below 1e-3
+        contradicts the assumed population.
         """
         prior = self.population.law()
-        least = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
-        return min(1.0, len(self.observed) * least)
+        smallest = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
+        return min(1.0, len(self.observed) * smallest)
 
     @cached_property
     def warning(self) -> str | None:
-        """What is odd about the answers, in words; None where the surprise is 1e-3 or more."""
+        """Warning that the answers contradict the population, or None if the surprise is at least 1e-3."""
         if all(
             not isinstance(answer, Below) and is_expected(self.population, answer, mechanism)
             for answer, mechanism in self.observed
         ):
             return None
         mean = self.population.law().mean
-        odd = contradiction(self.surprise, mean, len(self.observed), "under the assumed population")
-        return None if odd is None else f"{odd}: check the population and the noise"
+        text = contradiction(self.surprise, mean, len(self.observed), "under the assumed population")
+        return None if text is None else f"{text}: check the population and the noise"
 
     def _facts(self) -> dict[str, object]:
         return {
-            **self._odd,
+            **self._warning_fact,
             **self._estimates(),
             "surprise": self.surprise,
             "answers": [answer for answer, _ in self.observed],
@@ -188,12 +191,12 @@ class Posterior(Charted, Estimates):
     def _key_facts(self) -> dict[str, object]:
         estimates = {"mean": self.mean, "median": self.median, "std": self.std}
         answers = [answer for answer, _ in self.observed]
-        odd = {"warning": f"surprise {self.surprise:.0e}"} if self._odd else {}
-        return {**odd, **estimates, "interval": self.interval(), "answers": answers}
+        warning = {"warning": f"surprise {self.surprise:.0e}"} if self._warning_fact else {}
+        return {**warning, **estimates, "interval": self.interval(), "answers": answers}
 
     @property
-    def _odd(self) -> dict[str, object]:
-        """The warning, if there is one."""
+    def _warning_fact(self) -> dict[str, object]:
+        """The warning by its name, or nothing."""
         warning = self.warning
         return {} if warning is None else {"warning": warning}
 
@@ -201,18 +204,18 @@ class Posterior(Charted, Estimates):
 def posterior(
     answer: Answers, population: Population, mechanism: Mechanism | Sequence[Mechanism] | None = None
 ) -> Posterior:
-    """The law of the count given its answers: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
+    """Return the posterior distribution of the count: P[K = k | Y = y] ∝ P[K = k]·Π f(y | k).
 
     Args:
         answer: The answer y, in records: any finite number that the mechanism can give, or
             `below(t)` if it was suppressed; or several answers about one count, each with independent noise.
-        population: What is known about the count before the answers.
-        mechanism: The law of the answer given the count; or as many as there are answers. None:
-            each answer carries its own, as what a desk releases does.
+        population: The prior distribution of the count.
+        mechanism: The mechanism of the answer, or a sequence with one for each answer. None: each
+            answer carries its mechanism, as the releases of a desk do.
 
     Raises:
         ValueError: If a mechanism cannot give its answer, the numbers of answers and mechanisms
-            differ, or the population or a mechanism is something else.
+            differ, or an argument has another type.
 
     Warns:
         UserWarning: If the answers contradict the population: their `surprise` is below 1e-3.
@@ -223,55 +226,55 @@ def posterior(
 
     Example:
         >>> import noisycount as nc
-        >>> told = nc.posterior(35.2, nc.Binomial(100, 0.3), nc.Laplace(10))
-        >>> round(told.mean, 6), told.median, told.interval(0.95)
+        >>> result = nc.posterior(35.2, nc.Binomial(100, 0.3), nc.Laplace(10))
+        >>> round(result.mean, 6), result.median, result.interval(0.95)
         (31.351086, 32, (23, 39))
     """
-    told = posterior_of(answer, population, mechanism)
-    if (odd := told.warning) is not None:
-        warnings.warn(odd, UserWarning, stacklevel=2)
-    return told
+    result = posterior_of(answer, population, mechanism)
+    if (text := result.warning) is not None:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return result
 
 
 def posterior_of(
     answer: Answers, population: Population, mechanism: Mechanism | Sequence[Mechanism] | None = None
 ) -> Posterior:
-    """The same as `posterior` without a warning, for whoever warns in words of their own."""
+    """Return the result of `posterior` without its warning, for callers that show a warning of their own."""
     require_instance(population, Population, "population")
-    told = observed(answer, mechanism)
-    return Posterior(law_given(population, told), population, told)
+    pairs = observed(answer, mechanism)
+    return Posterior(law_given(population, pairs), population, pairs)
 
 
-_COUNTS = 1000  # of each range: a choice, enough for curves without corners in a small file
-_LEFT_OUT = 1e-3  # of each law, on each side
+_COUNTS = 1000  # points of each range of a chart: smooth curves in a small file
+_LEFT_OUT = 1e-3  # probability outside the chart, on each side of each distribution
 
 
-def shown_counts(told: Posterior) -> Reals:
-    """Counts over the range of all curves, and as many again where the posterior lies."""
-    population = told.population
-    prior, ends = population.law(), _reach(told)
+def shown_counts(result: Posterior) -> Reals:
+    """Return the counts of a chart: half of them over the range of all curves, half where the posterior lies."""
+    population = result.population
+    prior, ends = population.law(), _likelihood_range(result)
     around = [min(population.records, max(0, end)) for end in ends]
     ranges = [
         (min(prior.quantile(_LEFT_OUT), around[0]), max(prior.quantile(1 - _LEFT_OUT), around[1])),
-        told.interval(1 - 2 * _LEFT_OUT),
+        result.interval(1 - 2 * _LEFT_OUT),
     ]
     return np.unique(np.concatenate([np.linspace(*ends, _COUNTS).round() for ends in ranges]))
 
 
-def likelihood_curve(told: Posterior, counts: Reals) -> Reals:
-    """The likelihood of the answers at each count, with a sum of 1 over all counts of the range."""
-    size = told.population.records
-    likelihoods = (likelihood(answer, mechanism, size) for answer, mechanism in told.observed)
+def likelihood_curve(result: Posterior, counts: Reals) -> Reals:
+    """Return the likelihood of the answers at each count, scaled to a sum of 1 over all counts of the range."""
+    size = result.population.records
+    likelihoods = (likelihood(answer, mechanism, size) for answer, mechanism in result.observed)
     logs = Product(tuple(likelihoods)).logs_around_largest(counts, np.zeros_like(counts))
     heights = np.exp(logs - logs.max())
     widths = np.gradient(counts) if counts.size > 1 else np.ones(1)
     return heights / (heights @ widths)
 
 
-def _reach(told: Posterior) -> tuple[float, float]:
-    """Between which counts the answers lie with nearly all of their noise."""
+def _likelihood_range(result: Posterior) -> tuple[float, float]:
+    """Return the range of counts that an answer misses with a probability of `_LEFT_OUT`, over all answers."""
     ends = []
-    for answer, mechanism in told.observed:
+    for answer, mechanism in result.observed:
         if isinstance(answer, Below):
             raise ValueError(f"answer must be a number to be drawn, got {answer!r}")  # noqa: TRY004
         if not isinstance(mechanism, SymmetricNoise):

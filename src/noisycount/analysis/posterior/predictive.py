@@ -1,4 +1,7 @@
-"""The law of a count given answers, in a window where noise is narrow, and how probable these answers were."""
+"""Distribution of a count given answers, and the prior predictive probability of the answers (their surprise).
+
+`posterior` makes results of them.
+"""
 
 import math
 from collections import defaultdict
@@ -20,18 +23,17 @@ from noisycount.model.populations.population import Exchangeable, Population
 from noisycount.model.subsampling import Subsample
 
 Observed = Sequence[tuple[Answer, Mechanism]]
-_WIDEST = 1 << 13  # counts: their table takes less than a search for the mode of a smooth law
-_DEPTH = 60.0  # nats: e^−60 of a law is far beyond a double
+_WIDEST = 1 << 13  # largest number of counts of a window: a table takes less time than a search for the mode
+_DEPTH = 60.0  # nats: e^−60 of a sum changes no double
 _SPARE = 30.0  # nats by which the answers may be less likely than the likeliest ones
 
 
 def law_given(population: Population, observed: Observed) -> CountDistribution:
-    """The law of the count given its answers.
+    """Return the distribution of the count given answers.
 
-    Where the likelihoods are log-concave and fall fast enough it is a table of a window W of
-    counts. Outside the likelihood L falls from the window's ends on, and the prior adds up to 1, so
-    that Σ_{k∉W} P[k]·L(k) <= L(first) + L(last). The window is taken if that is below
-    e^−60/(n + 1)² of the sum over W: then neither mean nor variance changes by more than e^−60.
+    If the likelihoods are log-concave and fall fast enough, it is a table over a window W of counts. Outside W the
+    likelihood L falls, and the prior sums to 1, so that Σ_{k∉W} P[k]·L(k) <= L(first) + L(last). The window is used if
+    that bound is below e^−60/(n + 1)² of the sum over W: then mean and variance change by less than e^−60.
     """
     likelihoods = Product(tuple(likelihood(answer, law, population.size) for answer, law in observed))
     windowed = _windowed(population, observed, likelihoods)
@@ -39,7 +41,7 @@ def law_given(population: Population, observed: Observed) -> CountDistribution:
 
 
 def _windowed(population: Population, observed: Observed, likelihoods: Product) -> WindowedLaw | None:
-    """The law as a table of a window; None where that does not pay or would leave out too much."""
+    """Return the distribution as a table of a window, or None if that is slower or would leave out too much."""
     depth = _DEPTH + 2 * math.log(population.records + 1)
     if not likelihoods.is_log_concave or not is_cheap(population, observed):
         return None
@@ -54,7 +56,7 @@ def _windowed(population: Population, observed: Observed, likelihoods: Product) 
 
 
 def is_cheap(population: Population, observed: Observed) -> bool:
-    """Whether prior and likelihoods at all counts of a window cost less than a few dozen points."""
+    """Return True if prior and likelihoods at all counts of a window cost less than a smooth distribution."""
     if not population.has_chances:
         return False
     return population.smooth_prior is None or not any(
@@ -74,14 +76,14 @@ def _hull(observed: Observed, depth: float) -> tuple[float, float]:
 
 
 def common(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int, int]:
-    """The whole numbers within both."""
+    """Return the first and the last whole number within both ranges."""
     return math.ceil(max(limits[0], ends[0])), math.floor(min(limits[1], ends[1]))
 
 
 def _weighted(population: Population, likelihoods: Product, ends: tuple[int, int]) -> TableLaw | None:
-    """The law on a window; None: the prior has no count there.
+    """Return the distribution on a window, or None if the prior has no count there.
 
-    A prior with a formula is expanded around the likeliest count, where rounding is least.
+    A prior with a formula is expanded around the likeliest count, where rounding errors are smallest.
     """
     if population.smooth_prior is not None:
         factors = (population.smooth_prior, *likelihoods.factors)
@@ -93,7 +95,7 @@ def _weighted(population: Population, likelihoods: Product, ends: tuple[int, int
 
 
 def _log_left_out(population: Population, table: TableLaw, likelihoods: Product, limits: tuple[int, int]) -> float:
-    """Return the logarithm of a bound of the probability outside the table, over that inside; inf if none is known.
+    """Return the log of a bound of P[outside the table] / P[inside], or inf if no bound is known.
 
     The log-concave likelihood falls beyond an end if it does not rise towards it.
     """
@@ -115,22 +117,22 @@ def _log_left_out(population: Population, table: TableLaw, likelihoods: Product,
     return left_out
 
 
-_SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which an answer may be likely
+_SHARES = (0.5, 0.9, 0.99)  # quantiles of the count at which the tail of an answer is tried
 SURPRISING = 1e-3  # the surprise below which answers contradict what was assumed
-_ROUNDING = 1e-5  # relative: more than that of a bound
+_ROUNDING = 1e-5  # relative: larger than the rounding error of a bound
 _ROUNDING_OF_FORMULAS, _ROUNDING_OF_TABLES = 4e-14, 4e-12  # relative, of products of means
 _BERRY_ESSEEN = 0.56  # times the sum of E|X − E[X]|³ over σ³, at most 1/σ as each term is at most a variance
-_READABLE = 1e-6  # probabilities from there on are not in scientific notation
-_DOUBLE = 40.0  # nats: e^−40 of a sum is beyond a double
-_LARGEST_SIZE = 10**9  # records, up to which `_beta_binomial_probability` has five digits
-_LIKELY = 0.49  # a smaller tail leaves more to the other one, as both add up to at least 1
-_WIDEST_PREDICTIVE = 1 << 12  # counts: their tails take less than a search for the largest term
+_READABLE = 1e-6  # smaller probabilities are written in scientific notation
+_DOUBLE = 40.0  # nats: e^−40 of a sum changes no double
+_LARGEST_SIZE = 10**9  # largest number of records at which `_beta_binomial_probability` has five digits
+_LIKELY = 0.49  # if one tail is smaller, it is the smaller of the two, which sum to at least 1
+_WIDEST_PREDICTIVE = 1 << 12  # number of counts up to which all tails take less time than a search
 
 
 def two_sided(population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism) -> float:
-    """min(1, 2·min(P[Y <= y], P[Y >= y])) before any answer; P[Y < t] of one that was below t.
+    """Return min(1, 2·min(P[Y <= y], P[Y >= y])) under the prior; P[Y < t] for an answer suppressed below t.
 
-    Numerical error: 1e-11 relative, at any smallness down to 1e-300.
+    Numerical error: 1e-11 relative, down to 1e-300.
     """
     counted, noise = _counted(population, mechanism)
     if noise is not mechanism:
@@ -145,7 +147,7 @@ def two_sided(population: Population, prior: CountDistribution, answer: Answer, 
 
 
 def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, Mechanism]:
-    """The records that are counted, and how: those of a sample where their law is known."""
+    """Return the population and mechanism of an answer: those of the sample if its distribution is known."""
     if isinstance(mechanism, Subsample) and isinstance(population, Exchangeable):
         sample = population.sample(mechanism.sample_size)
         if sample is not None:
@@ -154,16 +156,16 @@ def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, 
 
 
 def contradiction(surprise: float, expected: float, answers: int, known: str) -> str | None:
-    """What is odd about answers, in words; None where their surprise is not small."""
+    """Return a warning that answers contradict the expected count, or None if their surprise is not small."""
     if surprise >= SURPRISING:
         return None
     one = "an answer" if answers == 1 else "one of several answers"
-    mean = signed(expected, 0 if expected >= 10 else 2)  # noqa: PLR2004  (two digits tell enough)
+    mean = signed(expected, 0 if expected >= 10 else 2)  # noqa: PLR2004  (two digits are enough)
     return f"{one} this far from the {mean} expected has a probability of {_chance(surprise)} {known}"
 
 
 def _chance(probability: float) -> str:
-    """A small probability in one digit, readable where it is not tiny."""
+    """Format a small probability with one digit."""
     if not probability:
         return "less than 1e-300"
     text = f"{probability:.0e}"
@@ -179,19 +181,19 @@ def _spread(population: Population) -> tuple[float, float, float]:
     moments = population.moments
     product = moments.positives * moments.negatives
     variance = product - moments.discordant
-    least, largest = variance - _ROUNDING_OF_FORMULAS * product, variance + _ROUNDING_OF_TABLES * product
-    return moments.positives, math.sqrt(max(0.0, least)), math.sqrt(max(0.0, largest))
+    smallest, largest = variance - _ROUNDING_OF_FORMULAS * product, variance + _ROUNDING_OF_TABLES * product
+    return moments.positives, math.sqrt(max(0.0, smallest)), math.sqrt(max(0.0, largest))
 
 
 @lru_cache(maxsize=16)
 def _usual_counts(population: Population) -> tuple[int, int]:
-    """Return two counts, each of which is passed with a probability of at least `SURPRISING`."""
+    """Return the quantiles at `SURPRISING` and 1 − `SURPRISING`."""
     law = population.law()
     return law.quantile(SURPRISING), law.quantile(1 - SURPRISING)
 
 
 def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
-    """Return two answers between which every answer is expected; an empty range around the mean if none is known."""
+    """Return a range of answers without surprise; an empty range around the mean if none is known."""
     population, mechanism = _counted(population, mechanism)
     mean, _, deviation = _spread(population)
     if not isinstance(mechanism, SymmetricNoise):
@@ -214,8 +216,8 @@ def is_expected(population: Population, answer: float, mechanism: Mechanism) -> 
     mean, _, deviation = _spread(population)
     low, high = population.support
     nearest, goal = min(max(answer, low), high), SURPRISING * (1 + _ROUNDING)
-    passed = min(_least_tail(population, nearest, side) for side in (-1, 1))
-    if passed >= goal and passed * math.exp(mechanism.log_tail(abs(answer - nearest))) >= goal:
+    tail = min(_smallest_tail(population, nearest, side) for side in (-1, 1))
+    if tail >= goal and tail * math.exp(mechanism.log_tail(abs(answer - nearest))) >= goal:
         return True
     if mechanism.log_tail(abs(answer - mean) + deviation) >= math.log(2 * goal):
         return True
@@ -223,10 +225,10 @@ def is_expected(population: Population, answer: float, mechanism: Mechanism) -> 
     return low <= answer <= high
 
 
-def _least_tail(population: Population, count: float, side: int) -> float:
-    """Return a lower bound of P[K >= count] (side 1) or P[K <= count] (side −1); 0 if none is quick to compute.
+def _smallest_tail(population: Population, count: float, side: int) -> float:
+    """Return a lower bound of P[K >= count] (side 1) or P[K <= count] (side −1); 0 if no bound is quick to compute.
 
-    Of independent records it is 1 − Φ((m − E[K])/σ) − 0.56/σ, by the inequality of Berry and Esseen with the constant
+    For independent records it is 1 − Φ((m − E[K])/σ) − 0.56/σ, by the inequality of Berry and Esseen with the constant
     of Shevtsova (2010). A distribution with one mode has at least (w + 1)·min(P[m], P[m + w]) on m..m + w.
     """
     mean, deviation, _ = _spread(population)
@@ -249,7 +251,7 @@ def _beta_binomial_probability(population: BetaBinomial, count: int) -> float:
 
 
 def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:
-    """Return True if an answer surely has a chance to be passed upwards (upper) or downwards.
+    """Return True if P[Y >= answer] (upper) or P[Y <= answer] is shown to be at least `SURPRISING`.
 
     P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m. Three quantiles are tried.
     """
@@ -263,36 +265,33 @@ def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, u
 
 
 def farthest(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Answer, Mechanism]]:
-    """The answers among which is the one of the smallest `two_sided`.
-
-    Of answers with the same noise these are the smallest and the largest.
-    """
-    told = defaultdict[Mechanism, set[float]](set)
+    """Yield the answers that can have the smallest `two_sided`: of each mechanism the smallest and the largest."""
+    values = defaultdict[Mechanism, set[float]](set)
     for answer, mechanism in observed:
         if isinstance(answer, Below):
             yield answer, mechanism
         else:
-            told[mechanism].add(answer)
-    for mechanism, answers in told.items():
+            values[mechanism].add(answer)
+    for mechanism, answers in values.items():
         yield from ((answer, mechanism) for answer in {min(answers), max(answers)})
 
 
 def _beyond(
     population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float:
-    """P[Y >= answer] (upper) or P[Y <= answer] before any answer."""
-    near = _near(population, prior, answer, mechanism, upper=upper)
-    if near is not None:
-        return min(1.0, near)
-    return min(1.0, _far(population, prior, answer, mechanism, upper=upper))
+    """Return P[Y >= answer] (upper) or P[Y <= answer] under the prior."""
+    chance = _summed_tail(population, prior, answer, mechanism, upper=upper)
+    if chance is None:
+        chance = _smooth_tail(population, prior, answer, mechanism, upper=upper)
+    return min(1.0, chance)
 
 
-def _near(
+def _summed_tail(
     population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float | None:
-    """The sum over the counts near the answer, and all those beyond, which surely pass it.
+    """Sum the tail over the counts near the answer, and add P[K beyond them], where the tail is 1.
 
-    The counts before the first one have smaller tails than it; None: they might matter.
+    Return None if counts on the other side, whose tails are smaller, might change the sum.
     """
     if not isinstance(mechanism, SymmetricNoise) or not is_cheap(population, [(answer, mechanism)]):
         return None
@@ -314,15 +313,15 @@ def _near(
     return math.exp(total) if is_all or tail[start] <= total - _DOUBLE else None
 
 
-def _far(
+def _smooth_tail(
     population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float:
-    """Σ_k P[K = k]·T(k), read off at the count m where the terms are largest.
+    """Return Σ_k P[K = k]·T(k), T(k) the tail of the answer if the count is k.
 
-    The law proportional to the terms has Q[m] = P[m]·T(m)/Σ, so Σ = P[m]·T(m)/Q[m].
+    The distribution proportional to the terms has Q[m] = P[m]·T(m)/Σ at its mode m, so Σ = P[m]·T(m)/Q[m].
     """
     tail = mechanism.tail(answer, population.size, upper=upper)
-    if max(map(tail.log_value, prior.support)) == -math.inf:  # at one of its ends a tail is largest
+    if max(map(tail.log_value, prior.support)) == -math.inf:  # a tail is largest at an end of the support
         return 0.0
     try:
         terms = population.law(tail)
