@@ -38,7 +38,7 @@ class Case:
     # the smallest and the largest answer that matter, whole; for Laplace noise those between which all counts lie,
     # as the estimate is constant beyond
     span: tuple[float, float]
-    is_smooth: bool  # whether the laws of the count and of the noise are smooth over a record
+    is_smooth: bool  # True if the distributions of the count and, except for a kink at 0, of the noise are smooth
 
     @property
     def chances(self) -> Reals:
@@ -89,7 +89,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
         span = (float(min(table.first, believed.first)), float(max(table.last, believed.last)))
     truth = sides_of(table, errors, span)
     belief = truth if assumed is None else sides_of(believed, errors, span)
-    is_smooth = errors.smooth_over > 0 and errors.spread >= 1
+    is_smooth = errors.spread >= 1
     is_smooth &= population.smooth_prior is not None and (assumed is None or assumed.smooth_prior is not None)
     return Case(population.size, truth, belief, errors, reach, span, is_smooth)
 

@@ -7,6 +7,7 @@ before the estimate is worse than the answer?
 import math
 from collections.abc import Callable
 from dataclasses import field
+from functools import cache
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -310,8 +311,7 @@ def tie_probability(
     return float(averages(population, mechanism, by, assumed).tie)
 
 
-_PRECISION = 1e-11  # of the distance from the true rate: far below the 1e-9 that is promised
-_FIRST_STEP = 1e-3  # estimates fail at rates that are off by 0.001 to 0.1
+_PRECISION = 1e-11  # relative, of the squared distance from the true rate: far below the promised 1e-9
 
 
 def break_even_rates(
@@ -355,10 +355,12 @@ def break_even_rates(
     assumed = _assumed(size, deviation)
     goal = mean_absolute_error(population, mechanism, "answer")
 
+    @cache
     def excess(rate: float) -> float:
         return mean_absolute_error(population, mechanism, by, assumed(rate)) - goal
 
-    true_rate = population.law().mean / size
+    law = population.law()
+    true_rate, first_step = law.mean / size, math.hypot(law.deviation, goal) / size
     lowest, highest = _ends(deviation)
     if not lowest <= true_rate <= highest:
         raise ValueError(
@@ -370,7 +372,8 @@ def break_even_rates(
             f"by must name an estimate that is better than the answer at the true rate "
             f"{true_rate:.6g}, which the posterior {by} is not: give another, or a deviation"
         )
-    return _crossing(excess, true_rate, lowest), _crossing(excess, true_rate, highest)
+    below, above = (_crossing(excess, true_rate, end, first_step) for end in (lowest, highest))
+    return below, above
 
 
 def _assumed(size: int, deviation: float) -> Callable[[float], Population]:
@@ -392,15 +395,17 @@ def _ends(deviation: float) -> tuple[float, float]:
     return 0.5 - half, 0.5 + half
 
 
-def _crossing(excess: Callable[[float], float], inside: float, end: float) -> float:
-    """Where the excess becomes positive between a rate at which it is negative and an end."""
-    side = math.copysign(1.0, end - inside)
+def _crossing(excess: Callable[[float], float], inside: float, end: float, first_step: float) -> float:
+    """Return the rate at which the excess becomes positive between a rate at which it is negative and an end.
 
-    def excess_away(distance: float) -> float:
-        return excess(inside + side * distance if distance < farthest else end)
+    The excess grows about as the square of the distance from the rate inside, in which it is nearly linear.
+    """
+    side, farthest = math.copysign(1.0, end - inside), abs(end - inside)
 
-    farthest = abs(end - inside)
-    bracket = bracketed(excess_away, 0.0, min(_FIRST_STEP, farthest), (0.0, farthest))
+    def excess_away(square: float) -> float:
+        return excess(inside + side * math.sqrt(square) if square < farthest**2 else end)
+
+    bracket = bracketed(excess_away, 0.0, min(first_step, farthest) ** 2, (0.0, farthest**2))
     if bracket.is_open:
         return end
-    return inside + side * root(excess_away, bracket, _PRECISION).low
+    return inside + side * math.sqrt(root(excess_away, bracket, _PRECISION).low)

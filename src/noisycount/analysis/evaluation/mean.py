@@ -98,18 +98,18 @@ def _excess_above(case: Case, answers: Reals, floors: Reals) -> Reals:
     return np.nan_to_num(above.logs - below.logs)
 
 
-def _integrals(case: Case, edges: Reals) -> Reals:
-    """Return the integral over each of the pieces, rows of edges, which are halved until eight points tell them."""
-    starts, lengths = edges[..., :-1].ravel(), np.diff(edges).ravel()
+def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
+    """Return the integral of the density of the error over each piece, which is halved until eight nodes suffice."""
+    lengths = stops - starts
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
-        points = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
-        chunks = np.split(points.ravel(), range(_CHUNK, points.size, _CHUNK))
-        values = np.concatenate([_density_of_error(case, chunk) for chunk in chunks]).reshape(points.shape)
-        some = values @ _WEIGHTS * (lengths / 2)
-        rest = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths
-        rough = rest > _SMOOTH * (masses.sum() + some.sum()) / math.sqrt(lengths.size)
-        np.add.at(masses, owners[~rough], some[~rough])
+        nodes = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
+        chunks = np.split(nodes.ravel(), range(_CHUNK, nodes.size, _CHUNK))
+        values = np.concatenate([_density_of_error(case, chunk) for chunk in chunks]).reshape(nodes.shape)
+        integrals = values @ _WEIGHTS * (lengths / 2)
+        last_terms = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths
+        rough = last_terms > _SMOOTH * (masses.sum() + integrals.sum()) / math.sqrt(lengths.size)
+        np.add.at(masses, owners[~rough], integrals[~rough])
         if not rough.any():
             break
         halves = lengths[rough] / 2
@@ -125,22 +125,37 @@ _RUNS = 14  # at the beginning
 def _integral(case: Case) -> float:
     """Return the integral of the density of the error over all answers.
 
-    Between the answers at which the mean passes two integers it is smooth, and so is the integral from one integer to
-    the next as a function of the integer, under smooth laws of the count and of the noise.
+    Between the answers at which the mean passes two integers the density is smooth, except at counts if the noise has a
+    kink. If the distribution of the count is smooth, the integral between two such answers is a smooth function of the
+    integer, as long as the same number of counts lies between them.
     """
     first, last = _passed_integers(case)
     if not case.is_smooth or last - first < _MANY:
-        return float(_integrals(case, smooth_pieces(case)).sum())
+        edges = smooth_pieces(case)
+        return float(_integrals(case, edges[:-1], edges[1:]).sum())
 
     def cells(integers: Reals) -> Reals:
         goals, places = np.unique(np.stack([integers, integers + 1]), return_inverse=True)
-        return _integrals(case, _cuts(case, goals)[places].reshape(2, -1).T)
+        return _integrals_between(case, *_cuts(case, goals)[places].reshape(2, -1))
 
-    ends = _cuts(case, np.array([first, last], dtype=np.float64))
+    start, stop = _cuts(case, np.array([first, last], dtype=np.float64)).tolist()
     inner = sum_of_smooth(cells, np.round(np.linspace(first, last, _RUNS + 1)))
-    pieces = (case.span[0], float(ends[0])), (float(ends[1]), case.span[1])
-    outer = [np.linspace(start, stop, _RUNS + 1) for start, stop in pieces]
-    return inner + sum(float(_integrals(case, edges).sum()) for edges in outer)
+    outer = [np.linspace(low, high, _RUNS + 1) for low, high in ((case.span[0], start), (stop, case.span[1]))]
+    return inner + sum(float(_integrals_between(case, edges[:-1], edges[1:]).sum()) for edges in outer)
+
+
+def _integrals_between(case: Case, starts: Reals, stops: Reals) -> Reals:
+    """Return the integral of the density of the error over runs of answers, cut at counts if the noise has a kink."""
+    if case.errors.smooth_over:
+        return _integrals(case, starts, stops)
+    floors = np.floor(starts)
+    pieces = np.maximum(np.ceil(stops) - floors, 1).astype(np.int64)
+    owners = np.repeat(np.arange(starts.size), pieces)
+    lows = floors[owners] + (np.arange(owners.size) - np.repeat(np.cumsum(pieces) - pieces, pieces))
+    integrals = _integrals(case, np.maximum(lows, starts[owners]), np.minimum(lows + 1, stops[owners]))
+    sums = np.zeros(starts.size)
+    np.add.at(sums, owners, integrals)
+    return sums
 
 
 def _sum_over_answers(case: Case) -> float:
