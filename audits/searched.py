@@ -111,6 +111,7 @@ _NOT_SEARCHED = {
     "figures": "a page of a paper",
     "claims": "a page of a paper",
     "releases": "what others have published",
+    "Query": "a query for a desk",
     "open_desk": "files and ledgers, which have audits of their own",
     "Mechanism": "what other noises are made of",
     "Population": "what other populations are made of",

@@ -3,7 +3,7 @@
 EVERYBODY = {"errors", "frozen", "validation", "data", "display"}
 BASE = {"model", "query", "ledger", "engines", "catalog", "release"}
 ARROWS = {
-    "": {"model", "analysis", "charts", "papers", "tasks"},  # the public names
+    "": {"model", "analysis", "charts", "papers", "query", "tasks"},  # the public names
     **{name: set[str]() for name in (*EVERYBODY, "model")},
     "analysis": {"model"},
     "charts": {"model", "analysis"},

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from noisycount.model.tables.tree import Tree
     from noisycount.papers.catalogue import claims, figure, figures
     from noisycount.papers.figure import Figure
+    from noisycount.query.query import Query
     from noisycount.tasks.open_desk import open_desk
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "Population",
     "Posterior",
     "PrivacyCurve",
+    "Query",
     "Splits",
     "Strata",
     "Subsample",
@@ -170,6 +172,7 @@ _NAMES = {
     "model.tables.tree": "Tree",
     "papers.catalogue": "claims figure figures",
     "papers.figure": "Figure",
+    "query.query": "Query",
     "tasks.open_desk": "open_desk",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -1,5 +1,7 @@
 """What noisycount refuses: one exception for each seam, each message a single line."""
 
+from collections.abc import Callable, Mapping
+from string import Formatter
 from typing import TypeVar
 
 __all__ = [
@@ -10,6 +12,7 @@ __all__ = [
     "OverrunError",
     "PredicateError",
     "PurposeError",
+    "QueryError",
     "ReuseError",
     "SourceError",
     "install_hint",
@@ -36,6 +39,72 @@ class NoisyCountError(Exception):
 
 class PredicateError(NoisyCountError):
     """A question outside the predicate language, or about columns that it may not use."""
+
+
+# Gives the text of a part of a query, from its name and its value; the value is empty if only the name is meant.
+Spelling = Callable[[str, str], str]
+
+
+class QueryError(PredicateError, ValueError):
+    """Parts of a query that do not go together, or a part that is missing.
+
+    Example:
+        >>> error = QueryError("give {epsilon:0.1}, or {within}, got {value}", value="nothing")
+        >>> print(error)
+        give epsilon='0.1', or within, got nothing
+        >>> print(error.spelled(lambda name, value: f"--{name} {value}".rstrip()))
+        give --epsilon 0.1, or --within, got nothing
+    """
+
+    def __init__(self, sentence: str, **values: str) -> None:
+        """Make the error.
+
+        Args:
+            sentence: The message. `{within}` stands for a part of the query, `{within:20%}` for the part with a value.
+            values: Other texts, by the names that stand for them in the sentence.
+        """
+        self.sentence, self.values = sentence, values
+        super().__init__(self.spelled(python_spelling))
+
+    def spelled(self, spelling: Spelling) -> str:
+        """Return the message with the parts as a surface spells them."""
+        return self.sentence.format_map(_Parts(spelling, self.values))
+
+    @property
+    def part(self) -> str:
+        """Name of the first part in the message; empty if there is none."""
+        names = [name for _, name, _, _ in Formatter().parse(self.sentence) if name and name not in self.values]
+        return names[0] if names else ""
+
+
+class _Parts(dict[str, object]):
+    """The values of a message by name; any other name is a part of the query."""
+
+    def __init__(self, spelling: Spelling, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.spelling = spelling
+
+    def __missing__(self, name: str) -> "_PartName":
+        return _PartName(name, self.spelling)
+
+
+class _PartName:
+    """A part of a query in a message, which is formatted with a value or without."""
+
+    def __init__(self, name: str, spelling: Spelling) -> None:
+        self.name, self.spelling = name, spelling
+
+    def __format__(self, value: str) -> str:
+        return self.spelling(self.name, value)
+
+
+def python_spelling(name: str, value: str) -> str:
+    """Return a part of a query as an argument in Python."""
+    if name == "noise" and value:
+        return f"noise=nc.Discrete{value.capitalize()}"
+    if name == "keys" and value:
+        return f"keys={{{value.partition('=')[0]!r}: [...]}}"
+    return f"{name}={value!r}" if value else name
 
 
 class PurposeError(NoisyCountError):

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from noisycount.errors import PredicateError
+from noisycount.cli.main import option_spelling
+from noisycount.errors import PredicateError, QueryError
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, NumberRanges, Period, resolve_group_by
 from noisycount.query.predicate import Column
@@ -120,14 +121,6 @@ TOTAL, OTHER = EachValue(Column("total", Kind.TEXT)), EachValue(Column("other", 
 @pytest.mark.parametrize(
     ("parts", "keys", "others", "words"),
     [
-        ((TOWN,), None, {"has_other": True}, "hidden keys"),
-        ((TOWN,), None, {"is_cumulative": True}, "hidden keys"),
-        ((TOWN, SEX), None, {"margins": (("town",),)}, "hidden keys"),
-        ((TOWN, SEX), KEYS, {"is_cumulative": True}, "one column"),
-        ((TOWN,), KEYS, {"is_cumulative": True, "has_other": True}, "one column"),
-        ((TOWN,), KEYS, {"is_cumulative": True, "margins": ((),)}, "one column"),
-        ((TOWN,), KEYS, {"max_groups": 0}, "from 1"),
-        ((TOWN,), KEYS, {"max_groups": True}, "from 1"),
         ((TOTAL, SEX), KEYS, {"margins": (("total",), ())}, "called 'total'"),
         ((OTHER,), KEYS, {"has_other": True}, "called 'other'"),
         ((OTHER, SEX), KEYS, {"margins": (("other",),), "has_other": True}, "called 'other'"),
@@ -143,36 +136,14 @@ def test_what_does_not_go_together_is_refused(
         TableQuestion(parts, cells, **others)  # type: ignore[arg-type]  # of their kinds
 
 
-@pytest.mark.parametrize("most", [None, 2])
-def test_sums_from_the_first_group_on_need_one_group_a_person(most: int | None) -> None:
-    """Before anything is charged: ranges of persons who are in several are no sums."""
-    question = TableQuestion((TOWN,), key_set((TOWN,), ["a"]), max_groups=most, is_cumulative=True)
-    with pytest.raises(PredicateError, match="groups_per_unit = 1"):
-        question.groups("person")
-
-
-def test_persons_with_hidden_keys_need_a_bound() -> None:
-    """Nobody knows in how many groups a person can be that nobody has listed."""
-    with pytest.raises(PredicateError, match="groups_per_unit is missing"):
-        TableQuestion((TOWN,), None).groups("person")
-    assert TableQuestion((TOWN,), None, max_groups=3).groups("person") == 3
-    assert TableQuestion((TOWN,), None).groups(None) == 1
-
-
-def test_a_bound_for_rows_is_refused() -> None:
-    """A row is in one group, whatever the bound."""
-    with pytest.raises(PredicateError, match="for persons"):
-        TableQuestion((TOWN,), key_set((TOWN,), ["a"]), max_groups=2).groups(None)
-
-
 @pytest.mark.parametrize("by", ["town", "age", "visit", "visit:month", "visit:quarter", "visit:year"])
 def test_keys_are_asked_for_by_an_example_that_can_be_typed(by: str) -> None:
     """Whoever puts it in place has keys."""
     schema = {"town": Kind.TEXT, "age": Kind.INTEGER, "visit": Kind.DATE}
     parts = resolve_group_by([by], schema, None)
-    with pytest.raises(PredicateError, match="are missing: list them, --keys ") as refused:
+    with pytest.raises(QueryError, match="are missing: list them, keys=") as refused:
         key_set(parts, None)
-    example = str(refused.value).partition("--keys ")[2].partition(" (in Python")[0]
+    example = refused.value.spelled(option_spelling).partition("--keys ")[2].partition(", or show")[0]
     assert len(key_set(parts, dict([parse_column_keys(example)]))) > 1
 
 
@@ -335,7 +306,7 @@ def test_found_keys_come_back_from_what_a_ledger_keeps() -> None:
         ({"town": []}, "at least one"),
         ({"town": ["a", "b", "a"]}, "'a' twice"),
         ({"town": [1]}, "write a text"),
-        ({"town": ["a"], "village": ["b"]}, "not in by"),
+        ({"town": ["a"], "village": ["b"]}, "keys name 'village', which is not in by: "),
         ("town=a", "must be a list"),
         ([], "at least one cell"),
         ([("a",)], "one key for each of town, age"),

@@ -416,9 +416,9 @@ def test_a_posterior_follows_from_the_last_answer_alone(desk_of: DeskOf) -> None
 @pytest.mark.parametrize(
     ("goal", "why"),
     [
-        ({"within": "20%"}, "at_most must be given with within, or a public guess, and not both, got None and None"),
-        ({"within": "20%", "at_most": 1, "guess": 5}, "at_most must be given with within, or a public guess, and not"),
-        ({"epsilon": 1, "at_most": 1}, "at_most must be given with within alone, got 1 with epsilon"),
+        ({"within": "20%"}, "within needs either at_most or a public guess: within='20%' and at_most='0.5'"),
+        ({"within": "20%", "at_most": 1, "guess": 5}, "within needs either at_most or a public guess"),
+        ({"epsilon": 1, "at_most": 1}, "at_most belongs to within: leave it out"),
         ({"within": "100%", "at_most": 1}, "within must lie between 0 and 1"),
         ({"within": "20%", "at_most": 0}, "at_most must be a decimal of at most 18"),
         ({"within": "20%", "at_most": 1, "confidence": 0.3}, "confidence must be at least 0.5 and less than 1"),

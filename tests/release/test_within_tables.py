@@ -195,18 +195,21 @@ def test_a_rehearsal_stops_as_a_real_table(kind: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"of": None}, "of is missing: of a table say which counts shall be so near"),
+        ({"of": None}, "of is missing: state which counts are meant, of='largest', of='total' or of='90%-of-cells'"),
         ({"of": "median"}, "of must be largest, total or a share such as 90%-of-cells, got 'median'"),
         ({"of": "0%-of-cells"}, "of must be largest, total or a share"),
-        ({"of": "total"}, "of the total needs the total as an answer of its own: add 'total' to margins"),
+        ({"of": "total"}, "of='total' needs the total as an answer of its own: add margins='total'"),
         ({"cumulative": True, **LARGEST}, "at_most knows no sums of ranges"),
         ({"delta": "1e-6", **LARGEST}, "at_most is for Laplace noise and known keys"),
         ({"delta": "1e-6", "keys": None, **LARGEST}, "at_most is for Laplace noise and known keys"),
         ({"noise": nc.DiscreteGaussian, **LARGEST}, "at_most is for Laplace noise and known keys"),
-        ({"epsilon": 1, **LARGEST}, "at_most must be given with within, in place of a price"),
-        ({"within": None, **LARGEST}, "at_most must be given with within, in place of a price"),
+        ({"epsilon": 1, **LARGEST}, "give one price: .* got epsilon and within"),
+        ({"within": None, **LARGEST}, "give one price: .* got none"),
         ({"within": "100%", **LARGEST}, "within must lie between 0 and 1"),
-        ({"at_most": None, "within": None, "epsilon": 1, **LARGEST}, "of belongs to a table by keys with within"),
+        (
+            {"at_most": None, "within": None, "epsilon": 1, **LARGEST},
+            "of belongs to a table with by",
+        ),
     ],
 )
 def test_what_no_table_keeps_is_refused_before_anything_is_charged(
@@ -224,7 +227,7 @@ def test_a_margin_of_a_column_that_is_called_total_is_not_the_total(ledger: Ledg
     source = MemorySource([{"total": "a", "sex": "f"}], {"total": Kind.TEXT, "sex": Kind.TEXT})
     desk = Desk(source, ledger, Dataset("survey", Fraction(2)))
     keys = {"total": ["a", "b"], "sex": ["f", "m"]}
-    with pytest.raises(ValueError, match="of the total needs the total as an answer of its own"):
+    with pytest.raises(ValueError, match="of='total' needs the total as an answer of its own"):
         desk.release_table("total,sex", keys, within="20%", at_most=HALF, **TOTAL)
     assert ledger.entries() == []
 

@@ -133,8 +133,11 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"where": "age >= 65"}, "give either epsilon, or within with at_most or guess"),
-        ({"where": "age >= 65", "epsilon": "1", "guess": 5}, "give either epsilon"),
+        (
+            {"where": "age >= 65"},
+            'give one price: epsilon, or within with at_most or guess, such as "within": "20%" and',
+        ),
+        ({"where": "age >= 65", "epsilon": "1", "guess": 5}, "guess belongs to within: leave it out"),
         ({"where": "age >= 65", "epsilon": "1", "within": ""}, "body.within: String should have at least 1 character"),
         ({"where": "age >= 65", "epsilon": "0.1234567890123456789"}, "epsilon must be"),
         ({"where": "age >= 65", "epsilon": "1", "confidence": "200%"}, "confidence must lie"),
@@ -151,7 +154,7 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
         ({"by": "town,town", "epsilon": "1"}, "by names 'town' twice"),
         ({"by": "", "epsilon": "1"}, "body.by"),
         ({"by": "town", "epsilon": "1"}, "keys of town are missing"),
-        ({"where": "age = 1", "epsilon": "1", "other": True}, "--other belongs to a table"),
+        ({"where": "age = 1", "epsilon": "1", "other": True}, "other belongs to a table: add by"),
         ([], "body"),
     ],
     ids=str,

@@ -8,7 +8,7 @@ from noisycount.query.query import ColumnGrouping, Query, TypedKey
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
-from noisycount.tasks.opening import plan_in
+from noisycount.release.table_plan import plan_of
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_json, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
@@ -16,7 +16,7 @@ COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 
 def rehearsal(query: Query, size: int | None = None) -> Rehearsal:
     """Give the rehearsal of a question."""
-    plan = plan_in(query, COLUMNS, "person", is_replacement=False)
+    plan = plan_of(query, COLUMNS, "person", is_replacement=False)
     return rehearsed(query, plan, "person", size)
 
 
@@ -52,7 +52,7 @@ def test_goal_has_its_price() -> None:
 
 def test_price_must_be_in_epsilon() -> None:
     """One count has no other price."""
-    with pytest.raises(ValueError, match="must be given"):
+    with pytest.raises(ValueError, match="rho belongs to a table"):
         count(rho=Fraction(1))
 
 

@@ -24,13 +24,14 @@ from noisycount.query import query as question
 from noisycount.query.predicate import quoted_name, quoted_text
 from noisycount.query.public_values import public_values
 from noisycount.query.readings import FUNCTIONS
+from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, answer_to, charged_so_far, preview_of
 from noisycount.tasks.answer_display import print_answer
 from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.opening import TableFiles, check_query, dataset_asked, existing_ledger
+from noisycount.tasks.opening import TableFiles, dataset_asked, existing_ledger
 
 _OUTPUT_SUFFIXES = (".csv", ".parquet", ".json", ".arrow")
 
@@ -301,16 +302,9 @@ def count(  # noqa: PLR0913, PLR0917 - one argument per option
     query = question.Query(
         wheres=where, is_list=questions is not None or len(where) > 1, **{**members, **optional_lists}
     )
-    check_query(query, files)
+    check_query(query)
     dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
     asking_analyst = configuration.analyst(analyst)
-    if not query.has_one_price:
-        unit_hint = (
-            "" if dataset.unit else ", and at the first question whose rows they are, --unit COLUMN or --unit row"
-        )
-        raise click.UsageError(
-            f"give --epsilon, or --within with --at-most or --guess, such as --within 20% --at-most 0.5{unit_hint}"
-        )
     if files != TableFiles():
         from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415 - loads readers of files
 

@@ -18,7 +18,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from noisycount.display.texts import REPLACING, printable, without_passwords, writable
-from noisycount.errors import BudgetError, LedgerError, NoisyCountError, SourceError, is_interruption
+from noisycount.errors import BudgetError, LedgerError, NoisyCountError, QueryError, SourceError, is_interruption
 
 
 class CommandGroup(click.Group):
@@ -115,12 +115,20 @@ class LazyGroup(CommandGroup):
         """Run a command. An error of noisycount becomes a UsageError, an interrupt in a database call Ctrl-C."""
         try:
             return super().invoke(ctx)
+        except QueryError as error:
+            raise click.UsageError(error.spelled(option_spelling)) from error
         except (NoisyCountError, ValueError) as error:
             raise click.UsageError(str(error)) from error
         except RuntimeError as error:
             if not is_interruption(error):
                 raise
             raise KeyboardInterrupt from None
+
+
+def option_spelling(name: str, value: str) -> str:
+    """Return a part of a query as an option of `count`."""
+    option = "--where" if name == "wheres" else f"--{name.replace('_', '-')}"
+    return f"{option} {value}" if value else option
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:  # noqa: FBT001 - the signature of a Click callback

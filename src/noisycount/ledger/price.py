@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from noisycount.display.numbers import odds_bound, odds_sentence, probability_bound, rounded_up
-from noisycount.display.values import short
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
 from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within, root_above
@@ -140,56 +139,28 @@ class TablePrice:
     @classmethod
     def of(
         cls,
-        noise: object,
+        noise: type[DiscreteNoise],
         epsilon: RationalLike | None,
         rho: RationalLike | None,
         delta: RationalLike | None,
         *,
         is_hidden: bool,
     ) -> "TablePrice":
-        """The price of a table.
+        """Return the price of a table whose parts `query.rules` has checked.
 
-        Under Laplace noise it is ε, and for hidden keys (ε, δ). Under Gaussian noise it is ρ; or
-        (ε, δ), which the largest such ρ implies, and of which hidden keys take half of δ.
+        Under Laplace noise it is ε, and (ε, δ) with hidden keys. Under Gaussian noise it is ρ; or (ε, δ), which the
+        largest such ρ implies, and of which hidden keys take half of δ.
         """
-        if is_hidden and delta is None:
-            raise ValueError("delta is missing: hidden keys need one, such as '1e-6'")
-        chance = None if delta is None else exact_delta(delta)
-        if noise is DiscreteLaplace:
-            return cls._laplace(epsilon, rho, chance, is_hidden=is_hidden)
-        if noise is DiscreteGaussian:
-            return cls._gaussian(epsilon, rho, chance, is_hidden=is_hidden)
-        raise ValueError(f"noise must be DiscreteLaplace or DiscreteGaussian, the class, got {short(noise)}")
-
-    @classmethod
-    def _laplace(
-        cls, epsilon: RationalLike | None, rho: RationalLike | None, delta: Fraction | None, *, is_hidden: bool
-    ) -> "TablePrice":
-        if rho is not None or epsilon is None:
-            remedy = "give it" if rho is None else "give it, and leave rho out"
-            raise ValueError(f"epsilon is the price of Laplace noise, such as '0.5': {remedy}")
-        if delta is not None and not is_hidden:
-            raise ValueError("delta is for hidden keys or Gaussian noise: leave it out, as all keys are known")
-        price = exact_epsilon(epsilon)
-        return cls(DiscreteLaplace, Loss.of(price, delta or Fraction(0)), delta or Fraction(0))
-
-    @classmethod
-    def _gaussian(
-        cls, epsilon: RationalLike | None, rho: RationalLike | None, delta: Fraction | None, *, is_hidden: bool
-    ) -> "TablePrice":
-        if (epsilon is None) == (rho is None):
-            raise ValueError("rho is the price of Gaussian noise, such as '0.1': give it, or epsilon with delta")
-        hidden = delta or Fraction(0) if is_hidden else Fraction(0)
+        chance = Fraction(0) if delta is None else exact_delta(delta)
+        hidden = chance if is_hidden else Fraction(0)
         if rho is not None:
-            if delta is not None and not is_hidden:
-                raise ValueError("delta must not be given with rho, unless keys are hidden")
             return cls(DiscreteGaussian, Loss.concentrated(exact_epsilon(rho, "rho"), hidden), hidden)
-        if delta is None or epsilon is None:
-            raise ValueError("delta is missing: epsilon of Gaussian noise needs one, such as '1e-6'")
+        price = exact_epsilon(epsilon or 0)
+        if noise is DiscreteLaplace:
+            return cls(noise, Loss.of(price, hidden), hidden)
         hidden /= 2
-        implied = rho_within(exact_epsilon(epsilon), delta - hidden)
-        loss = Loss.concentrated(implied, hidden)
-        return cls(DiscreteGaussian, loss, hidden, rho_delta=delta - hidden)
+        loss = Loss.concentrated(rho_within(price, chance - hidden), hidden)
+        return cls(DiscreteGaussian, loss, hidden, rho_delta=chance - hidden)
 
     def mechanism(self, sensitivity: int, share: Fraction) -> DiscreteNoise:
         """The noise of counts that move by so much together, for a share of the price.

@@ -9,7 +9,7 @@ from noisycount.display.values import short
 from noisycount.errors import ConfigError
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
 from noisycount.query.impossible import Public, not_public
-from noisycount.query.query import Keys, PeriodLength
+from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean, normaliser_of
 
 MOST_VALUES = 10_000  # of a column, and groups of a table that nobody lists
@@ -142,18 +142,6 @@ def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] |
         return None
     is_day = isinstance(part, EachValue) and values.kind is Kind.DATE
     return tuple(date.fromordinal(each) if is_day else each for each in range(low, high + 1))
-
-
-def with_public_keys(keys: Keys | None, parts: Sequence[GroupBy], public: Public) -> Keys | None:
-    """The keys of a table, with those that follow from public values where nobody listed any."""
-    if keys is not None and not isinstance(keys, Mapping):
-        return keys
-    listed = dict(keys or {})
-    for part in parts:
-        if part.known_keys is None and not {part.text, part.column.name} & {*listed}:
-            follows = public_keys(part, public.get(part.column.name))
-            listed |= {} if follows is None else {part.column.name: [*map(part.label, follows)]}
-    return listed or None
 
 
 def foreign_keys(keys: KeySet, public: Public) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""A question as it is asked and typed, whoever asks it: what is counted, and at what price."""
+"""A query with its JSON, and the texts that people type for its parts: columns, keys, margins, shares.
+
+`rules` states which parts go together; `grouping` and `table` read the columns and keys.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +15,6 @@ from noisycount import validation
 from noisycount.display.numbers import percent
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.half_width import epsilon_within, readable_epsilon_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -109,40 +111,68 @@ class ColumnGrouping:
 
 @frozen(kw_only=True)
 class Query:
-    """One count, several counts or a table by keys, and its price or how near it should be."""
+    """A query: one count, several counts or a table by keys, with its price or the accuracy that it needs.
 
-    # questions in the predicate language; of a table by keys one at most, for all cells; of a count without one: all
+    `Desk.answer` answers it and `Desk.plan` prices it. `noisycount count`, the service and its form read what a user
+    states into the same class, so that a query has the same meaning and price however it is asked. `query.rules` has
+    the rules which parts go together.
+
+    Args:
+        wheres: Conditions in the predicate language. A count has one (default: all records), a list has several, and
+            a table by keys has at most one, which applies to every cell.
+        is_list: True for a list: one row per condition, even if there is only one.
+        by: Columns by which a table groups, as in `Desk.release_table`. None: it is no table by keys.
+        keys: The keys of each column by its name, or the keys of each cell. None: they follow from the columns, or are
+            hidden, which needs `delta`.
+        margins: Sums of a table that are measured too.
+        other: True if units with other keys are counted in one more cell.
+        groups_per_unit: Contribution bound: the number of cells in which a person counts. None: all.
+        cumulative: True if ranges of cells are measured too, for accurate sums up to each cell.
+        noise: Class of the noise of a table. None: `DiscreteGaussian` if `rho` is given, else `DiscreteLaplace`.
+        epsilon: The price, in ε.
+        rho: The price of Gaussian noise, in ρ.
+        delta: δ of hidden keys, or of the price of Gaussian noise in ε.
+        within: The accuracy in place of a price, as a share of the count, such as "20%".
+        error: The accuracy in units.
+        at_most: With `within` and no guess: the largest price, in ε.
+        of: With `at_most`, the counts of a table that need the accuracy: "largest", "total" or "90%-of-cells".
+        guess: With `within`: a public guess of the count, never the true count.
+        confidence: The probability with which errors and the accuracy hold, in (0, 1).
+
+    Example:
+        >>> Query(by=["town"], keys={"town": ["Bern"]}, within="20%", guess=100).to_json()
+        {'by': ['town'], 'keys': {'town': ['Bern']}, 'within': '20%', 'guess': 100, 'confidence': '95%'}
+    """
+
     wheres: Sequence[str] = ()
-    is_list: bool = False  # whether there is a row for each question, even for one alone
-    # what a table is grouped by, as for `Desk.release_table`, like the five that follow; None: it is no table by keys
+    is_list: bool = False
     by: str | Sequence[str | ColumnGrouping] | None = None
     keys: Keys | None = None
     margins: str | Sequence[str | Sequence[str]] = ()
     other: bool = False
     groups_per_unit: int | None = None
     cumulative: bool = False
-    noise: type[DiscreteNoise] | None = None  # the class of the noise; None: that of the currency of the price
-    epsilon: validation.RationalLike | None = None  # the price in units of privacy loss
-    rho: validation.RationalLike | None = None  # the price under Gaussian noise
-    delta: validation.RationalLike | None = None  # for hidden keys, or with ε under Gaussian noise
-    # in place of a price: how near an answer should be, as a share of the guess,
+    noise: type[DiscreteNoise] | None = None
+    epsilon: validation.RationalLike | None = None
+    rho: validation.RationalLike | None = None
+    delta: validation.RationalLike | None = None
     within: str | float | Fraction | None = None
-    error: float | Fraction | None = None  # or in units
-    at_most: validation.RationalLike | None = None  # with `within` and no guess: the largest ε that it may cost
-    of: str | None = None  # of a table with `at_most`: which counts shall be so near, as `parse_of` reads it
-    guess: float | Fraction | None = None  # a public guess of the count, for `within`; never the true count
-    confidence: float = 0.95  # with which one lies so near, and with which errors are stated, in (0, 1)
+    error: float | Fraction | None = None
+    at_most: validation.RationalLike | None = None
+    of: str | None = None
+    guess: float | Fraction | None = None
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        """One count of nothing in particular is that of all records."""
+        """Set the condition of a count without one to that of all records."""
         if not self.wheres and not self.is_table:
             object.__setattr__(self, "wheres", (ALL,))
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
-        """The question that a program sends, by the names of `noisycount count`.
+        """Return the query that a program sends as JSON, with the member names of the service.
 
-        Keys are as they stand: no text is a range. A member that stands for nothing is refused by its name.
+        A key is taken as it stands, never as a range. Raises ValueError with the name of a member that is invalid.
 
         Example:
             >>> sent = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1/2"}
@@ -171,7 +201,7 @@ class Query:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What a program sends to ask it; `from_json` reads it again.
+        """Return the JSON with which a program sends the query, and which `from_json` reads.
 
         Keys must be listed by column, each in full, not as a range.
         """
@@ -200,21 +230,13 @@ class Query:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is more than one count."""
+        """True if it is a list or a table by keys, not one count."""
         return self.is_list or self.by is not None
 
     @property
     def noise_class(self) -> type[DiscreteNoise]:
-        """The noise that was chosen, or that of a price in ρ or in ε."""
+        """Class of the noise: as chosen, else Gaussian for a price in ρ and Laplace for one in ε."""
         return self.noise or (DiscreteLaplace if self.rho is None else DiscreteGaussian)
-
-    @property
-    def has_one_price(self) -> bool:
-        """Whether either a price is given, or a half-width with the most that it may cost, or with a guess."""
-        is_priced = self.epsilon is not None or self.rho is not None
-        is_near = self.within is not None and (self.guess is None) != (self.at_most is None)
-        is_neither = self.within is None and self.guess is None and self.at_most is None
-        return is_neither if is_priced else is_near
 
 
 Typed = TypeVar("Typed", str, Sequence[str])
@@ -380,42 +402,6 @@ def _word(quoted: str | None, bare: str) -> TypedKey:
 def _unquoted(name: str) -> str:
     name = name.strip()
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
-
-
-def count_epsilon(query: Query) -> Fraction:
-    """The ε of one count: given, or that of its goal as `noisycount plan` computes it."""
-    validation.open_probability(query.confidence, "confidence")
-    goals = {"epsilon": query.epsilon, "within": query.within, "error": query.error}
-    given = [name for name, value in goals.items() if value is not None]
-    if len(given) != 1:
-        raise ValueError(
-            "one of epsilon, within and error must be given, "
-            f"got {' and '.join(given) or 'none'}: such as epsilon='0.1', or within='20%' with "
-            "at_most='0.5' or a public guess"
-        )
-    if query.within is not None and (query.guess is None) == (query.at_most is None):
-        raise ValueError(
-            f"at_most must be given with within, or a public guess, and not both, got {query.at_most!r} and "
-            f"{query.guess!r}: such as within='20%', at_most='0.5'"
-        )
-    if query.within is None and (query.guess is not None or query.at_most is not None):
-        name, value = ("guess", query.guess) if query.guess is not None else ("at_most", query.at_most)
-        raise ValueError(f"{name} must be given with within alone, got {value!r} with {given[0]}")
-    if query.at_most is not None:
-        return validation.exact_epsilon(query.at_most, "at_most")
-    if query.epsilon is not None:
-        return validation.exact_epsilon(query.epsilon)
-    if query.error is not None:
-        error = as_written(query.error, "error")
-    else:
-        error = share_of(query.within) * as_written(query.guess or 0, "guess")
-    formula = epsilon_within(error, query.confidence)
-    if not validation.is_in_range(formula):
-        raise ValueError(
-            f"{given[0]} must need an ε from 1e-9 to 1e6, got ±{float(error):.3g} units, which "
-            f"need {formula:.2g}: choose another goal"
-        )
-    return validation.exact_epsilon(readable_epsilon_within(error, query.confidence))
 
 
 def share_of(within: str | float | Fraction | None) -> Fraction:

@@ -11,21 +11,25 @@ from dataclasses import field
 from fractions import Fraction
 from itertools import combinations
 from math import prod
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.values import short
-from noisycount.errors import PredicateError
+from noisycount.errors import PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import OTHER, TOTAL, Label, Level, TableLabels, all_levels
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, resolve_group_by
+from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
+from noisycount.query.public_values import public_keys
 from noisycount.query.query import MAX_CELLS, ColumnGrouping, Keys, Query, TypedKey, expand_keys
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.schema import Kind, close_names, did_you_mean
 
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
+_NO_VALUES: Public = MappingProxyType({})
 
 
 @frozen
@@ -41,25 +45,11 @@ class TableQuestion:
     is_cumulative: bool = False  # whether ranges of cells are measured beside them
 
     def __post_init__(self) -> None:
-        if self.max_groups is not None and not (type(self.max_groups) is int and self.max_groups >= 1):
-            raise PredicateError(f"groups_per_unit must be a whole number from 1, got {self.max_groups!r}")
-        if self.keys is None and (self.has_other or self.is_cumulative or any(self.margins)):
-            raise PredicateError(
-                "hidden keys have no other row, no ranges, and no margin but the total: list the "
-                "keys, or leave these out"
-            )
-        if self.is_cumulative and (len(self.parts) != 1 or self.margins or self.has_other):
-            raise PredicateError(
-                "cumulative needs one column in order, without margins and without other: group by that column alone"
-            )
-        self._require_names()
-
-    def _require_names(self) -> None:
-        """The refusal of two kinds of rows of one name, which nobody could tell apart."""
-        told = [self.name, *(",".join(each) or TOTAL for each in self.margins)]
-        told += [OTHER] * self.has_other
-        for name in told:
-            if told.count(name) > 1:
+        """Raise PredicateError if two kinds of rows have one name, as no reader could distinguish them."""
+        names = [self.name, *(",".join(each) or TOTAL for each in self.margins)]
+        names += [OTHER] * self.has_other
+        for name in names:
+            if names.count(name) > 1:
                 raise PredicateError(
                     f"by, margins and other make two kinds of rows called {name!r}: leave one out,"
                     " or give the column another name"
@@ -76,23 +66,8 @@ class TableQuestion:
         return ",".join(part.column.name for part in self.parts)
 
     def groups(self, unit: str | None) -> int | None:
-        """In how many cells one unit can be; None: in all that there are."""
-        if unit is None and self.max_groups is not None:
-            raise PredicateError("groups_per_unit is for persons, and a row is in one group only: leave it out")
-        if unit is None:
-            return 1
-        if self.is_cumulative and self.max_groups != 1:
-            raise PredicateError(
-                "cumulative needs groups_per_unit = 1 where persons are counted: one who is in "
-                "several groups would be in a sum several times; on the command line "
-                "--groups-per-unit 1"
-            )
-        if self.keys is None and self.max_groups is None:
-            raise PredicateError(
-                "groups_per_unit is missing: of hidden keys nobody knows how many a person can "
-                "have, so say how many are kept, such as 1"
-            )
-        return self.max_groups
+        """Return the number of cells in which one unit can be; None: in all."""
+        return 1 if unit is None else self.max_groups
 
     def levels(self) -> tuple[Level, ...]:
         """The cells first, then the margins or ranges, in the order in which they are shown."""
@@ -226,49 +201,56 @@ def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
     return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
 
 
-def key_set(parts: Sequence[GroupBy], keys: Keys | None) -> KeySet:
-    """The cells that are asked for, in the order in which they are.
+def key_set(parts: Sequence[GroupBy], keys: Keys | None, public: Public = _NO_VALUES) -> KeySet:
+    """Return the cells of a table, in the order in which they are listed.
 
-    Keys by the name of their column are combined with each other, and those of ranges of numbers and
-    booleans follow by themselves; else each cell has its keys, as a row of a data frame or a sequence.
+    Keys by the name of their column are combined with each other. Those of ranges of numbers, of booleans and of
+    columns with public values need no list. Keys that are not by column have one row per cell: a sequence, or a row of
+    a data frame.
     """
     if isinstance(keys, str | bytes):
         raise PredicateError(f"keys must be a list, or lists by column, got {short(keys)}")
     if keys is None or isinstance(keys, Mapping):
-        return _grid(parts, keys or {})
+        return _grid(parts, keys or {}, public)
     if hasattr(keys, "columns") and hasattr(keys, "__getitem__"):
         return _listed(parts, _rows_of_frame(keys, parts))
     return _listed(parts, list(keys))
 
 
-def _grid(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]]) -> KeySet:
-    """Every combination of the keys of the parts."""
-    listed = {_part_named(name, parts): given for name, given in keys.items()}
-    values = tuple(_values_key_sets(part, listed.get(part)) for part in parts)
+def _grid(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]], public: Public) -> KeySet:
+    """Return the cells of all combinations of the keys of the columns."""
+    listed = {_part_of_name(name, parts).text: column_keys for name, column_keys in keys.items()}
+    values = tuple(_keys_of_part(part, listed.get(part.text), public) for part in parts)
     sizes = [len(each) for each in values]
     _require_few(prod(sizes))
     codes = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1).T
     return KeySet(tuple(parts), values, np.ascontiguousarray(codes))
 
 
-def _part_named(name: str, parts: Sequence[GroupBy]) -> GroupBy:
-    """The part that keys are listed for."""
+def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
+    """Return the part of a table with a name, in small letters too if no part has exactly that name."""
     for part in parts:
         if name in {part.text, part.column.name}:
             return part
-    names = ", ".join(part.column.name for part in parts)
-    raise PredicateError(f"keys name {short(name)}, which is not in by: give keys of {names}")
+    for part in parts:
+        if name.casefold() == part.column.name.casefold():
+            return part
+    remedy = did_you_mean(name, [part.column.name for part in parts])
+    raise QueryError("{keys} name {column}, which is not in {by}: {remedy}", column=short(name), remedy=remedy)
 
 
-def _values_key_sets(part: GroupBy, listed: Iterable[object] | None) -> tuple[Key, ...]:
-    """The keys of one part, each once."""
-    if listed is None and part.known_keys is not None:
-        return part.known_keys
+def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public) -> tuple[Key, ...]:
+    """Return the keys of one part, each once: the listed keys, else those that everybody knows."""
+    if listed is None:
+        known = part.known_keys or public_keys(part, public.get(part.column.name))
+        if known is not None:
+            return known
     if listed is None or isinstance(listed, str | bytes):
-        raise PredicateError(
-            f"keys of {part.text} are missing: list them, "
-            f"--keys {part.column.name}={part.keys_example} (in Python keys={{{part.column.name!r}: [...]}}); "
-            "where its owner says what values are public, none are needed"
+        raise QueryError(
+            "keys of {column} are missing: list them, {keys:{example}}, or show only the keys that many have, if the "
+            "budget has a δ, {delta:1e-7}",
+            column=part.text,
+            example=f"{part.column.name}={part.keys_example}",
         )
     spelled: list[object] = []
     for key in listed:

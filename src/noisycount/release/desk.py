@@ -13,7 +13,7 @@ from noisycount.engines.check import Check
 from noisycount.engines.findings import with_findings
 from noisycount.engines.interface import Closeable, Source
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import rest_of
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger, StaleBaseError
@@ -309,6 +309,17 @@ class Desk(Shown, Closeable):
         )
         return cast("TableRelease", self.answer(query, key, purpose))
 
+    def plan(self, query: Query) -> QueryPlan:
+        """Return the meaning of a query for these records, with its noise and its price. Reads and charges nothing.
+
+        Raises:
+            QueryError: Parts of the query do not go together.
+            PredicateError: A condition, a column or a key is outside the language.
+            ValueError: A price or the confidence is out of range.
+        """
+        is_replacement = self.dataset.size is not None
+        return plan_of(query, self.source.schema, self.source.unit, is_replacement=is_replacement)
+
     def answer(
         self, query: Query, key: str | None = None, purpose: str | None = None, plan: QueryPlan | None = None
     ) -> Published:
@@ -325,8 +336,7 @@ class Desk(Shown, Closeable):
         """
         source, dataset = self.source, self.dataset
         if plan is None:
-            is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
-            plan = plan_of(query, source.schema, source.unit, is_replacement=is_replacement)
+            plan = self.plan(query)
         source.require_unchanged()
         alone = plan.requests(dataset.name, source)
         own = self._known(plan, alone, self.analyst)

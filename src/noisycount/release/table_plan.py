@@ -1,39 +1,43 @@
 """What a question means for records, with its noise: plans of tables by keys, and the one way to every plan."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
-from typing import Any, cast
+from math import floor
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.interface import Source
-from noisycount.errors import PredicateError, SourceError
+from noisycount.errors import PredicateError, QueryError, SourceError
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.entries import Keys as ShownKeys
 from noisycount.ledger.price import TablePrice
 from noisycount.model.concentrated import l1_sensitivity
-from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scalar import as_written
-from noisycount.model.tables.levels import TOTAL, Level, all_levels, shares
+from noisycount.model.tables.levels import Level, all_levels, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query import table as tables
 from noisycount.query.grouping import resolve_group_by
 from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
-from noisycount.query.public_values import foreign_keys, with_public_keys
-from noisycount.query.query import MAX_CELLS, Query, count_epsilon, parse_of, share_of
+from noisycount.query.public_values import foreign_keys
+from noisycount.query.query import MAX_CELLS, Query, parse_of, share_of
+from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind, public_of
 from noisycount.release.goal import ALL, Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import Coarser, CountPlan, ListPlan, QueryPlan, level_of_questions
-from noisycount.validation import exact_epsilon, open_probability
+from noisycount.validation import exact_epsilon, is_in_range
 
+NoiseAt: TypeAlias = Callable[[TablePrice], TablePlan]  # the noise of a table at a price
 MOST_QUESTIONS = 1000
 _SHOWN = 3  # of the keys that are nowhere
 _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
@@ -159,100 +163,118 @@ class HiddenKeysPlan(_GroupedPlan):
 
 
 def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
-    """What a question means for records, with its noise.
+    """Return the meaning of a query for records, with its noise and its price. Reads no record.
 
-    Neighbours differ by a replaced unit where the size is public, else by one more or less.
+    This is the only way from a query to a plan: of a count, a list or a table by keys, from Python, the command, HTTP
+    and the form. If `is_replacement`, neighbouring data sets differ by a replaced unit, else by one unit more or less.
+
+    Raises:
+        QueryError: Parts of the query do not go together.
+        PredicateError: A condition, a column or a key is outside the language.
+        ValueError: A price or the confidence is out of range.
     """
     if query.by is not None:
         return _grouped_plan(query, schema, unit, is_replacement=is_replacement)
-    if query.is_list:
-        return _list_plan(query, schema, is_replacement=is_replacement)
-    (where,) = query.wheres
-    reading = parse_predicate(where, schema)
-    price = TablePrice(DiscreteLaplace, Loss.of(count_epsilon(query)))
-    level = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
-    texts, noise = (canonical_text(reading.normal),), TablePlan(price, (level,), None, is_replacement)
-    return CountPlan([reading], texts, noise, _goal(query, noise))
-
-
-def _goal(query: Query, noise: TablePlan, margins: tables.Margins = ()) -> Goal | None:
-    """How near answers shall be without a guess; what no rule keeps is refused, before anything is charged."""
-    if query.of is not None and (query.at_most is None or query.by is None):
-        raise ValueError(f"of belongs to a table by keys with within and at_most, got {query.of!r}")
-    if query.at_most is None:
-        return None
-    if query.within is None or query.guess is not None or query.epsilon is not None or query.rho is not None:
-        raise ValueError("at_most must be given with within, in place of a price and of a guess")
-    of = ALL if len(query.wheres) > 1 else ""
-    if query.by is not None:
-        of = _decisive(query, margins)
-    share, sure = share_of(query.within), as_written(query.confidence, "confidence")
-    goal = Goal(share, sure, exact_epsilon(query.at_most, "at_most"), of)
-    Stopping(goal, noise).rule  # noqa: B018 - it is the rule that refuses
-    return goal
-
-
-def _decisive(query: Query, margins: tables.Margins) -> str:
-    """Which counts of a table decide where it stops."""
-    if query.of is None:
-        raise ValueError(
-            "of is missing: of a table say which counts shall be so near, 'largest', 'total' or '90%-of-cells'"
-        )
-    try:
-        of = parse_of(query.of)
-    except ValueError as error:
-        raise ValueError(f"of {error}") from None
-    if query.cumulative:
-        raise ValueError("at_most knows no sums of ranges: leave out cumulative, or give the price as epsilon")
-    if of == TOTAL and () not in margins:  # a column may have that name
-        raise ValueError(
-            "of the total needs the total as an answer of its own: add 'total' to margins, where no column is called so"
-        )
-    return of
-
-
-def _list_plan(query: Query, schema: Mapping[str, Kind], *, is_replacement: bool) -> ListPlan:
-    """Several questions, each in its normal form, with their noise."""
-    open_probability(query.confidence, "confidence")
-    wheres = query.wheres
-    if isinstance(wheres, str) or not 1 <= len(wheres) <= MOST_QUESTIONS:
-        got = "one text" if isinstance(wheres, str) else f"{len(wheres):,}"
+    check_query(query)
+    if isinstance(query.wheres, str) or not 1 <= len(query.wheres) <= MOST_QUESTIONS:
+        got = "one text" if isinstance(query.wheres, str) else f"{len(query.wheres):,}"
         raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {got}")
-    readings = [parse_predicate(where, schema) for where in wheres]
+    readings = [parse_predicate(where, schema) for where in query.wheres]
     texts = tuple(canonical_text(reading.normal) for reading in readings)
-    for text, where in zip(texts, wheres, strict=True):
+    for text, where in zip(texts, query.wheres, strict=True):
         if texts.count(text) > 1:
             raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
-    price, level = _table_price(query, is_hidden=False), level_of_questions(len(texts))
-    noise = table_plan([level], price, None, is_replacement=is_replacement)
-    return ListPlan(readings, texts, noise, _goal(query, noise))
+    levels = [level_of_questions(len(texts))]
+    noise_at = partial(table_plan, levels, groups=None, is_replacement=is_replacement)
+    noise = noise_at(_price(query, noise_at, has_hidden_keys=False))
+    return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, _goal(query, noise))
 
 
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
-    """A table by keys, with its noise."""
-    open_probability(query.confidence, "confidence")
-    parts, keys = resolve_group_by(query.by or (), schema, unit), query.keys
-    needs_keys = keys is None and any(part.known_keys is None for part in parts)
+    """Return the plan of a table by keys."""
+    parts = resolve_group_by(query.by or (), schema, unit)
+    needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
     is_hidden = needs_keys and query.delta is not None
-    if not is_hidden:
-        keys = with_public_keys(keys, parts, public_of(schema))
+    check_query(query, [part.column.name for part in parts], has_hidden_keys=is_hidden)
     question = tables.TableQuestion(
         parts=parts,
-        keys=None if is_hidden else tables.key_set(parts, keys),
+        keys=None if is_hidden else tables.key_set(parts, query.keys, public_of(schema)),
         where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
         margins=tables.margins_of(query.margins, parts),
         has_other=query.other,
         max_groups=query.groups_per_unit,
         is_cumulative=query.cumulative,
     )
-    price, groups = _table_price(query, is_hidden=is_hidden), question.groups(unit)
-    if not is_hidden:
-        known = table_plan(question.levels(), price, groups, is_replacement=is_replacement)
-        return CellsPlan(question, known, _goal(query, known, question.margins))
-    assert groups is not None  # noqa: S101 - refused by `groups`
-    has_total = bool(question.margins)
-    noise = hidden_plan(question.name, price, groups, is_replacement=is_replacement, has_total=has_total)
-    return HiddenKeysPlan(question, noise)
+    check_unit(query, unit, has_hidden_keys=is_hidden)
+    groups = question.groups(unit)
+    if is_hidden:
+        has_total = bool(question.margins)
+        noise_at: NoiseAt = partial(
+            hidden_plan, question.name, groups=groups or 1, is_replacement=is_replacement, has_total=has_total
+        )
+    else:
+        noise_at = partial(table_plan, question.levels(), groups=groups, is_replacement=is_replacement)
+    noise = noise_at(_price(query, noise_at, has_hidden_keys=is_hidden))
+    return HiddenKeysPlan(question, noise) if is_hidden else CellsPlan(question, noise, _goal(query, noise))
+
+
+def _goal(query: Query, noise: TablePlan) -> Goal | None:
+    """Return the accuracy goal whose price is left open, if there is one. Raises ValueError if no rule keeps it."""
+    if query.at_most is None:
+        return None
+    decisive = parse_of(query.of) if query.of is not None else ALL if len(query.wheres) > 1 else ""
+    share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
+    goal = Goal(share, confidence, exact_epsilon(query.at_most, "at_most"), decisive)
+    Stopping(goal, noise).rule  # noqa: B018 - it is the rule that refuses
+    return goal
+
+
+def _price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePrice:
+    """Return the price of a query: as given, the largest of a goal, or the smallest for an accuracy.
+
+    Args:
+        query: The query, whose parts go together.
+        noise_at: Gives the noise at a price.
+        has_hidden_keys: True if only the records know the keys of the table.
+    """
+    price_of = partial(TablePrice.of, query.noise_class, delta=query.delta, is_hidden=has_hidden_keys)
+    if query.at_most is not None:
+        return price_of(exact_epsilon(query.at_most, "at_most"), None)
+    if query.within is None and query.error is None:
+        return price_of(query.epsilon, query.rho)
+    if query.error is not None:
+        width, goal = as_written(query.error, "error"), {"error": f"{float(query.error):g}"}
+    else:
+        share, guess = share_of(query.within), as_written(query.guess or 0, "guess")
+        width, goal = share * guess, {"within": f"{float(share):g}", "guess": f"{float(guess):g}"}
+    words = " of ".join(f"{{{name}:{value}}}" for name, value in goal.items())
+    if not query.is_table:
+        formula = epsilon_within(width, query.confidence)
+        if not is_in_range(formula):
+            raise QueryError(f"{words} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal")
+        return price_of(readable_epsilon_within(width, query.confidence), None)
+    is_gaussian = query.noise_class is DiscreteGaussian
+
+    def price_at(amount: Fraction) -> TablePrice:
+        return price_of(None, amount) if is_gaussian else price_of(amount, None)
+
+    levels = noise_at(price_at(Fraction(1))).levels
+
+    def is_accurate(amount: Fraction) -> bool:
+        noises = [price_at(amount).mechanism(level.sensitivity, level.share) for level in levels]
+        return all(error_within(noise, query.confidence) <= floor(width) for noise in noises)
+
+    prices = _readable_prices()
+    place = bisect_left(prices, True, key=is_accurate)  # noqa: FBT003 - the value that the key takes
+    if place == len(prices):
+        raise QueryError(f"{words} for each row needs a price above 1e6: choose another goal")
+    return price_at(prices[place])
+
+
+def _readable_prices() -> list[Fraction]:
+    """Return all prices of two digits that a ledger can store, in ascending order."""
+    prices = [Fraction(digits) * Fraction(10) ** power for power in range(-10, 5) for digits in range(10, 100)]
+    return [price for price in (*prices, Fraction(10**6)) if is_in_range(price)]
 
 
 def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:
@@ -280,12 +302,3 @@ def hidden_plan(
         planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
     least = threshold(noise, price.threshold_delta, groups)
     return TablePlan(price, tuple(planned), groups, is_replacement, least)
-
-
-def _table_price(query: Query, *, is_hidden: bool) -> TablePrice:
-    """The price, or the most that it may be."""
-    if query.at_most is None:
-        return TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden)
-    if query.noise_class is not DiscreteLaplace or query.delta is not None:
-        raise ValueError("at_most is for Laplace noise and known keys: leave out noise, rho and delta")
-    return TablePrice.of(DiscreteLaplace, query.at_most, None, None, is_hidden=False)

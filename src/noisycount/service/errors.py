@@ -1,5 +1,6 @@
 """What the service refuses, and its replies as RFC 9457 has them: a kind, a status, a sentence."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from noisycount.errors import (
     NoisyCountError,
     OverrunError,
     PredicateError,
+    QueryError,
     ReuseError,
     SourceError,
 )
@@ -172,6 +174,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
     SlowError: Problem("slow", 408, "Too slow"),
     DepthError: Problem("deep", 400, "Too deep"),
     RepeatedNameError: Problem("doubled", 400, "Said twice"),
+    QueryError: Problem("request", 422, "Cannot be asked"),
     PredicateError: Problem("question", 422, "Outside the question language"),
     BudgetError: Problem("budget", 403, "More than is left"),
     OverrunError: Problem("overrun", 504, "Not ready in time", again=True),
@@ -200,7 +203,21 @@ def problem_of(error: Exception) -> Problem:
 def problem_reply(error: Exception) -> JSONResponse:
     """The reply that tells a refusal, in one line."""
     wait = {"Retry-After": str(error.seconds)} if isinstance(error, RateError) else None
-    return problem_of(error).reply(_one_line(str(error)), wait)
+    words = error.spelled(member_spelling) if isinstance(error, QueryError) else str(error)
+    return problem_of(error).reply(_one_line(words), wait)
+
+
+def member_spelling(name: str, value: str) -> str:
+    """Return a part of a query as a member of the body of a request."""
+    member = "where" if name == "wheres" else name
+    if name == "keys" and value:
+        column, _, listed = value.partition("=")
+        return f'"keys": {json.dumps({column: listed.split(",")}, ensure_ascii=False)}'
+    if name == "margins" and value:
+        return f'"margins": ["{value}"]'
+    if name == "groups_per_unit" and value:
+        return f'"groups_per_unit": {value}'
+    return f'"{member}": "{value}"' if value else member
 
 
 def add_handlers(application: FastAPI) -> None:

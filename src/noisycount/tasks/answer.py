@@ -237,7 +237,7 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
 ) -> Answer:
     """The answer to a question about a data set, charged to the ledger; or a refusal."""
     with session_of(dataset, configuration, makes=True) as session:
-        plan = session.plan(query, analyst)
+        plan = session.plan(query)
         _check_rows(plan, is_drawn=is_drawn)
         session.require_possible(plan, analyst)  # a refused question makes no ledger
         with session.charging(plan) as charged:
@@ -276,7 +276,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
     """Answer a question about open records, and charge it to their open ledger."""
-    plan = plan or session.plan(query, analyst)
+    plan = plan or session.plan(query)
     of_itself = [*session.require_possible(plan, analyst), *reading_hints(plan.predicates)]
     requests = session.records.requests(plan)
     is_exact = standing_of(requests[0]).is_exact
@@ -314,7 +314,7 @@ def preview_of(
 def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answer:
     """The same of open records."""
     records, account = session.records, session.account
-    plan = session.plan(query, analyst)
+    plan = session.plan(query)
     spent = SpendingLimits.of(account, analyst, session.ledger)
     requests = records.requests(plan)
     asked = session.asked(analyst, requests)

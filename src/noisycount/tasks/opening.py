@@ -1,237 +1,37 @@
 """What a question means, and the records of a data set and the ledger that pays, opened to answer it."""
 
-import math
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
-
-import click
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
 from noisycount.catalog.sources import CheckedFiles
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.errors import ConfigError, LedgerError, NoisyCountError
+from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress, require_no_row
-from noisycount.ledger.budget import ApproximateBudget, Loss, NeighbourRelation
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import RunningTotal, TablePrice
+from noisycount.ledger.price import RunningTotal
 from noisycount.ledger.series import covers
 from noisycount.ledger.verification import Verification
-from noisycount.model.half_width import error_within
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scalar import as_written
-from noisycount.model.tables.levels import TOTAL
-from noisycount.query.grouping import resolve_group_by
-from noisycount.query.public_values import public_keys
-from noisycount.query.query import ColumnGrouping, Query
-from noisycount.query.schema import Kind, did_you_mean, public_of
+from noisycount.query.query import Query
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import Forms, QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.table_plan import plan_of
-from noisycount.tasks.plan import planned
 
 
 @frozen
 class TableFiles:
-    """The files that go with a table."""
+    """The files of a table that a command names."""
 
-    keys: Path | None = None  # its keys: one row a cell, or the keys of one column
-    questions: Path | None = None  # more questions, one a line
-    plot: Path | None = None  # to be made: a picture
-    output: Path | None = None  # to be made: its rows
-
-
-def check_query(query: Query, files: TableFiles = TableFiles()) -> None:  # noqa: B008 - frozen
-    """The refusal of options that do not belong together."""
-    for rules in (_rules_of_kind, _rules_of_keys, _rules_of_noise, _rules_of_price):
-        for is_wrong, refusal in rules(query, files):
-            if is_wrong:
-                raise click.UsageError(refusal)
-
-
-Rules = Iterator[tuple[bool, str]]  # whether something is wrong, and what
-
-
-def _items(query: Query) -> list[ColumnGrouping]:
-    return [item for item in query.by or () if isinstance(item, ColumnGrouping)]
-
-
-def _has_hidden_keys(query: Query, files: TableFiles) -> bool:
-    """Whether only the records know the keys of a column."""
-    is_listed = query.keys or files.keys or all(item.grouping for item in _items(query))
-    return query.delta is not None and not is_listed
-
-
-def _rules_of_kind(query: Query, files: TableFiles) -> Rules:
-    """One count, a table by groups, or several questions."""
-    yield bool(query.by) and query.is_list, "give --by with one --where, or several --where without --by"
-    grouped: dict[str, object] = {
-        "--keys": query.keys,
-        "--keys-from": files.keys,
-        "--other": query.other,
-        "--margins": query.margins,
-    }
-    grouped |= {"--groups-per-unit": query.groups_per_unit, "--cumulative": query.cumulative}
-    for option, value in grouped.items():
-        yield bool(value) and not query.by, f"{option} belongs to a table: add --by COLUMNS"
-    tabled: dict[str, object] = {"--noise": query.noise, "--rho": query.rho, "--delta": query.delta}
-    for option, value in {**tabled, "--plot": files.plot, "--output": files.output}.items():
-        is_wrong = value is not None and not query.is_table
-        yield is_wrong, f"{option} belongs to a table: add --by COLUMNS, or --where again"
-
-
-def _rules_of_keys(query: Query, files: TableFiles) -> Rules:
-    """Keys of columns of the table, or none where they are hidden."""
-    columns = {item.column.lower(): item.column for item in _items(query)}
-    for name in query.keys if isinstance(query.keys, Mapping) else ():
-        is_wrong = name.lower() not in columns
-        yield is_wrong, f"--keys names {name!r}, which is not in --by: {did_you_mean(name, list(columns.values()))}"
-    is_gaussian = query.noise_class is DiscreteGaussian
-    for option, value in {"--keys": query.keys, "--keys-from": files.keys}.items():
-        is_wrong = bool(value) and query.delta is not None and not is_gaussian
-        yield is_wrong, f"--delta is for hidden keys, and {option} lists them: leave one of them out"
-    hidden = _has_hidden_keys(query, files)
-    yield hidden and query.other, "--other belongs to listed keys: leave out --delta, or --other"
-    yield hidden and query.cumulative, "--cumulative needs listed keys: leave out --delta"
-    is_wrong = hidden and any(name != "total" for name in query.margins)
-    yield is_wrong, "with hidden keys only --margins total is a sum that everybody may ask for"
-    is_wrong = query.cumulative and len(query.by or ()) > 1
-    yield is_wrong, "--cumulative needs one column in order: leave the others out of --by"
-    yield query.cumulative and bool(query.margins), "--cumulative measures all sums of ranges: leave out --margins"
-
-
-def _rules_of_noise(query: Query, files: TableFiles) -> Rules:
-    """A price in the currency of the noise."""
-    is_wrong = query.noise is DiscreteLaplace and query.rho is not None
-    yield is_wrong, "--rho is the price of Gaussian noise: add --noise gaussian, or give --epsilon"
-    is_wrong = bool(query.rho and query.delta and query.by and not _has_hidden_keys(query, files))
-    yield is_wrong, "--delta belongs to hidden keys, or to --epsilon: leave it out beside --rho"
-    is_gaussian = query.noise_class is DiscreteGaussian
-    is_wrong = query.is_list and not query.by and query.delta is not None and not is_gaussian
-    yield is_wrong, "--delta belongs to --by without keys, or to --noise gaussian: leave it out"
-
-
-def _rules_of_price(query: Query, _: TableFiles) -> Rules:
-    """One price."""
-    is_gaussian = query.noise_class is DiscreteGaussian
-    is_wrong = query.rho is not None and (query.epsilon is not None or query.within is not None)
-    yield is_wrong, "give one price: --rho, or --epsilon, or --within with --guess"
-    is_wrong = is_gaussian and query.epsilon is not None and query.delta is None
-    yield is_wrong, "--noise gaussian needs --rho R, or --epsilon E with --delta D"
-    is_wrong = is_gaussian and query.within is not None and query.delta is not None
-    yield is_wrong, "--within finds the price of Gaussian noise in ρ: leave out --delta"
-    is_open = query.at_most is not None
-    is_wrong = query.of is not None and not (is_open and query.by)
-    yield is_wrong, "--of belongs to a table with --by, --within and --at-most: leave it out"
-    is_wrong = is_open and bool(query.by) and query.of is None
-    words = "--of largest, --of total or --of 90%-of-cells: which counts shall be so near"
-    yield is_wrong, f"--at-most of a table needs {words}"
-    is_wrong = is_open and (is_gaussian or query.delta is not None)
-    yield is_wrong, "--at-most is for Laplace noise and listed keys: leave out --noise, --rho and --delta"
-    yield is_open and query.cumulative, "--at-most knows no sums of ranges: leave out --cumulative, or give --epsilon"
-    is_wrong = query.of == TOTAL and not {TOTAL, "all"} & {*query.margins}
-    yield is_wrong, "--of total needs the total as an answer of its own: add --margins total"
-
-
-def plan_in(
-    query: Query,
-    schema: Mapping[str, Kind],
-    unit: str | None,
-    *,
-    is_replacement: bool,
-    for_keys: Fraction = Fraction(0),
-) -> QueryPlan:
-    """The plan of a question, at the price that it needs, from what is public of records."""
-    if query.by is not None:
-        query = replace(query, keys=known_keys(query))
-        _check_groups(query, schema, unit, for_keys)
-    if query.within is None or query.at_most is not None:
-        return plan_of(query, schema, unit, is_replacement=is_replacement)
-    priced = replace(query, within=None, guess=None)
-    if not query.is_table:
-        goal = planned(float(query.guess or 0), float(query.within), query.confidence)
-        priced = replace(priced, epsilon=goal.epsilon)
-        return plan_of(priced, schema, unit, is_replacement=is_replacement)
-    currency = "rho" if query.noise_class is DiscreteGaussian else "epsilon"
-    priced = replace(priced, **{currency: Fraction(1)})  # type: ignore[arg-type]  # a price
-    plan = plan_of(priced, schema, unit, is_replacement=is_replacement)
-    priced = replace(priced, **{currency: _row_price(query, plan.noise)})  # type: ignore[arg-type]
-    return plan_of(priced, schema, unit, is_replacement=is_replacement)
-
-
-def _row_price(query: Query, plan: TablePlan) -> Fraction:
-    """The smallest price in two digits at which every row lies as near as its goal wants."""
-    within, guess = float(query.within or 0), float(query.guess or 0)
-    width = math.floor(as_written(within, "within") * as_written(guess, "guess"))
-    noise = plan.price.noise
-
-    def is_kept(price: Fraction) -> bool:
-        epsilon, rho = (None, price) if noise is DiscreteGaussian else (price, None)
-        paid = TablePrice.of(noise, epsilon, rho, None, is_hidden=False)
-        mechanisms = (paid.mechanism(level.sensitivity, level.share) for level in plan.levels)
-        return all(error_within(each, query.confidence) <= width for each in mechanisms)
-
-    prices = list(_readable())
-    place = bisect_left(prices, True, key=is_kept)  # noqa: FBT003
-    if place == len(prices):
-        raise NoisyCountError(
-            f"--within {within:g} of --guess {guess:g} for each row needs a price above 1e6: choose another goal"
-        )
-    return prices[place]
-
-
-def _readable() -> Iterator[Fraction]:
-    """Every price of two digits that a ledger keeps, rising."""
-    for exponent in range(-10, 5):
-        for digits in range(10, 100):
-            price = Fraction(Decimal(digits).scaleb(exponent))
-            if Fraction(1, 10**9) <= price <= 10**6:
-                yield price
-    yield Fraction(10**6)
-
-
-def known_keys(query: Query) -> Any:  # noqa: ANN401 - as a query has them
-    """The keys, of which columns may be named in small letters as well."""
-    if not isinstance(query.keys, Mapping):
-        return query.keys
-    names = [each.column for each in query.by or () if isinstance(each, ColumnGrouping)]
-    columns = {name.lower(): name for name in names}
-    return {columns.get(name.lower(), name): keys for name, keys in query.keys.items()}
-
-
-def _check_groups(query: Query, schema: Mapping[str, Kind], unit: str | None, for_keys: Fraction) -> None:
-    """The refusal of keys that nobody lists, or of which nobody knows how many a person has."""
-    parts = resolve_group_by(query.by or (), schema, unit)
-    public = public_of(schema) if query.delta is None else {}
-    follow = [part.known_keys or public_keys(part, public.get(part.column.name)) for part in parts]
-    unknown = next((part for part, keys in zip(parts, follow, strict=True) if keys is None), None)
-    if unknown is None:
-        return
-    needs_keys = query.other or query.cumulative or query.noise_class is DiscreteGaussian
-    is_listed = query.keys or needs_keys or {*query.margins} - {"total"}
-    if for_keys and query.delta is None and not is_listed:
-        groups = "" if unit is None else " --groups-per-unit 1"
-        raise NoisyCountError(
-            f"keys of {unknown.text} are missing: list them, --keys {unknown.column.name}={unknown.keys_example}, "
-            f"or show only the keys of many, --delta {float(for_keys / 10):.1g}{groups}"
-        )
-    is_hidden = query.delta is not None and not query.keys
-    if is_hidden and unit is not None and query.groups_per_unit is None:
-        raise NoisyCountError(
-            "--groups-per-unit is missing: nobody knows in how many hidden groups a person is, so "
-            "say in how many one counts, such as 1"
-        )
+    keys: Path | None = None  # to read: its keys, one row a cell, or the keys of one column
+    questions: Path | None = None  # to read: more conditions, one a line
+    plot: Path | None = None  # to write: a picture
+    output: Path | None = None  # to write: its rows
 
 
 def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
@@ -362,13 +162,9 @@ class DatasetSession:
             which=which,
         )
 
-    def plan(self, query: Query, analyst: Analyst | None = None) -> QueryPlan:
-        """The plan of a question, at the price that it needs."""
-        dataset, records = self.dataset, self.records
-        budgets = [dataset.budget, *filter(None, [analyst and analyst.budget])]
-        for_keys = min(each.for_keys if isinstance(each, ApproximateBudget) else Fraction(0) for each in budgets)
-        is_replacement = NeighbourRelation.of_size(dataset.size) is NeighbourRelation.REPLACEMENT
-        return plan_in(query, records.schema, records.unit, is_replacement=is_replacement, for_keys=for_keys)
+    def plan(self, query: Query) -> QueryPlan:
+        """Return the meaning of a query, at the price that it needs."""
+        return self.records.plan(query, is_replacement=self.dataset.size is not None)
 
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
         """What no record can satisfy of a question that the analyst paid for."""

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
@@ -16,7 +18,7 @@ from noisycount.release.results import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import SUM_NAMES, sums_so_far
 from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.opening import TableFiles, known_keys
+from noisycount.tasks.opening import TableFiles
 from noisycount.validation import exact_text
 
 
@@ -33,23 +35,28 @@ def check_files(files: TableFiles) -> None:
 
 
 def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query:
-    """The question with what its files say."""
+    """Return the query with the keys and the conditions of its files. Raises UsageError if it is no table."""
+    if files.keys is not None and query.by is None:
+        raise click.UsageError("--keys-from belongs to a table: add --by COLUMNS")
+    for option, path in {"--plot": files.plot, "--output": files.output}.items():
+        if path is not None and not query.is_table:
+            raise click.UsageError(f"{option} belongs to a table: add --by COLUMNS, or --where again")
     if files.questions is not None:
         query = replace(query, wheres=[*query.wheres, *_questions(files.questions)])
     if files.keys is None:
         return query
-    listed: Any = known_keys(query)
     if dataset.shares_files_at(files.keys):
         raise ConfigError(
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
         )
-    found: Any = _keys_of_file(files.keys, [item for item in query.by or () if type(item) is ColumnGrouping])
+    listed: Any = query.keys or {}
+    keys: Any = _keys_of_file(files.keys, [item for item in query.by or () if type(item) is ColumnGrouping])
     if not listed:
-        return replace(query, keys=found)
-    if not isinstance(found, Mapping) or set(found) & set(listed):
+        return replace(query, keys=keys)
+    if not isinstance(keys, Mapping) or {*map(str.lower, keys)} & {*map(str.lower, listed)}:
         raise NoisyCountError(f"--keys-from {str(files.keys)!r} lists keys that --keys lists too: leave one out")
-    return replace(query, keys={**listed, **found})
+    return replace(query, keys={**listed, **keys})
 
 
 def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:

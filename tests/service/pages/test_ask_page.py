@@ -223,7 +223,7 @@ REFUSED = [
     ("within", "near", "'near'"),
     ("confidence", "200%", "confidence must lie"),
     ("guess", "-1", "guess must be"),
-    ("keys-0", "", "which groups of health?"),
+    ("keys-0", "", "keys of health are missing"),
     ("groups_per_unit", "x", "groups per person must be"),
 ]
 

@@ -12,13 +12,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-import click
 from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from noisycount.config.config import DatasetConfig
-from noisycount.errors import NoisyCountError, PredicateError, ReuseError
+from noisycount.errors import NoisyCountError, PredicateError, QueryError, ReuseError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Selection
@@ -133,25 +132,32 @@ def _shown(state: ServiceState, user: User, name: str, sent: FormData) -> dict[s
     session, analyst = state.session(user, name), state.analyst(user)
     if "question" in sent:  # a confirmation from the page of an answer, where there is no form of a question
         shown = _empty(state, user, name, str(sent.get("purpose", "")))
-        return {**shown, **previewed(session, analyst, lambda: _question(sent).query())}
+        return {**shown, **previewed(session, analyst, lambda: _question(sent).query(), shown["form"])}
     offer, form = Offer.of(session, analyst), AskForm.of(sent)
     if (changed := form.changed(sent)) is not None:
         at = next(place for button, place in _FOCUSED.items() if button in sent)
         return {"offer": offer, "form": changed, "at": at}
-    typed = partial(form.query, offer.columns, offer.unit, offer.public)
-    return {"offer": offer, "form": form, **previewed(session, analyst, typed, rehearses="rehearse" in sent)}
+    typed = partial(form.query, offer.columns, offer.public)
+    return {"offer": offer, "form": form, **previewed(session, analyst, typed, form, rehearses="rehearse" in sent)}
 
 
 def previewed(
-    session: DatasetSession, analyst: Analyst, typed: Callable[[], Query], *, rehearses: bool = False
+    session: DatasetSession,
+    analyst: Analyst,
+    read: Callable[[], Query],
+    form: AskForm | None = None,
+    *,
+    rehearses: bool = False,
 ) -> dict[str, Any]:
-    """The preview of what a form asks, with its rehearsal where that is wanted; or what is wrong with the form."""
+    """Return the preview of the query that `read` gives, and its rehearsal if asked for; or the error of the form."""
     try:
-        query = typed()
+        query = read()
         query = replace(Question.model_validate(query.to_json()).query(), keys=query.keys)
         preview = Preview.of(session, analyst, query)
         rehearsal = RehearsedPanel.of(rehearsal_of(session, query)) if rehearses else None
-    except (NoisyCountError, ValueError, click.ClickException) as error:
+    except QueryError as error:
+        return {"error": (form or AskForm()).error_of(error)}
+    except (NoisyCountError, ValueError) as error:
         if problem_of(error).detail:  # an owner's business
             raise
         return {"error": _form_error(error)}
@@ -165,8 +171,7 @@ def _form_error(error: Exception) -> FormError:
     if isinstance(error, ValidationError):
         fault = error.errors(include_url=False, include_input=False)[0]
         return FormError(str(fault["loc"][0]), f"{fault['loc'][0]}: {fault['msg']}")
-    words = error.message if isinstance(error, click.ClickException) else str(error)
-    return FormError("where" if isinstance(error, PredicateError) else "", words)
+    return FormError("where" if isinstance(error, PredicateError) else "", str(error))
 
 
 def _page(request: Request, state: ServiceState, user: User, shown: dict[str, Any]) -> Response:

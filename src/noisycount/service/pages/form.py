@@ -7,7 +7,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Self
 
-from noisycount.errors import NoisyCountError, PredicateError
+from noisycount.errors import NoisyCountError, PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
 from noisycount.query.impossible import Public, impossible_hints
@@ -274,6 +274,29 @@ def _require(is_right: bool, field: str, words: str, typed: str) -> None:  # noq
         raise FormError(field, f"{field} must {words}, got {typed!r}")
 
 
+# The parts of a query that have a field beside which a message can stand.
+_FIELDS = {"delta", "groups_per_unit", "within", "at_most", "guess", "confidence", "epsilon"}
+_LABELS = {
+    "by": "By",
+    "keys": "Keys",
+    "margins": "Measure the total too",
+    "other": "One more row for all other keys",
+    "groups_per_unit": "A person counts in at most so many groups",
+    "delta": "δ for hidden keys",
+    "within": "Within ±",
+    "at_most": "For at most ε",
+    "of": "Of a table, of",
+    "guess": "Of about how many?",
+    "epsilon": "ε",
+}
+
+
+def label_spelling(name: str, value: str) -> str:
+    """Return a part of a query as the label of its field."""
+    label = f"“{_LABELS.get(name, name)}”"
+    return f"{label} {value.partition('=')[2] or value}" if value else label
+
+
 _MOST_ROWS = 50
 _MOST_GROUPS = 10**9
 
@@ -338,14 +361,13 @@ class AskForm:
             return replace(self, groups=_without(self.groups, str(sent["remove_group"])))
         return None
 
-    def query(self, columns: Mapping[str, Kind], unit: str | None = None, public: Public = _NO_VALUES) -> Query:
-        """What is asked of columns, where the unit names the person and public values of some are known."""
+    def query(self, columns: Mapping[str, Kind], public: Public = _NO_VALUES) -> Query:
+        """Return the query that the form states about some columns, of which some have public values."""
         where = where_of(self.conditions, self.text, columns, public)
         wheres = [] if where is None else [where]
         if not self.groups:
             return Query(wheres=wheres, **self.price.of_count())
         keys = {group.column: group.listed(place, columns) for place, group in enumerate(self.groups)}
-        self._require_keys(columns, unit, public)
         return Query(
             wheres=wheres,
             by=parse_by([group.item(place) for place, group in enumerate(self.groups)]),
@@ -357,27 +379,13 @@ class AskForm:
             **self.price.of_rows(),
         )
 
-    def _require_keys(self, columns: Mapping[str, Kind], unit: str | None, public: Public) -> None:
-        """The refusal of groups whose keys nobody knows, in the words of the form."""
-        hidden = [
-            place
-            for place, (column, split, keys) in enumerate((row.column, row.split, row.keys) for row in self.groups)
-            if not (keys.strip() or column in public or columns.get(column) is Kind.BOOLEAN)
-            and not (split.strip() and columns.get(column, Kind.TEXT).is_number)
-        ]
-        is_shown = bool(self.delta.strip())
-        if hidden and not is_shown:
-            group = self.groups[hidden[0]]
-            example = columns.get(group.column, Kind.TEXT).keys_example
-            words = f"which groups of {group.column}? List them, such as {example}"
-            raise FormError(f"keys-{hidden[0]}", words)
-        if is_shown and not hidden:
-            raise FormError("delta", "δ is for groups that nobody lists, and yours are listed: leave it empty")
-        if hidden and self.other:
-            raise FormError("delta", "one more row for all other keys needs listed keys: list them, or leave it out")
-        if hidden and unit is not None and self._groups_per_unit() is None:
-            words = "nobody knows in how many hidden groups a person is: say in how many one counts, such as 1"
-            raise FormError("groups_per_unit", words)
+    def error_of(self, refusal: QueryError) -> FormError:
+        """Return a refusal with the labels of the form, and the field of the part that it is about."""
+        part, columns = refusal.part, [group.column for group in self.groups]
+        field = "where" if part == "wheres" else part if part in _FIELDS else ""
+        if part == "keys" and refusal.values.get("column") in columns:
+            field = f"keys-{columns.index(refusal.values['column'])}"
+        return FormError(field, refusal.spelled(label_spelling))
 
     def _groups_per_unit(self) -> int | None:
         typed = self.groups_per_unit.strip()
