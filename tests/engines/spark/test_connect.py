@@ -32,7 +32,7 @@ def test_files_are_counted_where_the_server_reads_them(spark_connect: ConnectSer
         assert source.count([parse("age >= 30", source.schema)]) == [2]
     with pytest.raises(SourceError, match="the records are closed"):
         source.prepare()
-    with pytest.raises(SourceError, match="is not there: check the name of the table"):
+    with pytest.raises(SourceError, match="does not exist: check the name of the table"):
         served(ServerPlace.read(f"{spark_connect.url}#nowhere.visits"))
 
 

@@ -154,7 +154,7 @@ def test_a_changed_relation_is_no_longer_counted(spark_url: str, tmp_path: Path)
                 ask()
         for file in tmp_path.iterdir():
             file.unlink()
-        with pytest.raises(SourceError, match="is not there: check the name of the table"):
+        with pytest.raises(SourceError, match="does not exist: check the name of the table"):
             source.prepare()
     with pytest.raises(SourceError, match="the records are closed"):
         counted(source, "age > 1")

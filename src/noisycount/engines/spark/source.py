@@ -1,4 +1,7 @@
-"""Records on a cluster of Spark, counted there: nothing but counts comes back."""
+"""Records on a Spark cluster, which counts them: only counts are returned.
+
+`table` reads types and makes the view that is counted; `dialect` writes the statements.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -32,15 +35,15 @@ from noisycount.query.schema import Kind, Schema
 
 Result = TypeVar("Result")
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
-_SECONDS_TO_ANSWER = 120.0  # for a look, where the owner states no time-out
+_LOOK_TIMEOUT = 120.0  # s, to read the types of the columns if the owner states no time-out
 
 
 @frozen
 class SparkSource(TypedSource):
-    """The records of one table or of some Parquet files; made by ``SparkSource.open``.
+    """The records of a table, or of Parquet files, on Spark. Open them with `SparkSource.open`.
 
-    They are read anew at every count. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, TIME as text, and
-    a TIMESTAMP is read in UTC.
+    Each count reads them anew. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, TIME as text, and a
+    TIMESTAMP is read in UTC.
     """
 
     relation: SparkRelation
@@ -51,14 +54,14 @@ class SparkSource(TypedSource):
     identity: Identity
     seconds: float | None = None
     uses_indexes: bool = False
-    nan_missing: frozenset[str] = frozenset()  # the columns in which NaN is a missing value
+    nan_missing: frozenset[str] = frozenset()  # columns in which NaN is a missing value
 
     @classmethod
-    def open(cls, place: ServerPlace, **said: Any) -> Self:  # noqa: ANN401 - as `of_session` takes it
-        """The records at a place; it takes what `of_session` takes."""
+    def open(cls, place: ServerPlace, **options: Any) -> Self:  # noqa: ANN401 - those of `of_session`
+        """Open the records at a place in a new session, with the options of `of_session`."""
         session = Session.open(place.url, place.shown)
         try:
-            return cls.of_session(session, place, **said)
+            return cls.of_session(session, place, **options)
         except BaseException:
             session.close()
             raise
@@ -77,16 +80,25 @@ class SparkSource(TypedSource):
         claim: UnitClaim | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
     ) -> Self:
-        """Return the records that a session of our own reads, which ends with them.
+        """Return the records that a session reads. Closing them closes the session.
 
-        `unit`: the column that names the person, or None where every record is one unit. `seconds`: after which a count
-        is given up; None: never. `uses_indexes`: whether a count may leave out records by what the cluster knows of its
-        files, which can be faster, and tells by its time how many match. `is_made_here`: whether the session made them
-        itself, as a view. `claim`: what the owner states about the rows of a materialised view; None: the unit alone.
-        `kinds`: the columns in which NaN is missing.
+        Args:
+            session: A session for these records alone.
+            place: The address and the table.
+            unit: The column that names the person; None: every record is a unit.
+            columns: The columns that questions may use; None: all.
+            seconds: The time-out of a count; None: no limit.
+            uses_indexes: True if a count may skip files by their statistics. This can be faster, but then the time of
+                a count reveals how many records match.
+            is_made_here: True if the session made the records, as a view.
+            claim: What the owner states about the rows of a materialised view; None: its unit only.
+            kinds: The columns in which NaN is missing.
+
+        Raises:
+            SourceError: If the table cannot be read, or its unit is missing or of a type that cannot name persons.
         """
         relation = SparkRelation(session, place.table, is_made_here, claim or UnitClaim(unit))
-        types = relation.look(seconds or _SECONDS_TO_ANSWER).types
+        types = relation.look(seconds or _LOOK_TIMEOUT).types
         schema = schema_of(types).for_questions(unit, columns)
         if unit is not None and types[unit].kind not in _UNITS:
             raise SourceError(
@@ -101,48 +113,45 @@ class SparkSource(TypedSource):
 
     @property
     def session(self) -> Session:
-        """The session that reads them."""
+        """Session that reads the records."""
         return self.relation.session
 
     @property
     def version(self) -> str:
-        """Where the records are, and their kinds: what is in a live table has no hash."""
+        """Digest of the place and the kinds of the columns. It does not follow the records of a live table."""
         whole = self.schema.entire
         nan = [sorted(self.nan_missing)] if self.nan_missing else []
-        said = [self.place.shown, sorted((name, kind.value) for name, kind in whole.items()), *nan]
-        return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()
+        facts = [self.place.shown, sorted((name, kind.value) for name, kind in whole.items()), *nan]
+        return sha256(repr(facts).encode(errors="surrogatepass")).hexdigest()
 
     def require_units(self) -> None:
-        """The refusal of records without a unit."""
+        """Raise SourceError if a record has no unit."""
         if self.unit is None or self.types[self.unit].is_required:
             return
 
         def missing(records: StatementRecords) -> int:
             return int(self._row(statements.nobody_statement(records))[0])
 
-        if self._done(missing):
+        if self._run(missing):
             raise missing_units(self.unit)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
-        """The refusal of a cluster that would not answer; see ``Source.prepare``.
-
-        One record is read for it, and none of its cells is told.
-        """
+        """Check that the cluster answers, by reading one record; see `Source.prepare`."""
         look = self._look()
         functions = self.session.api.functions
         number = functions.count(functions.lit(1))
-        self.session.asked(lambda: look.frame.limit(1).agg(number).collect(), self.seconds or _SECONDS_TO_ANSWER)
+        self.session.run(lambda: look.frame.limit(1).agg(number).collect(), self.seconds or _LOOK_TIMEOUT)
 
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed; a live table may change."""
+        """Raise SourceError if the records are closed. A live table may change."""
         self.session.require_open()
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records; see ``Source.check``."""
+        """Return facts about the records; see `Source.check`."""
         columns = [Column(name, kind) for name, kind in self.schema.items()]
-        named = next((each for each in columns if each.name == unit), None)
+        named = next((column for column in columns if column.name == unit), None)
 
-        def looked(records: StatementRecords) -> Check:
+        def check_records(records: StatementRecords) -> Check:
             rows, *counts, persons = self._row(statements.values_statement(columns, named, records))
             units = None if records.person is None and named is None else persons
             reasons = {name: type_.reason for name, type_ in self.types.items()}
@@ -163,67 +172,67 @@ class SparkSource(TypedSource):
             rows_of = lambda statement: result_of(statement, self.session.api).collect()  # noqa: E731 - one use
             return replace(check, persons=persons_of(with_gaps, person, records, rows_of))
 
-        return self._done(looked)
+        return self._run(check_records)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         self.session.require_open()
 
-        def counted(records: StatementRecords) -> list[int]:
+        def count(records: StatementRecords) -> list[int]:
             row = self._row(statements.count_statement(predicates, records))
             require_somebody(row[-1:])
             return list(row[: len(predicates)])
 
-        return self._done(counted)
+        return self._run(count)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        def counted(records: StatementRecords) -> list[NDArray[np.int64]]:
-            found = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
-            return statements.cell_counts(question, records, [found[n].to_numpy() for n in range(3)])
+        def count(records: StatementRecords) -> list[NDArray[np.int64]]:
+            rows = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
+            return statements.cell_counts(question, records, [rows[n].to_numpy() for n in range(3)])
 
-        return self._done(counted)
+        return self._run(count)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         look, stack = self._look(), ExitStack()
 
-        def begun() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
+        def start() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
             records = stack.enter_context(self._viewed(look))
-            found = result_of(statements.keys_statement(question, records), self.session.api)
-            return records, found.toLocalIterator()
+            keys = result_of(statements.keys_statement(question, records), self.session.api)
+            return records, keys.toLocalIterator()
 
         try:
-            records, rows = self.session.asked(begun, self.seconds)
-            while batch := self.session.asked(lambda: list(islice(rows, statements.KEYS_AT_ONCE)), self.seconds):
+            records, rows = self.session.run(start, self.seconds)
+            while batch := self.session.run(lambda: list(islice(rows, statements.KEYS_AT_ONCE)), self.seconds):
                 yield statements.key_counts(question, records.dialect, batch)
         finally:
             stack.close()
 
     def close(self) -> None:
-        """The end of their use; a count that goes on is given up, and not waited for."""
+        """Close the records. A running count is cancelled, and not awaited."""
         self.session.close()
 
     def _look(self) -> Look:
-        """The relation as it is now."""
-        look = self.relation.look(self.seconds or _SECONDS_TO_ANSWER)
+        """Read the relation as it is now. Raise SourceError if a used column changed its type."""
+        look = self.relation.look(self.seconds or _LOOK_TIMEOUT)
         used = [*self.schema, *([] if self.unit is None else [self.unit])]
         if any(look.types.get(name) != self.types[name] for name in used):
             raise SourceError(f"the columns of {self.place.shown} changed since it was opened: open it again")
         return look
 
     def _viewed(self, look: Look) -> AbstractContextManager[StatementRecords]:
-        """The records in a view of the session; it is made, used and dropped while that asks."""
+        """Return a context that makes a view of the records in the session, and drops it."""
         return viewed(self.session.api, look, self.schema, self.unit, self.nan_missing, uses_indexes=self.uses_indexes)
 
-    def _done(self, work: Callable[[StatementRecords], Result]) -> Result:
-        """The result of some work with the records as they are now."""
+    def _run(self, work: Callable[[StatementRecords], Result]) -> Result:
+        """Run some work on the records as they are now, within the time-out."""
         look = self._look()
 
-        def done() -> Result:
+        def run_on_view() -> Result:
             with self._viewed(look) as records:
                 return work(records)
 
-        return self.session.asked(done, self.seconds)
+        return self.session.run(run_on_view, self.seconds)
 
     def _row(self, statement: ClauseElement) -> Sequence[int]:
-        """The only row of a result."""
+        """Return the only row of a statement's result."""
         (row,) = result_of(statement, self.session.api).collect()
         return tuple(row)

@@ -1,4 +1,4 @@
-"""Stated records as a temporary view of a cluster, for the suite that every engine passes."""
+"""Spark as an engine under test: given records as a temporary view, for the conformance suite."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ _TYPES = {
 
 
 class SparkUnderTest:
-    """A cluster as an `EngineUnderTest`. `url`: of the cluster; what stands behind a # is not touched."""
+    """A cluster as an `EngineUnderTest`. The table of its URL, after the #, is not read."""
 
     __slots__ = ("_url", "identity")
 
@@ -37,7 +37,7 @@ class SparkUnderTest:
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[SparkSource]:
-        """The records in a view of a session of their own; see `EngineUnderTest.source`."""
+        """Yield the records as a view in a new session; see `EngineUnderTest.source`."""
         place = ServerPlace.read(f"{self._url}#{_VIEW}")
         session = Session.open(place.url, place.shown)
         columns = [pa.array([record.get(name) for record in records], _TYPES[kind]) for name, kind in schema.items()]
@@ -47,7 +47,7 @@ class SparkUnderTest:
             bound_frame(table, session.api).createTempView(_VIEW)
 
         try:
-            session.asked(view)
+            session.run(view)
             yield SparkSource.of_session(session, place, unit=unit, is_made_here=True)
         finally:
             session.close()
