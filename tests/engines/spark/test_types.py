@@ -77,7 +77,7 @@ def test_texts_compare_by_code_points_whatever_their_type(
 def test_names_that_differ_only_in_case_are_refused_in_files(spark_url: str, tmp_path: Any) -> None:  # noqa: ANN401
     """Spark would read one of them for both."""
     pq.write_table(pa.table({"a": [1], "A": [2]}), tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match="columns whose names differ only in case"):
+    with pytest.raises(SourceError, match="columns whose names are equal or differ only in case"):
         SparkSource.open(ServerPlace.read(f"{spark_url}#{tmp_path}"))
 
 
