@@ -256,7 +256,7 @@ def test_units_may_be_of_these_types(postgresql: Server, type_: str, cells: tupl
 def test_units_of_other_types_are_refused(postgresql: Server, type_: str) -> None:
     """What has no text that every engine gives alike names nobody."""
     table = made_by(postgresql, f"who {type_}, age int")
-    with pytest.raises(SourceError, match="take one of whole numbers, texts or UUIDs"):
+    with pytest.raises(SourceError, match="name persons by whole numbers, texts or UUIDs"):
         SqlSource.open(place_of(postgresql, table), unit="who", columns=None)
 
 

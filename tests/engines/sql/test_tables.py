@@ -154,7 +154,7 @@ def test_the_suite_needs_no_right_but_to_make_temporary_tables(postgresql: Serve
         shell.execute(f"REVOKE ALL ON DATABASE {name} FROM public".encode())
         shell.execute(f"GRANT CONNECT ON DATABASE {name} TO tester".encode())
     engine = ServerUnderTest(postgresql.url(name, "tester"))
-    with pytest.raises(SourceError, match="let its owner grant TEMPORARY of the database"):
+    with pytest.raises(SourceError, match="let its owner grant TEMPORARY on the database"):
         engine.source([], {"age": Kind.INTEGER}).__enter__()
     with postgresql.shell(name) as shell:
         shell.execute(f"GRANT TEMPORARY ON DATABASE {name} TO tester".encode())

@@ -138,7 +138,7 @@ def test_account_that_may_make_no_temporary_table_is_told_so(refused: Refused, r
     with postgresql.shell("postgres") as shell:
         shell.execute(statements.encode())
     address = postgresql.url(name, f"patient_{name}")
-    assert "grant TEMPORARY of the database" in refused("doctor", address)
+    assert "grant TEMPORARY on the database" in refused("doctor", address)
     with postgresql.shell("postgres") as shell:
         shell.execute(f"GRANT TEMPORARY ON DATABASE {name} TO patient_{name}".encode())
     told = run("doctor", f"{address}#visits", "--json").object

@@ -226,5 +226,5 @@ def test_addresses_that_lead_nowhere(run: Run, clinic: Clinic, monkeypatch: pyte
     assert "cannot be reached: " in line(run("init", nowhere))
     monkeypatch.setitem(sys.modules, "psycopg", None)
     told = line(run("count", clinic.address(), *words))
-    assert "needs a driver that is not here: install noisycount's extra postgres: pip " in told
+    assert "needs a driver that is not installed: install noisycount's extra postgres: pip " in told
     assert "nothing was asked yet" in run("ledger", "show").output

@@ -1,1 +1,1 @@
-"""Tables of a PostgreSQL server."""
+"""Tables of SQL servers: connections, dialects, views that are safe to count, and the counted table (`source`)."""

@@ -1,4 +1,7 @@
-"""Connections to a server: read-only, given up in time, closed at once; its errors stay there."""
+"""Read-only transactions on an SQL server, with a time-out, and refusals in place of the server's errors.
+
+Errors of a server may quote records, so their text is never shown.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,60 +24,66 @@ _UNREADABLE = (
     "may not be read by this account: let its owner grant USAGE of its schema, and SELECT of the "
     "columns that questions use and of the unit"
 )
-_ABSENT = "does not exist: check the name of the table, and of its schema"
-_LATE = "was not counted in time: state a longer timeout, or ask when the server is less busy"
-_CHANGED = "has other columns than at its opening: open it again"
-_FAILED = "could not be counted, and why is withheld, as it may quote a record: see the server"
+_NOT_FOUND = "does not exist: check the name of the table, and of its schema"
+_TIMED_OUT = "was not counted in time: state a longer timeout, or ask when the server is less busy"
+_CHANGED = "has changed its columns since it was opened: open it again"
+_FAILED = "could not be counted, and why is withheld, as it may quote a record: see the log of the server"
 _STATES = {
     **dict.fromkeys(["08", "28", "3D", "57P", "53300"], UNREACHED),
-    **dict.fromkeys(["42P01", "3F000"], _ABSENT),
-    **dict.fromkeys(["57014", "55P03", "25P03"], _LATE),
+    **dict.fromkeys(["42P01", "3F000"], _NOT_FOUND),
+    **dict.fromkeys(["57014", "55P03", "25P03"], _TIMED_OUT),
     "42501": _UNREADABLE,
     "42703": _CHANGED,
 }
-"""By the standard's codes, or the letters that they begin with."""
+"""Reasons by SQLSTATE, or by the characters with which it begins."""
 
 
 def without_server_errors(shown: str, work: Callable[[], Result], denied: str | None = None) -> Result:
-    """The result of some work, or a refusal that keeps nothing of the server's error.
+    """Run some work and return its result.
 
-    A context manager could not serve: the refusal would have that error as its context.
+    This is no context manager: its refusal would keep the server's error as its context.
 
-    `denied`: what is said where the account has no right to it; None: that it may not read.
+    Args:
+        shown: The name of the records in messages.
+        work: The work.
+        denied: The reason if the account lacks a right; None: that it may not read the table.
+
+    Raises:
+        SourceError: If the work fails. The message has no part of the server's error.
     """
     try:
         return work()
     except SourceError:
         raise
-    except Exception as error:  # noqa: BLE001 - drivers raise what they like, which may quote cells
-        why = _reason(error)
-    if denied is not None and why is _UNREADABLE:
-        why = denied
-    raise SourceError(f"{shown!r} {why}")
+    except Exception as error:  # noqa: BLE001 - drivers raise errors of any class, which may quote cells
+        reason = _reason(error)
+    if denied is not None and reason is _UNREADABLE:
+        reason = denied
+    raise SourceError(f"{shown!r} {reason}")
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, NoSuchTableError):
-        return _ABSENT
-    if isinstance(error, OSError | UnicodeError):  # of hosts that nobody knows
+        return _NOT_FOUND
+    if isinstance(error, OSError | UnicodeError):  # an unknown host
         return UNREACHED
     if not isinstance(error, DBAPIError):
         return _FAILED
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
         return UNREACHED if error.connection_invalidated or _is_lost(error) else _FAILED
-    known = (_STATES.get(state[:length]) for length in (5, 3, 2))
-    return next((reason for reason in known if reason), _FAILED)
+    reasons = (_STATES.get(state[:length]) for length in (5, 3, 2))
+    return next((reason for reason in reasons if reason), _FAILED)
 
 
 def _is_lost(error: DBAPIError) -> bool:
-    """Whether there is no connection: only then has an operational error no state."""
+    """Return True if the connection is lost. Only then has an operational error no SQLSTATE."""
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout", "InterfaceError"}
 
 
 _POSTGRESQL = "postgresql"
 _DRIVER = "postgresql+psycopg"
-_PATIENCE = {  # s, but the number: a server that is gone without a word is noticed within 30
+_TIMEOUTS = {  # in seconds, tcp_user_timeout in ms: a server that stops answering is noticed within 30 s
     "connect_timeout": "10",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
@@ -90,13 +99,17 @@ _PACKAGES = {
 
 
 def engine_of(address: str, shown: str) -> Engine:
-    """The maker of connections to a server, each of which is closed after its use."""
+    """Return the SQLAlchemy engine of a server. Each connection is closed after its use.
+
+    Raises:
+        SourceError: If the address cannot be read, or a driver is not installed.
+    """
     try:
         url = make_url(address)
         engine = create_engine(
             _with_driver(url),
             poolclass=NullPool,
-            pool_reset_on_return=None,  # what is closed needs no end of its transaction
+            pool_reset_on_return=None,  # closing ends the transaction
             hide_parameters=True,
             **_options(url),
         )
@@ -105,9 +118,9 @@ def engine_of(address: str, shown: str) -> Engine:
         package = _PACKAGES.get(engine_name, f"that brings SQLAlchemy the dialect {engine_name!r}")
         refusal = f"{shown!r} needs the package {package}: install it"
     except ModuleNotFoundError as error:
-        is_ours = error.name == "psycopg"
-        remedy = install_hint("postgres") if is_ours else f"install the package {error.name}"
-        refusal = f"{shown!r} needs a driver that is not here: {remedy}"
+        has_extra = error.name == "psycopg"
+        remedy = install_hint("postgres") if has_extra else f"install the package {error.name}"
+        refusal = f"{shown!r} needs a driver that is not installed: {remedy}"
     except (ArgumentError, ValueError, TypeError, ImportError):
         refusal = (
             f"the address of {shown!r} cannot be read: write it as postgresql+psycopg://user@host/database#schema.table"
@@ -120,13 +133,13 @@ def engine_of(address: str, shown: str) -> Engine:
 def _with_driver(url: URL) -> URL:
     if url.get_backend_name() != _POSTGRESQL:
         return url
-    return url.set(drivername=_DRIVER, query={**_PATIENCE, **url.query})
+    return url.set(drivername=_DRIVER, query={**_TIMEOUTS, **url.query})
 
 
 def _options(url: URL) -> dict[str, Any]:
-    """What connections of PostgreSQL's driver are made with: no statement is prepared by name.
+    """Return the options of PostgreSQL's connections, or none for other servers.
 
-    A statement sees what was committed before it began, after its table was locked.
+    A statement sees what was committed before it began. Statements are not prepared by name.
     """
     if url.get_backend_name() != _POSTGRESQL:
         return {}
@@ -135,25 +148,25 @@ def _options(url: URL) -> dict[str, Any]:
 
 @frozen
 class Server:
-    """A server that gives each transaction a connection of its own."""
+    """A server with a new connection for each transaction."""
 
     engine: Engine  # makes connections
-    dialect: dialects.ServerDialect  # what the server says in its own way
-    shown: str  # what messages call the records
-    seconds: float | None = None  # after which a statement is given up; None: when the server does
-    # the one set of connections in use; none once all is closed
+    dialect: dialects.ServerDialect
+    shown: str  # name of the records in messages
+    seconds: float | None = None  # time-out of a statement; None: that of the server
+    # A list with the set of connections in use; empty after `close`.
     used: list[set[Any]] = field(default_factory=lambda: [set()])
-    lock: Lock = field(default_factory=Lock)  # held while that changes
+    lock: Lock = field(default_factory=Lock)  # held while `used` changes
 
     @classmethod
     def at(cls, place: ServerPlace, seconds: float | None) -> Self:
-        """The server of a place, not asked for anything yet."""
+        """Return the server of a place. Nothing is connected yet."""
         engine = engine_of(place.url, place.shown)
         return cls(engine, dialect_of(engine.dialect.name), place.shown, seconds)
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """A read-only transaction; `has_own_path`: names without a schema are looked for where the account does."""
+        """Begin a read-only transaction; with `has_own_path`, on the search path of the account."""
         self._connections()
         with self.engine.connect() as connection:
             driven = connection.connection.driver_connection
@@ -168,19 +181,19 @@ class Server:
                         used.discard(driven)
 
     def require_open(self) -> None:
-        """The refusal of what is closed."""
+        """Raise SourceError if the server is closed."""
         self._connections()
 
     def close(self) -> None:
-        """The end; what goes on is given up, and not waited for."""
+        """Close the server. Running statements are cancelled, and not awaited."""
         with self.lock:
             running = self.used.pop() if self.used else set()
         for driven in running:
-            with suppress(Exception):  # it may have ended meanwhile, or its driver knows no end
+            with suppress(Exception):  # the statement may have ended, or its driver may not cancel
                 driven.cancel()
 
     def _connections(self) -> set[Any]:
-        """Those in use, unless all is closed."""
+        """Return the connections in use. Raise SourceError if the server is closed."""
         if not self.used:
             raise SourceError(f"{self.shown!r} is closed: open it again")
         return self.used[0]
@@ -188,35 +201,35 @@ class Server:
 
 @frozen
 class OneConnection:
-    """A connection that has temporary tables, of which each transaction is one."""
+    """One connection for all transactions, so that they see its temporary tables."""
 
     connection: Connection  # in no transaction
-    dialect: dialects.ServerDialect  # what the server says in its own way
-    shown: str  # what messages call the records
-    lock: Lock = field(default_factory=Lock)  # held by the one transaction
-    is_closed: Event = field(default_factory=Event)  # whether there are to be no more
+    dialect: dialects.ServerDialect
+    shown: str  # name of the records in messages
+    lock: Lock = field(default_factory=Lock)  # held by the running transaction
+    is_closed: Event = field(default_factory=Event)
 
     @contextmanager
     def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """A read-only transaction; see `Server.transaction`."""
+        """Begin a read-only transaction; see `Server.transaction`."""
         with self.lock:
             self.require_open()
-            with self.connection.begin() as whole:
+            with self.connection.begin() as outer:
                 self.dialect.begin(self.connection, None, has_own_path=has_own_path)
                 yield self.connection
-                whole.rollback()
+                outer.rollback()
 
     def require_open(self) -> None:
-        """The refusal of what is closed."""
+        """Raise SourceError if the connection is closed."""
         if self.is_closed.is_set():
             raise SourceError(f"{self.shown!r} is closed: open it again")
 
     def close(self) -> None:
-        """The end; what goes on is waited for."""
+        """Refuse further transactions. A running one ends as usual."""
         self.is_closed.set()
 
 
-# What gives transactions in which nothing is changed.
+# Either of the two gives read-only transactions.
 ServerTransactions: TypeAlias = Server | OneConnection
 _DIALECTS: dict[str, type[dialects.ServerDialect]] = {
     "bigquery": dialects.BigQuery,
@@ -232,5 +245,5 @@ _DIALECTS: dict[str, type[dialects.ServerDialect]] = {
 
 
 def dialect_of(name: str) -> dialects.ServerDialect:
-    """What a server says in its own way."""
+    """Return the dialect of a server by its SQLAlchemy name."""
     return _DIALECTS.get(name, dialects.ServerDialect)()

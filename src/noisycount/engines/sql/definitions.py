@@ -1,8 +1,8 @@
-"""What a view, a policy of rows or a made column of PostgreSQL computes when it is read.
+"""Views, row policies and generated columns of PostgreSQL: which of their columns can be read without failing.
 
-A server evaluates what a view computes for those records alone of which a question needs it: an error would tell which
-match. So nothing is counted but what is stored, and what is made of that by expressions that fail at no record:
-columns, constants, comparisons, choices and a few casts.
+A server computes a view's expressions only for the records that a question needs, so that an error would reveal which
+records match. So only stored columns are counted, and expressions of them that cannot fail at any record: columns,
+constants, comparisons, CASE and a few casts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
 Types = Mapping[str, str | None]
-"""The type of each column of a relation; None: it is computed, and might fail."""
+"""Type of each column of a relation; None if it is computed by an expression that might fail."""
 
 _WHOLE = ("int2", "int4", "int8")
 _NUMBERS = frozenset({*_WHOLE, "numeric", "float4", "float8"})
 _ALIKE = {**dict.fromkeys(_WHOLE, "int8"), "name": "text", "float4": "float8"}
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name"})
 _COMPARED = frozenset({*_NUMBERS, *_TEXTS, "bool", "date", "timestamp", "timestamptz", "uuid"})
-"""Types of which no two values fail to compare."""
+"""Types whose values can always be compared."""
 
 _TOTAL_CASTS = frozenset(
     chain(
@@ -37,7 +37,7 @@ _TOTAL_CASTS = frozenset(
         [("timestamp", "date"), ("timestamptz", "date"), ("timestamptz", "timestamp")],
     )
 )
-"""Casts that every value has, in a session in UTC."""
+"""Casts that succeed for every value, in a session in UTC."""
 
 _NAMES = {
     exp.DType.SMALLINT: "int2",
@@ -58,7 +58,7 @@ _NAMES = {
     exp.DType.UUID: "uuid",
 }
 _SIZED = frozenset({"varchar", "bpchar"})
-"""Types whose casts cut what is longer than they say."""
+"""Types whose casts shorten longer texts."""
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -90,44 +90,44 @@ _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     )
     for kind in kinds
 }
-"""What a definition may consist of. Functions are left out: some change what others see."""
+"""Nodes that a definition may contain, with their parts. Functions are excluded: some have side effects."""
 
 
-class Unsure(Exception):  # noqa: N818 - it is what is known
-    """That an expression might fail at a record."""
+class Unsure(Exception):  # noqa: N818 - it reports no fault
+    """An expression might fail at a record."""
 
 
 def parsed(definition: str) -> exp.Expr:
-    """A definition in which nothing is but what is known."""
+    """Parse a definition. Raise Unsure if it contains other nodes than those of `_PARTS`."""
     try:
         tree = parse_one(definition, read="postgres")
     except SqlglotError:
         raise Unsure from None
     for node in tree.walk():
-        given = {key for key, value in node.args.items() if value}
-        if type(node) not in _PARTS or not given <= _PARTS[type(node)]:
+        parts = {key for key, value in node.args.items() if value}
+        if type(node) not in _PARTS or not parts <= _PARTS[type(node)]:
             raise Unsure
     return tree
 
 
 def output_type(expression: exp.Expr, scope: Mapping[str, Types]) -> str | None:
-    """The type of what a query shows; None: it might fail."""
+    """Return the type of an output column of a query, or None if it might fail."""
     try:
         return _type(expression, scope)
     except Unsure:
         if any(_column(each, scope) == "" for each in expression.find_all(exp.Column)):
-            raise  # its operators and casts may be others than the server's own
+            raise  # operators and casts of a user's type may be functions of users
         return None
 
 
 def require_truth(expression: exp.Expr, scope: Mapping[str, Types]) -> None:
-    """The refusal of a condition that might fail."""
+    """Raise Unsure if a condition might fail."""
     if _type(expression, scope) != "bool":
         raise Unsure
 
 
 def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
-    """The type of a column; of a policy, which reads one relation, by its own name."""
+    """Return the type of a column. In a policy, which reads one relation, its name needs no table."""
     table = column.table or (next(iter(scope)) if len(scope) == 1 else "")
     try:
         return scope[table][column.name]
@@ -136,14 +136,18 @@ def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
 
 
 def _type(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 - a case a node
-    """The type of an expression that has a value at every record; empty: none of the server's own."""
+    """Return the type of an expression that has a value at every record; '' for a type that users made.
+
+    Raises:
+        Unsure: If the expression might fail.
+    """
     if (number := _number(node)) is not None:
         return number
     match node:
         case exp.Paren():
             return _type(node.this, scope)
-        case exp.Column() if (found := _column(node, scope)) is not None:
-            return found
+        case exp.Column() if (type_ := _column(node, scope)) is not None:
+            return type_
         case exp.CurrentUser():
             return "name"
         case exp.Cast():
@@ -157,7 +161,7 @@ def _type(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 -
 
 
 def _truth(node: exp.Expr, scope: Mapping[str, Types]) -> str:
-    """The type of a condition that is true, false or unknown at every record."""
+    """Return 'bool' if the node is a condition that is true, false or unknown at every record. Raise Unsure if not."""
     match node:
         case exp.Boolean():
             pass
@@ -177,7 +181,7 @@ def _truth(node: exp.Expr, scope: Mapping[str, Types]) -> str:
 
 
 def _choice(case: exp.Case, scope: Mapping[str, Types]) -> str:
-    """The type of the results of some conditions."""
+    """Return the type of the results of a CASE."""
     for each in case.args["ifs"]:
         require_truth(each.this, scope)
     default = case.args.get("default")
@@ -186,7 +190,7 @@ def _choice(case: exp.Case, scope: Mapping[str, Types]) -> str:
 
 
 def _listed(any_of: exp.Any) -> Sequence[exp.Expr]:
-    """The values of a list that something is compared with."""
+    """Return the values of the array in `= ANY (array)`."""
     array = any_of.this.unnest()
     if isinstance(array, exp.Cast) and array.to.this is exp.DType.ARRAY:
         to = exp.DataType.build(array.to.expressions[0].this)
@@ -197,20 +201,20 @@ def _listed(any_of: exp.Any) -> Sequence[exp.Expr]:
 
 
 def _same(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
-    """The one type of some expressions."""
+    """Return the common type of expressions. Raise Unsure if they have none."""
     return require_alike([_type(each, scope) for each in nodes])
 
 
 def require_alike(types: Sequence[str | None]) -> str:
-    """The one type of some values that can be compared; whole numbers of any width are alike."""
-    found = {_ALIKE.get(each or "", each) for each in types}
-    if len(found) > 1 or not found <= _COMPARED:
+    """Return the common type of comparable values; whole numbers of any width are alike. Raise Unsure if none."""
+    common = {_ALIKE.get(each or "", each) for each in types}
+    if len(common) > 1 or not common <= _COMPARED:
         raise Unsure
-    return str(found.pop())
+    return str(common.pop())
 
 
 def _cast(cast: exp.Cast, scope: Mapping[str, Types]) -> str:
-    """The type of a cast of a constant, which is the same at every record, or of a safe one."""
+    """Return the type of a cast of a constant, or of a cast that succeeds for every value. Raise Unsure if not."""
     to = _NAMES.get(cast.to.this)
     if to is None or (cast.to.expressions and to not in _SIZED):
         raise Unsure
@@ -222,7 +226,7 @@ def _cast(cast: exp.Cast, scope: Mapping[str, Types]) -> str:
 
 
 def _is_constant(node: exp.Expr) -> bool:
-    """Whether a cast of an expression is made of it once, before any record is read."""
+    """Return True if an expression is a constant, whose cast is computed before any record is read."""
     inner = node.unnest()
     if isinstance(inner, exp.Cast) and _NAMES.get(inner.to.this) in _NUMBERS:
         return _number(inner.this.unnest()) is not None or _is_text(inner.this)
@@ -234,7 +238,7 @@ def _is_text(node: exp.Expr) -> bool:
 
 
 def _number(node: exp.Expr) -> str | None:
-    """The type of a number; None: it is none."""
+    """Return the type of a number, or None if the node is no number."""
     if isinstance(node, exp.Neg | exp.Paren):
         return _number(node.this)
     if not isinstance(node, exp.Literal) or node.is_string:
@@ -264,7 +268,7 @@ _RELATION = text(
       ) AS policies
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE n.nspname = :schema AND c.relname = :name
-    """  # noqa: S608 - with a constant of ours
+    """  # noqa: S608 - the inserted text is a constant
 )
 _COLUMNS = text(
     """
@@ -282,60 +286,67 @@ _COLUMNS = text(
 
 
 def computed_columns(connection: Connection, schema: str, name: str) -> frozenset[str]:
-    """The columns of a relation that are computed when it is read, and might fail then."""
+    """Return the columns of a relation that are computed when it is read, and might fail.
+
+    Raises:
+        SourceError: If the relation is a view, has policies or foreign rows that might fail at a record.
+    """
     types = _Catalog(connection).relation(schema, name, is_counted=True)
     return frozenset(each for each, type_ in types.items() if type_ is None)
 
 
 @frozen
 class _Catalog:
-    """What the server says of the relations that definitions name."""
+    """The columns of the relations that definitions name, read from the server's catalog."""
 
-    connection: Connection  # in a transaction with the search path of ours
-    known: dict[tuple[str, str], Types] = field(default_factory=dict)  # the columns of those that were looked at
+    connection: Connection  # in a transaction whose search path is pg_catalog
+    known: dict[tuple[str, str], Types] = field(default_factory=dict)  # columns of relations that were read
 
     def relation(self, schema: str, name: str, *, is_counted: bool = False) -> Types:
-        """The columns of a relation.
+        """Return the columns of a relation.
 
-        `is_counted`: whether it is read by the account itself, whose policies are known.
+        Args:
+            schema: Its schema.
+            name: Its name.
+            is_counted: True if the account itself reads it, so that only the account's policies apply.
         """
         if (schema, name) not in self.known:
-            self.known[schema, name] = self._looked_at(schema, name, is_counted=is_counted)
+            self.known[schema, name] = self._read(schema, name, is_counted=is_counted)
         return self.known[schema, name]
 
-    def _looked_at(self, schema: str, name: str, *, is_counted: bool) -> Types:
-        asked = {"schema": schema, "name": name}
-        found = self.connection.execute(_RELATION, {**asked, "is_counted": is_counted}).one_or_none()
-        if found is None:
+    def _read(self, schema: str, name: str, *, is_counted: bool) -> Types:
+        names = {"schema": schema, "name": name}
+        relation = self.connection.execute(_RELATION, {**names, "is_counted": is_counted}).one_or_none()
+        if relation is None:
             return {}
-        if not found.is_own:
+        if not relation.is_own:
             raise SourceError(
-                f"{name!r} has foreign records, whose reading can fail at one of them and tell "
-                "which: copy them into a table or a materialised view"
+                f"{name!r} has foreign records. Reading can fail at one of them and reveal it: "
+                "copy them into a table or a materialised view"
             )
-        columns = self.connection.execute(_COLUMNS, asked).all()
+        columns = self.connection.execute(_COLUMNS, names).all()
         types = {each.name: None if each.is_made else each.type for each in columns}
         try:
-            for policy in found.policies:
+            for policy in relation.policies:
                 require_truth(parsed(policy), {name: types})
         except Unsure:
             raise SourceError(
-                f"{name!r} has a policy of rows that does more than compare columns, which can "
-                "fail at one record and tell which: write it as comparisons of columns"
+                f"{name!r} has a policy of rows that does more than compare columns. It can fail "
+                "at one record and reveal it: write it as comparisons of columns"
             ) from None
-        if found.definition is None:
+        if relation.definition is None:
             return types
         try:
-            made = self._outputs(parsed("" if found.calls_others else found.definition))
+            outputs = self._outputs(parsed("" if relation.calls_others else relation.definition))
         except Unsure:
             raise SourceError(
-                f"{name!r} is a view that does more than choose, join and compare columns, which "
-                "can fail at one record and tell which: name a table or a materialised view"
+                f"{name!r} is a view that does more than choose, join and compare columns. It can "
+                "fail at one record and reveal it: name a table or a materialised view"
             ) from None
-        return {name: made[n] and type_ for n, (name, type_) in enumerate(types.items())}
+        return {name: outputs[n] and type_ for n, (name, type_) in enumerate(types.items())}
 
     def _outputs(self, query: exp.Expr) -> list[str | None]:
-        """The types of the columns of a query; None: of one that might fail."""
+        """Return the types of the output columns of a query, with None for a column that might fail."""
         if isinstance(query, exp.Union):
             sides = [self._outputs(each) for each in (query.left, query.right)]
             if query.args["distinct"] or None in chain(*sides):
@@ -351,9 +362,9 @@ class _Catalog:
         return [output_type(each.unalias(), scope) for each in query.expressions]
 
     def _sources(self, query: exp.Select) -> Iterator[tuple[str, Types]]:
-        """What a query reads, by the names that it has there."""
-        found = query.args.get("from_")
-        tables = [] if found is None else [found.this]
+        """Yield the relations that a query reads, with the names that it gives them."""
+        source = query.args.get("from_")
+        tables = [] if source is None else [source.this]
         tables += [each.this for each in query.args.get("joins") or ()]
         while tables:
             table = tables.pop()
@@ -368,25 +379,25 @@ class _Catalog:
                 raise Unsure
 
     def _derived(self, query: exp.Query) -> Types:
-        """The columns of a query in another."""
+        """Return the columns of a subquery."""
         types = self._outputs(query)
         return dict(zip(query.named_selects, types, strict=True))
 
 
 def _joins(query: exp.Select) -> list[exp.Join]:
-    """The joins of a query, but for those of queries in it."""
+    """Return the joins of a query, without those of its subqueries."""
     return [join for join in query.find_all(exp.Join) if join.find_ancestor(exp.Select) is query]
 
 
 def _conditions(query: exp.Select) -> Iterator[exp.Expr]:
-    """What decides which records a query has."""
+    """Yield the conditions that choose the records of a query."""
     where = query.args.get("where")
-    joined = [join.args.get("on") for join in _joins(query)]
-    yield from filter(None, [where and where.this, *joined])
+    join_conditions = [join.args.get("on") for join in _joins(query)]
+    yield from filter(None, [where and where.this, *join_conditions])
 
 
 def _require_comparable(join: exp.Join, scope: Mapping[str, Types]) -> None:
-    """The refusal of a join by the names of columns whose comparison might fail."""
+    """Raise Unsure if a join USING columns compares values that might not be comparable."""
     for name in join.args.get("using") or ():
         types = [types[name.name] for types in scope.values() if name.name in types]
         require_alike(types)

@@ -1,7 +1,8 @@
-"""What SQL servers say in their own way of their sessions, their tables and in the counting statement.
+"""Dialects of SQL servers: sessions, tables, and what differs in the counting statements.
 
-Our own tests have but one of them: the owners of the others test them by `noisycount doctor`. Each has a collation, or
-bytes, in the order of code points; where it has no truth values, conditions are kept as numbers.
+The tests of this project run PostgreSQL and SQLite only; owners of other servers test theirs with `noisycount doctor`.
+Each dialect names a collation, or compares bytes, in the order of code points. On a server without a boolean type,
+conditions are numbers.
 """
 
 from collections.abc import Sequence
@@ -35,51 +36,63 @@ from noisycount.query.schema import Kind
 
 
 class ServerDialect(Dialect):
-    """A server that differs from others in nothing that is known, beyond what SQLAlchemy knows."""
+    """The dialect of a server about which nothing is known beyond what SQLAlchemy knows."""
 
-    settings: tuple[str, ...] = ()  # the statements that begin a transaction
-    temporary: tuple[str, ...] = ("TEMPORARY",)  # the words of a temporary table
-    quote: bool | None = None  # whether names stand in quotes; None: where SQLAlchemy finds that they must
+    settings: tuple[str, ...] = ()  # statements that begin a transaction
+    temporary: tuple[str, ...] = ("TEMPORARY",)  # words that make a table temporary
+    quote: bool | None = None  # True if names are quoted; None: as SQLAlchemy decides
 
     def begin(self, connection: Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
-        """The beginning of a transaction.
+        """Begin a read-only transaction.
 
-        `seconds`: after which each statement is given up; None: when the server does. `has_own_path`: whether names
-        without a schema are looked for where the account does.
+        Args:
+            connection: The connection.
+            seconds: The time-out of each statement; None: that of the server.
+            has_own_path: True if names without a schema use the search path of the account.
         """
         del seconds, has_own_path
         for statement in self.settings:
             connection.exec_driver_sql(statement)
 
     def path(self, connection: Connection) -> Sequence[str]:
-        """Where the account looks for names without a schema, in a transaction as it begins one."""
+        """Return the schemas in which the account looks for names without a schema."""
         del connection
         return ()
 
     def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
-        """A table or view by its name.
+        """Return the name of a table or view with its schema.
 
-        `schema`: as it was stated; None: the first of the path that has such a table. `path`: where the account looks.
+        Args:
+            connection: The connection.
+            schema: The stated schema; None: the first schema of the path with such a table.
+            name: The name of the table.
+            path: The result of `path`.
         """
         del connection, path
         return FoundName(schema, name)
 
     def columns(self, connection: Connection, table: FoundName) -> tuple[FoundColumn, ...]:
-        """The columns of a table or view."""
+        """Return the columns of a table or view."""
         return reflected_columns(connection, table.schema, table.name)
 
     def relation_identities(
         self,
-        connection: Connection,  # noqa: ARG002 - PostgreSQL asks
+        connection: Connection,  # noqa: ARG002 - PostgreSQL uses it
         table: FoundName,  # noqa: ARG002 - as above
         address: str,  # noqa: ARG002 - as above
         public_tables: Sequence[str],  # noqa: ARG002 - as above
     ) -> tuple[str, ...]:
-        """Return what identifies a table by whatever address, then the tables whose records it has; () if unknown."""
+        """Return an identity of the table that is equal at every address, then those of tables whose records it shares.
+
+        Return () if the server has no such identity.
+        """
         return ()
 
     def require_stable(self, connection: Connection, table: FoundName, claim: UnitClaim) -> None:
-        """Raise SourceError if each row of a materialised view is not known to be of one unit; others are refused."""
+        """Raise SourceError for a materialised view unless its owner vouches for it, or states nothing about its rows.
+
+        Other views are refused where their columns are read.
+        """
         try:
             names = inspect(connection).get_materialized_view_names(table.schema)
         except NotImplementedError:
@@ -89,19 +102,19 @@ class ServerDialect(Dialect):
             raise unproven_view(table.name, claim.unit, "its definition is not read on this server")
 
     def identity(self, connection: Connection) -> Identity:
-        """Which engine answers."""
+        """Return name, version and collation of the server."""
         version = connection.dialect.server_version_info or ()
-        told = ".".join(map(str, version[:2])) or "of no stated version"
-        return Identity(connection.dialect.name, told, self.collation or "of no stated collation")
+        number = ".".join(map(str, version[:2])) or "of no stated version"
+        return Identity(connection.dialect.name, number, self.collation or "of no stated collation")
 
     def column_type(self, kind: Kind) -> TypeEngine[Any]:
-        """The type of a column of a kind, in a table of ours."""
+        """Return the type of a column of a kind in a temporary table."""
         return self.text_type if kind is Kind.TEXT else type_of(kind)
 
 
-_LONGEST = 4000  # characters of a text of Oracle
+_LONGEST = 4000  # characters of Oracle's texts
 _UTC = literal_column("'UTC'", String)
-_TIME: TypeEngine[datetime] = mssql.DATETIME2(6)  # type: ignore[no-untyped-call]  # it has no types
+_TIME: TypeEngine[datetime] = mssql.DATETIME2(6)  # type: ignore[no-untyped-call]  # SQLAlchemy has no types here
 
 
 class SqlServer(ServerDialect):
@@ -115,44 +128,44 @@ class SqlServer(ServerDialect):
     temporary = ()
 
     def column_type(self, kind: Kind) -> TypeEngine[Any]:
-        """The type of a column of a kind: times of microseconds need one of their own."""
+        """Return the type of a column of a kind: DATETIME2 for times, as DATETIME has no microseconds."""
         if kind is Kind.TEXT:
             return Unicode()
         return _TIME if kind is Kind.TIMESTAMP else super().column_type(kind)
 
     def text(self, value: Expression) -> Expression:
-        """A value as a text in UTF-8: another cast would take the letters of the database's."""
+        """Return a value as a text in UTF-8. A direct cast would use the character set of the database."""
         return cast(cast(value, Unicode()).collate(self.collation), self.text_type)
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
-        """Whether a text is like a pattern, in which brackets stand for themselves too."""
+        """Return an expression that is true if a text matches a `like` pattern. Brackets are escaped."""
         escaped = pattern.replace("\\", "\\\\").replace("[", "\\[")
         return text.like(self.text_literal(escaped), escape="\\")
 
     def in_utc(self, moment: Expression) -> Expression:
-        """A moment as a time in UTC."""
+        """Return a time with a zone as a time in UTC."""
         return cast(moment.op("AT TIME ZONE")(_UTC), _TIME)
 
     def md5(self, text: Expression) -> Expression:
-        """The hash of the bytes of a text in UTF-8."""
+        """Return the MD5 hash of a text in UTF-8, as hexadecimal digits."""
         hashed = func.hashbytes(literal_column("'MD5'", String), self.text(text))
         digits = func.convert(literal_column("CHAR(32)", String), hashed, literal_column("2", Integer))
         return func.lower(digits)
 
     def part_of(self, text: Expression, first: int, size: int) -> Expression:
-        """So many characters of a text, from one on; the first is 1."""
+        """Return `size` characters of a text from the character `first` on, counted from 1."""
         return func.substring(text, first, size, type_=self.text_type)
 
     def length(self, text: Expression) -> Expression:
-        """How many characters a text has, with the blanks at its end, which LEN leaves out."""
+        """Return the number of characters of a text. LEN alone would not count trailing blanks."""
         return func.len(text + self.text_literal(".")) - literal_column("1")
 
 
 class _WithoutTranslate(ServerDialect):
-    """A server whose SQL replaces one text at a time."""
+    """A server without the function TRANSLATE."""
 
     def translated(self, text: Expression, characters: str, substitutes: str) -> Expression:
-        """Return a text with a substitute in place of each of some characters."""
+        """Return a text with each of some characters replaced by its substitute."""
         for character, substitute in zip(characters, substitutes, strict=True):
             pair = self.text_literal(character), self.text_literal(substitute)
             text = func.replace(text, *pair, type_=self.text_type)
@@ -168,7 +181,7 @@ class MySQL(_WithoutTranslate):
     settings = ("SET SESSION time_zone = '+00:00'", "SET SESSION TRANSACTION READ ONLY")
 
     def double(self, value: Expression) -> Expression:
-        """A number as a double, which it is beside one: older servers have no such cast."""
+        """Return a number as a double, by adding a double: older servers have no such cast."""
         return literal_column("0E0", Double) + value
 
 
@@ -182,30 +195,30 @@ class Oracle(ServerDialect):
     temporary = ("PRIVATE TEMPORARY",)
 
     def day(self, text: Expression) -> Expression:
-        """Return the day that a text names, whatever form of days the session has."""
+        """Return the date of an ISO text, whatever the date format of the session."""
         return func.to_date(text, self.text_literal("YYYY-MM-DD"), type_=Date())
 
 
 class Sqlite(_WithoutTranslate):
-    """SQLite, which has no truth values; as a file it is no server."""
+    """SQLite, which has no boolean type. SQLite files are read by DuckDB instead."""
 
     collation = "BINARY"
     has_booleans = False
 
     def day(self, text: Expression) -> Expression:
-        """Return the text, as SQLite keeps days as texts."""
+        """Return the text itself, as SQLite stores dates as texts."""
         return type_coerce(text, Date())
 
 
 class Snowflake(ServerDialect):
-    """Snowflake, whose texts without a collation are in the order of their bytes."""
+    """Snowflake. Texts without a collation are compared by their bytes."""
 
     collation = "utf8"
     text_type: TypeEngine[str] = String()
     settings = ("ALTER SESSION SET TIMEZONE = 'UTC'",)
 
     def in_utc(self, moment: Expression) -> Expression:
-        """A moment as a time in UTC."""
+        """Return a time with a zone as a time in UTC."""
         return func.to_timestamp_ntz(func.convert_timezone(_UTC, moment), type_=DateTime())
 
 
@@ -216,30 +229,30 @@ class BigQuery(ServerDialect):
     text_type: TypeEngine[str] = String()
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
-        r"""Whether a text is like a pattern; \ always escapes, and cannot be another."""
+        r"""Return an expression that is true if a text matches a `like` pattern. \ is always the escape character."""
         return text.like(self.text_literal(pattern.replace("\\", "\\\\")))
 
     def md5(self, text: Expression) -> Expression:
-        """The hash of a text."""
+        """Return the MD5 hash of a text, as hexadecimal digits."""
         return func.to_hex(func.md5(text))
 
 
 class Trino(ServerDialect):
-    """Trino, whose texts have no collation."""
+    """Trino. Texts have no collation."""
 
     text_type: TypeEngine[str] = String()
     settings = ("SET TIME ZONE 'UTC'",)
 
     def in_utc(self, moment: Expression) -> Expression:
-        """A moment as a time in UTC."""
+        """Return a time with a zone as a time in UTC."""
         return cast(moment.op("AT TIME ZONE")(_UTC), DateTime())
 
     def md5(self, text: Expression) -> Expression:
-        """The hash of the bytes of a text in UTF-8."""
+        """Return the MD5 hash of a text in UTF-8, as hexadecimal digits."""
         return func.lower(func.to_hex(func.md5(func.to_utf8(text))))
 
     def length(self, text: Expression) -> Expression:
-        """How many characters a text has."""
+        """Return the number of characters of a text."""
         return func.length(text)
 
 
@@ -251,5 +264,5 @@ class Databricks(ServerDialect):
     settings = ("SET TIME ZONE 'UTC'",)
 
     def in_utc(self, moment: Expression) -> Expression:
-        """A moment as a time in UTC, which is the zone of the session."""
+        """Return a time with a zone as a time in UTC, which is the zone of the session."""
         return func.to_timestamp_ntz(moment, type_=DateTime())

@@ -1,4 +1,4 @@
-"""What PostgreSQL says in its own way, and what its own catalog says of a table."""
+"""PostgreSQL's dialect, and how its catalog describes tables. `definitions` reads its views."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,8 +40,8 @@ _TYPES = {
     ("timestamptz",): (Kind.TIMESTAMP, Form.ZONED),
     ("uuid",): (None, Form.NAMED),
 }
-_KINDS = {name: meant for names, meant in _TYPES.items() for name in names}
-_LARGEST_EXPONENT = 307  # of ten, either way, that every double of full precision has
+_KINDS = {name: reading for names, reading in _TYPES.items() for name in names}
+_LARGEST_EXPONENT = 307  # powers of ten from −307 to 307 are doubles of full precision
 _PATH = sa.select(sa.func.pg_catalog.current_schemas(sa.literal(value=True), type_=ARRAY(sa.Text)))
 _SCHEMA = sa.text(
     """
@@ -82,7 +82,7 @@ _COLUMNS = sa.text(
     ORDER BY f.attnum
     """
 )
-"""A domain is what it is made of, however often; a cast to text may be a function of somebody's."""
+"""The columns of a table; a domain has its base type. A type counts as text unless its cast is a user's function."""
 
 _REACHED = sa.text(
     """
@@ -127,13 +127,13 @@ _MAY_ASK = sa.text(
 _IDENTITY = sa.text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
 
 
-def _others(words: list[str]) -> bool:
-    """Whether what follows a version is more than the name of a system that packs the server."""
+def _is_derived(words: list[str]) -> bool:
+    """Return True if the words after the version name a product other than a packaged PostgreSQL."""
     return bool(words) and words[0] not in {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}
 
 
 def _column(row: Mapping[str, Any]) -> FoundColumn:
-    """A column as the catalog describes it."""
+    """Return a column from its row of `_COLUMNS`."""
     kind, form = None, Form.PLAIN
     if row["is_text"]:
         kind, form = Kind.TEXT, Form.CAST
@@ -145,7 +145,7 @@ def _column(row: Mapping[str, Any]) -> FoundColumn:
 
 
 def _is_within_doubles(modifier: int) -> bool:
-    """Whether every number of a decimal type is within the doubles, or zero."""
+    """Return True if every number of a decimal type is zero or in the range of doubles."""
     if modifier < 0:
         return False
     digits, scale = divmod(modifier - 4, 2**16)
@@ -153,16 +153,16 @@ def _is_within_doubles(modifier: int) -> bool:
     return digits - scale <= _LARGEST_EXPONENT and scale <= _LARGEST_EXPONENT
 
 
-_ZERO_BELOW = Decimal(f"{5**1075}e-1075")  # up to half the smallest double the nearest one is 0
-_INFINITE_FROM = Decimal(2**1024 - 2**970)  # halfway between the largest double and the next power
+_ZERO_BELOW = Decimal(f"{5**1075}e-1075")  # half the smallest double: the nearest double is 0
+_INFINITE_FROM = Decimal(2**1024 - 2**970)  # halfway between the largest double and 2^1024
 _SETTINGS = {
     "transaction_read_only": "on",
     "application_name": "noisycount",
-    "search_path": "pg_catalog, pg_temp",  # no operator or function but the server's own
+    "search_path": "pg_catalog, pg_temp",  # only operators and functions of the server itself
     "TimeZone": "UTC",
-    "DateStyle": "ISO",  # of the texts of days that are hashed
+    "DateStyle": "ISO",  # format of dates as texts, which are hashed
     "lock_timeout": "30s",
-    "work_mem": "256MB",  # a million persons are grouped without a file
+    "work_mem": "256MB",  # a million persons are grouped without a temporary file
 }
 
 
@@ -175,32 +175,32 @@ class PostgreSQL(ServerDialect):
     quote = True
 
     def begin(self, connection: sa.Connection, seconds: float | None, *, has_own_path: bool = False) -> None:
-        """The beginning of a transaction that changes nothing, with settings of its own."""
+        """Begin a read-only transaction with `_SETTINGS`; see `ServerDialect.begin`."""
         settings = dict(_SETTINGS)
         if has_own_path:
             del settings["search_path"]
         if seconds is not None:
             settings["statement_timeout"] = f"{max(1, round(seconds * 1000))}ms"
-        for_now = sa.literal(value=True)
-        connection.execute(sa.select(*(sa.func.pg_catalog.set_config(*each, for_now) for each in settings.items())))
+        local = sa.literal(value=True)
+        connection.execute(sa.select(*(sa.func.pg_catalog.set_config(*pair, local) for pair in settings.items())))
 
     def path(self, connection: sa.Connection) -> Sequence[str]:
-        """Where the account looks for names without a schema.
+        """Return the search path of the account.
 
-        Nothing else is asked while it does: it may look for operators too where others made some.
+        This is the only statement that runs on that path, which may contain operators of other users.
         """
         return tuple(connection.execute(_PATH).scalar_one())
 
     def found(self, connection: sa.Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
-        """A table or view by its name, in its schema."""
+        """Return the name of a table or view with its schema. Raise NoSuchTableError if there is none."""
         schemas = path if schema is None else [schema]
-        found = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
-        if found is None:
+        first = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
+        if first is None:
             raise NoSuchTableError(name)
-        return FoundName(found, name)
+        return FoundName(first, name)
 
     def columns(self, connection: sa.Connection, table: FoundName) -> tuple[FoundColumn, ...]:
-        """The columns of a table or view; types that are not the server's own are told with their schema."""
+        """Return the columns of a table or view. Types that users made are named with their schema."""
         rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
         computed = computed_columns(connection, table.schema or "", table.name)
         return tuple(
@@ -211,10 +211,10 @@ class PostgreSQL(ServerDialect):
     def relation_identities(
         self, connection: sa.Connection, table: FoundName, address: str, public_tables: Sequence[str]
     ) -> tuple[str, ...]:
-        """Return a digest of the table, then of those whose records it shares; see `ServerDialect`.
+        """Return a digest of the table, then of the tables whose records it shares; see `ServerDialect`.
 
-        A digest is of the identifier that `initdb` gave the server, of the database's and of the relation's. If the
-        account may not read the first, the address of the server stands for it.
+        Each digest is of the system identifier that `initdb` made, the database's oid and the relation's oid. If the
+        account may not read the system identifier, the address of the server replaces it.
         """
         may_ask = connection.execute(_MAY_ASK).scalar()
         system = connection.execute(_SYSTEM).scalar() if may_ask else address
@@ -223,7 +223,7 @@ class PostgreSQL(ServerDialect):
         return tuple(sha256(part.encode()).hexdigest() for part in parts)
 
     def require_stable(self, connection: sa.Connection, table: FoundName, claim: UnitClaim) -> None:
-        """Raise SourceError if one unit could change rows of others in a view; see `views.stability`."""
+        """Raise SourceError if one unit could change rows of other units in a view; see `views.stability`."""
         relations = ServerRelations(connection)
         relation = relations.find(table.schema, table.name)
         require_stable(relation, relations.find, "postgres", claim)
@@ -231,26 +231,25 @@ class PostgreSQL(ServerDialect):
             relations.require_recorded(table.schema or "", table.name)
 
     def identity(self, connection: sa.Connection) -> Identity:
-        """Which server it is; one that only speaks the language of PostgreSQL has another name.
+        """Return name, version and collation of the server; a product derived from PostgreSQL has its own name.
 
-        Texts are compared by their bytes whatever the collation of the database is: what they are depends on its
-        encoding alone.
+        Texts are compared by bytes, whatever the collation of the database. Their bytes depend on its encoding.
         """
         version, number, encoding = connection.execute(_IDENTITY).one()
         words = version.split(" on ")[0].replace("(", "").replace(")", "").split()
-        is_plain = words[0] == "PostgreSQL" and not _others(words[2:])
+        is_plain = words[0] == "PostgreSQL" and not _is_derived(words[2:])
         engine = "postgresql" if is_plain else "-".join(words).lower()
         return Identity(engine, str(int(number) // 10_000), f"C ({encoding})")
 
     def text(self, value: Expression) -> Expression:
-        """A value as a text in the order of its bytes, which in UTF-8 is that of code points."""
+        """Return a value as a text in the order of its bytes, which in UTF-8 is the order of code points."""
         return sa.cast(value, sa.Text()).collate("C")
 
     def one_spelling(self, text: Expression) -> Expression:
-        """Return what texts have in common that may be spellings of one text, and perhaps others too.
+        """Return a text that is equal for likely spellings of one text, and perhaps for others.
 
-        Letters beyond ASCII count as one, since their case is a matter of the collation. Only a database in UTF-8 has a
-        normal form of Unicode.
+        All characters outside ASCII count as one, as their case depends on the collation. Only a database in UTF-8 has
+        normal forms of Unicode.
         """
         text, signs = sa.cast(text, sa.Text()), [sa.literal(each, sa.Text()) for each in (SIGNS_FROM, SIGNS_TO)]
         is_unicode = sa.func.current_setting("server_encoding") == sa.literal("UTF8", sa.Text())
@@ -263,17 +262,17 @@ class PostgreSQL(ServerDialect):
         return normal.collate("C")
 
     def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
-        """Rows whose expressions stay where they are: an offset keeps queries from being merged."""
+        """Return rows whose expressions are computed once: OFFSET keeps PostgreSQL from merging queries."""
         return rows.offset(0)
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
-        """Whether a text is like a pattern; an empty escape switches escapes off."""
+        """Return an expression that is true if a text matches a `like` pattern, without an escape character."""
         return text.like(sa.literal(pattern, sa.Text()), escape="")
 
     def nearest_double(self, value: Expression) -> Expression:
-        """The nearest double, where a cast would refuse what is too large or too small for one.
+        """Return the nearest double of a decimal number. A cast alone fails outside the range of doubles.
 
-        NaN follows every number, also infinity, which only newer servers have.
+        NaN is greater than every number, also than infinity, which only newer servers have.
         """
         size: Expression = sa.func.abs(value)
         double: TypeEngine[float] = sa.Double()
@@ -287,22 +286,22 @@ class PostgreSQL(ServerDialect):
         )
 
     def in_utc(self, moment: Expression) -> Expression:
-        """A moment as a time in UTC; infinite ones stay so."""
+        """Return a time with a zone as a time in UTC. Infinite times stay infinite."""
         return sa.func.timezone(sa.literal("UTC", sa.Text()), moment, type_=sa.DateTime())
 
     def part(self, name: str, moment: Expression) -> Expression:
-        """The year, month or day of a date or time."""
+        """Return the year, month or day of a date or time."""
         return sa.cast(sa.func.date_part(name, moment), sa.BigInteger)
 
     def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
-        """The code of a number among many rising edges; NaN is in the last range."""
+        """Return the index of a number's range among many rising edges. NaN is in the last range."""
         type_: TypeEngine[Any] = sa.BigInteger() if isinstance(edges[0], int) else sa.Double()
         listed: Expression = sa.cast(sa.literal(list(edges), ARRAY(type_)), ARRAY(type_))
         number = sa.func.width_bucket(sa.cast(value, type_), listed, type_=sa.BigInteger())
         return sa.case((number == NOTHING, OUTSIDE), else_=number - ONE)
 
     def listed(self, name: str, columns: Lists) -> sa.FromClause:
-        """Bound rows, each column of them one array."""
+        """Return rows of bound values, with one array for each column."""
         arrays: list[Any] = [
             sa.cast(sa.literal(np.asarray(values, object).tolist(), ARRAY(type_)), ARRAY(type_))
             for values, type_ in columns.values()

@@ -1,4 +1,7 @@
-"""A table or view of an SQL server, counted there."""
+"""A table or view of an SQL server, which counts its records: only counts are returned.
+
+`connection` opens transactions, `dialect` and `postgresql` write what differs between servers, `table` reads columns.
+"""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -37,13 +40,13 @@ from noisycount.query.schema import Kind, Schema
 class CountedTable:
     """A table whose records are counted."""
 
-    dialect: ServerDialect  # what its server says in its own way
-    name: tables.FoundName  # the table
+    dialect: ServerDialect
+    name: tables.FoundName
     columns: tuple[tables.FoundColumn, ...]  # those that questions may use, and the unit
-    unit: str | None  # the column that names the person, or None where every record is one unit
-    uses_indexes: bool  # whether only records that match are read, which is faster and tells
-    claim: UnitClaim = UnitClaim()  # about its rows, if it is a view
-    nan_missing: frozenset[str] = frozenset()  # the columns in which NaN is a missing value
+    unit: str | None  # column that names the person; None: every record is a unit
+    uses_indexes: bool  # True if only matching records are read: faster, but the time reveals their number
+    claim: UnitClaim = UnitClaim()  # the owner's statement about the rows of a view
+    nan_missing: frozenset[str] = frozenset()  # columns in which NaN is a missing value
 
     def __post_init__(self) -> None:
         if self.unit is not None:
@@ -51,7 +54,7 @@ class CountedTable:
 
     @property
     def records(self) -> StatementRecords:
-        """What statements read."""
+        """Records as statements read them."""
         values = {
             each.name: sa.case((sa.not_(is_nan(value)), value)) if each.name in self.nan_missing else value
             for each in self.columns
@@ -63,9 +66,9 @@ class CountedTable:
         )
 
     def require_same(self, connection: sa.Connection) -> None:
-        """The refusal of a table that is not as it was, or may not be read.
+        """Raise SourceError if the table changed its columns, may not be read, or is a view that is no longer proved.
 
-        It is read first, of which nothing comes: from then on the transaction keeps its columns from changing.
+        An empty read comes first: from then on the transaction keeps the columns from changing.
         """
         columns: list[Expression] = [self._column(each) for each in self.columns]
         connection.execute(sa.select(*(columns or [sa.literal_column("1")])).select_from(self._clause).limit(0))
@@ -74,7 +77,7 @@ class CountedTable:
         self.dialect.require_stable(connection, self.name, self.claim)
 
     def require_units(self, connection: sa.Connection) -> None:
-        """The refusal of records without a unit; where the server allows none, it is not asked."""
+        """Raise SourceError if a record has no unit. Skip the search if the server itself refuses such records."""
         self.require_same(connection)
         if self.unit is None or self._unit.is_required:
             return
@@ -84,7 +87,7 @@ class CountedTable:
             raise missing_units(self.unit)
 
     def check(self, connection: sa.Connection, schema: Schema, unit: str | None) -> Check:
-        """What is in the columns that questions may use, and how many persons, for the owner."""
+        """Return facts about the columns and the number of persons, for the owner."""
         held = {each.name: each for each in self.columns}
         persons = [] if unit not in held else [self._person_of(held[unit]).value.distinct()]
         columns = [Column(name, kind) for name, kind in schema.items()]
@@ -92,16 +95,16 @@ class CountedTable:
             self.records.value(each) if each.name in self.nan_missing else self._column(held[each.name])
             for each in columns
         ]
-        asked = [sa.func.count(), *map(sa.func.count, values), *statements.nan_counts(columns, self.records)]
+        selected = [sa.func.count(), *map(sa.func.count, values), *statements.nan_counts(columns, self.records)]
         rows, *counts = connection.execute(
-            sa.select(*asked, *map(sa.func.count, persons)).select_from(self._clause)
+            sa.select(*selected, *map(sa.func.count, persons)).select_from(self._clause)
         ).one()
         units = counts.pop() if persons else None
         types, reasons = ({name: getattr(each, fact) for name, each in held.items()} for fact in ("type", "reason"))
         forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
         check = typed_check(schema, rows, counts, units, types=types, reasons=reasons, forms=forms)
         texts = partial(statements.texts_statement, self.records)
-        check = with_resemblances(check, unit, lambda *asked: connection.execute(texts(*asked)).scalars())
+        check = with_resemblances(check, unit, lambda *sample: connection.execute(texts(*sample)).scalars())
         if unit not in held:
             return check
         with_gaps = [Column(each.name, each.kind) for each in check.columns if each.kind is not None and each.missing]
@@ -112,14 +115,14 @@ class CountedTable:
     def _unit(self) -> tables.FoundColumn:
         return next(each for each in self.columns if each.name == self.unit)
 
-    def _person_of(self, found: tables.FoundColumn) -> Person:
-        """Who a record is of, by a column that names persons; texts are told apart as compared."""
-        is_text = found.kind is Kind.TEXT and found.form is not tables.Form.NAMED
-        value = self.dialect.text(self._column(found)) if is_text else self._column(found)
-        return Person(value, found.kind, found.is_required)
+    def _person_of(self, unit: tables.FoundColumn) -> Person:
+        """Return the person of a record from the unit column. Texts differ as the dialect compares texts."""
+        is_text = unit.kind is Kind.TEXT and unit.form is not tables.Form.NAMED
+        value = self.dialect.text(self._column(unit)) if is_text else self._column(unit)
+        return Person(value, unit.kind, unit.is_required)
 
     def _value(self, found: tables.FoundColumn) -> Expression:
-        """The values of a column as those of the one type of its kind."""
+        """Return an expression of a column's values in the type of its kind."""
         value = self._column(found)
         if found.kind is Kind.TEXT:
             return self.dialect.text(value)
@@ -146,32 +149,29 @@ class CountedTable:
 
 
 Result = TypeVar("Result")
-_SECONDS_TO_IDENTIFY = 10.0  # s, for a few rows of the server's own catalog
+_IDENTIFY_TIMEOUT = 10.0  # s, to read a few rows of the server's catalog
 
 
 @frozen
 class SqlSource(TypedSource):
-    """The records of a table or view of a server; made by ``SqlSource.open``.
+    """The records of a table or view of a server. Open them with `SqlSource.open`.
 
-    Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE, text of fixed width ends before its trailing
-    blanks, enumerations and times of day are texts, moments with a zone are read in UTC. Texts are compared by their
-    code points, whatever the collation is.
+    Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE; texts of fixed width lose their trailing
+    blanks; enumerations and times of day are texts; times with a zone are read in UTC. Texts are compared by code
+    points, whatever the collation.
     """
 
-    transactions: ServerTransactions  # of its server
-    table: CountedTable  # which it is, and its columns as they were at the opening
-    schema: Schema  # the columns that questions may use
-    identity: Identity  # which engine answers
-    shown: str  # what messages call the records
-    unit: str | None  # the column that names the person, or None where every record is one unit
+    transactions: ServerTransactions
+    table: CountedTable  # with the columns as they were at the opening
+    schema: Schema  # columns that questions may use
+    identity: Identity  # name, version and collation of the server
+    shown: str  # name of the records in messages
+    unit: str | None  # column that names the person; None: every record is a unit
 
     @classmethod
-    def open(cls, place: ServerPlace, *, seconds: float | None = None, **said: Any) -> "SqlSource":  # noqa: ANN401 - as `of` takes it
-        """The records of a table; it takes what `of` takes.
-
-        `seconds`: after which a statement is given up; None: when the server does.
-        """
-        return cls.of(Server.at(place, seconds), place, **said)
+    def open(cls, place: ServerPlace, *, seconds: float | None = None, **options: Any) -> "SqlSource":  # noqa: ANN401 - those of `of`
+        """Open the records of a table, with the options of `of` and a time-out of statements in seconds."""
+        return cls.of(Server.at(place, seconds), place, **options)
 
     @classmethod
     def of(  # noqa: PLR0913 - one argument a property of the records
@@ -185,35 +185,43 @@ class SqlSource(TypedSource):
         claim: UnitClaim | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
     ) -> "SqlSource":
-        """Return the records of a table of a server that is open.
+        """Return the records of a table of an open server.
 
-        `unit`: the column that names the person, or None where every record is one unit. `uses_indexes`: whether only
-        records that match are read, which is faster, and whose time tells how many they are. `claim`: what the owner
-        states about the rows of a view; None: the unit alone. `kinds`: the columns in which NaN is missing.
+        Args:
+            transactions: The server.
+            place: The address and the table.
+            unit: The column that names the person; None: every record is a unit.
+            columns: The columns that questions may use; None: all.
+            uses_indexes: True if only matching records are read. This is faster, but the time reveals their number.
+            claim: What the owner states about the rows of a view; None: its unit only.
+            kinds: The columns in which NaN is missing.
+
+        Raises:
+            SourceError: If the table cannot be read, a record has no unit, or a named column is computed.
         """
         dialect = transactions.dialect
 
-        def found() -> SqlSource:
+        def read() -> SqlSource:
             with transactions.transaction(has_own_path=True) as connection:
                 path = dialect.path(connection)
             with transactions.transaction() as connection:
                 name = dialect.found(connection, *tables.table_name(place.table), path)
                 identity = dialect.identity(connection)
-                there = dialect.columns(connection, name)
-                tables.require_stored(there, [unit, *(columns or ())])
-                schema = tables.schema_of(there).for_questions(unit, columns)
-                used = tuple(each for each in there if each.name in schema or each.name == unit)
+                all_columns = dialect.columns(connection, name)
+                tables.require_stored(all_columns, [unit, *(columns or ())])
+                schema = tables.schema_of(all_columns).for_questions(unit, columns)
+                used = tuple(each for each in all_columns if each.name in schema or each.name == unit)
                 nan_missing = require_typed(place.shown, kinds or {}, schema, unit)
                 table = CountedTable(dialect, name, used, unit, uses_indexes, claim or UnitClaim(unit), nan_missing)
                 table.require_units(connection)
             return cls(transactions, table, schema, identity, place.shown, unit)
 
-        return without_server_errors(place.shown, found)
+        return without_server_errors(place.shown, read)
 
     @classmethod
     def relation_identities(cls, place: ServerPlace, public_tables: Sequence[str]) -> tuple[str, ...]:
-        """Return what identifies a table, and those whose records it shares; see `ServerDialect`."""
-        server = Server.at(place, _SECONDS_TO_IDENTIFY)
+        """Return the identity of a table, and those of tables whose records it shares; see `ServerDialect`."""
+        server = Server.at(place, _IDENTIFY_TIMEOUT)
 
         def identities() -> tuple[str, ...]:
             with server.transaction(has_own_path=True) as connection:
@@ -227,74 +235,74 @@ class SqlSource(TypedSource):
 
     @property
     def nan_missing(self) -> frozenset[str]:
-        """The columns in which NaN is a missing value, as the owner states."""
+        """Columns in which NaN is a missing value, as the owner states."""
         return self.table.nan_missing
 
     @property
     def version(self) -> str:
-        """The digest of the table's name and of its kinds: a live table has none of its content."""
+        """Digest of the table's name and kinds. It does not follow the records of a live table."""
         whole = self.schema.entire
         kinds = {name: kind.value for name, kind in whole.items()}
         nan = [sorted(self.nan_missing)] if self.nan_missing else []
-        said = json.dumps([self.shown, kinds, sorted(whole.others), *nan], sort_keys=True)
-        return sha256(said.encode(errors="surrogatepass")).hexdigest()
+        facts = json.dumps([self.shown, kinds, sorted(whole.others), *nan], sort_keys=True)
+        return sha256(facts.encode(errors="surrogatepass")).hexdigest()
 
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed; what they are is looked at by `prepare`."""
+        """Raise SourceError if the records are closed. `prepare` looks for changes."""
         self.transactions.require_open()
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
-        """The refusal of a table that cannot be counted now; see ``Source.prepare``."""
-        self._done(lambda _: None)
+        """Raise SourceError if the table cannot be counted now; see `Source.prepare`."""
+        self._run(lambda _: None)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        def counted(connection: sa.Connection) -> list[int]:
+        def count(connection: sa.Connection) -> list[int]:
             statement = statements.count_statement(predicates, self.table.records)
             row = connection.execute(statement).one()
             require_somebody(row[-1:])
             return list(map(int, row[: len(predicates)]))
 
-        return self._done(counted)
+        return self._run(count)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         records = self.table.records
 
-        def counted(connection: sa.Connection) -> list[NDArray[np.int64]]:
-            found = connection.execute(statements.cells_statement(question, records))
-            rows = np.array([row[:3] for row in found], np.object_).reshape(-1, 3)
+        def count(connection: sa.Connection) -> list[NDArray[np.int64]]:
+            result = connection.execute(statements.cells_statement(question, records))
+            rows = np.array([row[:3] for row in result], np.object_).reshape(-1, 3)
             return statements.cell_counts(question, records, rows.T)
 
-        return self._done(counted)
+        return self._run(count)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         stack = ExitStack()
 
-        def begun() -> sa.CursorResult[*tuple[Any, ...]]:
+        def start() -> sa.CursorResult[*tuple[Any, ...]]:
             connection = stack.enter_context(self.transactions.transaction())
             self.table.require_same(connection)
             return connection.execute(statements.keys_statement(question, self.table.records))
 
         try:
-            result = without_server_errors(self.shown, begun)
+            result = without_server_errors(self.shown, start)
             while rows := without_server_errors(self.shown, lambda: result.fetchmany(statements.KEYS_AT_ONCE)):
                 yield statements.key_counts(question, self.table.dialect, rows)
         finally:
             without_server_errors(self.shown, stack.close)
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records; see ``Source.check``."""
-        return self._done(lambda each: self.table.check(each, self.schema, unit or self.unit))
+        """Return facts about the records; see `Source.check`."""
+        return self._run(lambda connection: self.table.check(connection, self.schema, unit or self.unit))
 
     def close(self) -> None:
-        """The end of their use; a count that goes on is given up, and not waited for."""
+        """Close the records. A running count is cancelled, and not awaited."""
         self.transactions.close()
 
-    def _done(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """The result of some work in a transaction in which the table is as it was."""
+    def _run(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """Run some work in a transaction, after checking that the table is as it was."""
 
-        def done() -> Result:
+        def run_on_same() -> Result:
             with self.transactions.transaction() as connection:
                 self.table.require_same(connection)
                 return work(connection)
 
-        return without_server_errors(self.shown, done)
+        return without_server_errors(self.shown, run_on_same)

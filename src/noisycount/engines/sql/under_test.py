@@ -1,4 +1,4 @@
-"""A server that makes temporary tables, to be tested."""
+"""An SQL server as an engine under test: given records in a temporary table, for the conformance suite."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,14 +16,14 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
 _NAME = "noisycount_made_records"
-_DENIED = "may not make temporary tables by this account: let its owner grant TEMPORARY of the database"
+_DENIED = "lets this account make no temporary tables: let its owner grant TEMPORARY on the database"
 
 
 @frozen
 class ServerUnderTest:
-    """A server as a place of temporary tables; its account needs no other right there."""
+    """A server on which the account may make temporary tables; it needs no other right."""
 
-    url: str = field(repr=False)  # its address, which may name a table behind a #
+    url: str = field(repr=False)  # may name a table after a #, which is not read
     place: ServerPlace = field(init=False)
     engine: Engine = field(init=False, repr=False)
     dialect: ServerDialect = field(init=False, repr=False)
@@ -38,31 +38,31 @@ class ServerUnderTest:
 
     @property
     def identity(self) -> Identity:
-        """Which engine answers."""
+        """Name, version and collation of the server."""
 
-        def told() -> Identity:
+        def read() -> Identity:
             with self.engine.connect() as connection:
                 self.dialect.begin(connection, None)
                 return self.dialect.identity(connection)
 
-        return without_server_errors(self.place.shown, told)
+        return without_server_errors(self.place.shown, read)
 
     @contextmanager
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[SqlSource]:
-        """The records in a temporary table; see `EngineUnderTest.source`."""
+        """Yield the records in a temporary table; see `EngineUnderTest.source`."""
         connection = without_server_errors(self.place.shown, self.engine.connect)
         try:
-            without_server_errors(self.place.shown, lambda: self._filled(connection, records, schema), _DENIED)
+            without_server_errors(self.place.shown, lambda: self._fill_table(connection, records, schema), _DENIED)
             transactions = OneConnection(connection, self.dialect, self.place.shown)
             with SqlSource.of(transactions, self.place, unit=unit, columns=None) as source:
                 yield source
         finally:
             without_server_errors(self.place.shown, connection.close)
 
-    def _filled(self, connection: Connection, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
-        """The making of the table; it is gone with the connection."""
+    def _fill_table(self, connection: Connection, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
+        """Make the table and insert the records. The server drops it with the connection."""
         columns = [
             Column(name, self.dialect.column_type(kind), key=f"c{number}")
             for number, (name, kind) in enumerate(schema.items())
