@@ -295,3 +295,20 @@ def test_masses_within_many_noises_add_up_to_1_with_their_tails(noises: list[nc.
         if alpha < 500:
             terms = [noise.log_density(error) for error in np.arange(1.0 - alpha, alpha)]
             assert within == pytest.approx(np.log(np.sum(np.exp(terms))), abs=CLOSE)
+
+
+@pytest.mark.parametrize("scales", [(3, 4), (1, 100), (2, 3, 5), (1, 1.1)], ids=str)
+def test_intervals_of_different_laplace_noises_are_differences_of_tails(scales: tuple[float, ...]) -> None:
+    """By partial fractions in 60 digits, from intervals far shorter than a scale to those around 0."""
+    errors = nc.NoiseSum([nc.Laplace(scale) for scale in scales]).errors
+    lows, widths = np.array([0.0, -0.3, 5.0, 200.0, -7.0, 1.0, -1e3]), np.array([1e-9, 1.0, 1e-6, 3.0, 2.0, 0.5, 2e3])
+    with mp.workdps(60):
+        squares = [mpf(scale) ** 2 for scale in scales]
+        shares = [mp.fprod(one / (one - other) for other in squares if other != one) for one in squares]
+
+        def tail(error: mpf) -> mpf:
+            above = mp.fsum(a * mp.exp(-abs(error) / mpf(b)) / 2 for a, b in zip(shares, scales, strict=True))
+            return above if error >= 0 else 1 - above
+
+        exact = [float(tail(mpf(low)) - tail(mpf(low) + mpf(width))) for low, width in zip(lows, widths, strict=True)]
+    assert errors.between(lows, widths) == pytest.approx(exact, rel=1e-12)

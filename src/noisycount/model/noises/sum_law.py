@@ -1,6 +1,7 @@
 """Distribution of a sum of independent noises, by numerical inversion of its Laplace transform.
 
-`SumLaw` integrates along a path through the saddle point; `sum_transforms` has the transforms, `sum_tables` the tables.
+`SumLaw` integrates along a path through the saddle point; `sum_transforms` has the transforms, `sum_tables` the tables,
+`sum_formulas` the closed formulas of Laplace noises.
 """
 
 import math
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw, ErrorLaw
+from noisycount.model.noises.sum_formulas import LaplaceTerms, laplace_terms
 from noisycount.model.noises.sum_tables import DEEPEST, LONGEST, LatticeTable, lattice_table, sum_table
 from noisycount.model.noises.sum_transforms import (
     NORMAL,
@@ -44,7 +46,6 @@ _STRIDES = 1.25 ** np.arange(40)  # distances, relative to the spread, at which 
 _ROUNDING = 5e-13  # relative error of a tail: twice the largest error observed against closed formulas
 # Interpolation nodes over half the narrowest scale, where the logarithm of the density is close to a polynomial.
 _NODES = chebpts2(16)
-_MOST_EQUALS = 16  # largest number of equal Laplace noises with a closed formula; beyond, powers might overflow
 _SHORTEST = 256.0  # records: over this length, rounding nodes to integers hardly moves them
 _CANCELLED = 4.0  # a difference of tails is used if the first tail is at most this many times the difference
 
@@ -148,9 +149,10 @@ class SumLaw(CertifiedErrorLaw):
         """Return the logarithms of continuous noise, computed in units in which its widest scale is 1."""
         unit = max(self.widest_laplace, math.sqrt(self._gaussian_variance))
         is_tail = len(ends) == 1 and isinstance(ends[0], Above)
-        if self._is_of_equals and (is_tail or not ends):
+        terms = self._laplace_terms
+        if terms is not None and (is_tail or not ends):
             scaled = distances / unit
-            logs = np.log(polyval(scaled, _equal_laplace_coefficients(len(self.laplace), is_tail=is_tail)))
+            logs = np.log(terms.lifted(scaled, is_tail=is_tail))
             return (logs if is_lifted else logs - scaled) + (len(ends) - 1) * math.log(unit)
         parts = [*self._poles(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
@@ -159,9 +161,9 @@ class SumLaw(CertifiedErrorLaw):
         return logarithms + (len(ends) - 1) * math.log(unit)
 
     @property
-    def _is_of_equals(self) -> bool:
-        """True if the noises are at most 16 Laplace noises of one scale."""
-        return not self.gaussian and len(set(self.laplace)) == 1 and len(self.laplace) <= _MOST_EQUALS
+    def _laplace_terms(self) -> LaplaceTerms | None:
+        """Closed formulas of the density and its integrals, if the noises are Laplace noises that have them."""
+        return None if self.gaussian or self.is_discrete else laplace_terms(self.laplace)
 
     def _is_open(self, distances: Reals) -> Flags:
         """Return True for each distance at which the path goes around all poles.
@@ -286,7 +288,10 @@ class SumLaw(CertifiedErrorLaw):
         return (starts % 1.0 == 0) & (lengths % 1.0 == 0)
 
     def _windows(self, starts: Reals, lengths: Reals) -> Reals:
-        """Return the masses of intervals from starts >= 0, with one integral for each different length."""
+        """Return the masses of intervals from starts >= 0, by a closed formula or one integral for each length."""
+        terms, unit = self._laplace_terms, self.widest_laplace
+        if terms is not None and terms.has_windows:
+            return terms.masses(starts / unit, np.maximum(lengths, 0.0) / unit)
         masses = np.zeros(starts.shape)
         for length in np.unique(lengths[lengths > 0]):
             same = lengths == length
@@ -343,23 +348,6 @@ def _around_period(variable: Complexes) -> tuple[Path, Complexes]:
     square = 1 - half * half
     cosine = np.reciprocal(np.sqrt(square))
     return Path(2 * np.arctanh(half), half * cosine, cosine), np.reciprocal(square)
-
-
-@lru_cache(maxsize=64)
-def _equal_laplace_coefficients(number: int, *, is_tail: bool) -> Reals:
-    """Return the coefficients of the polynomial e^x·f(x), x >= 0, for the density f of `number` unit Laplace noises.
-
-    If `is_tail`, they are those of e^x·P[Z >= x], as ∫_x^∞ t^j·e^−t dt = e^−x·Σ_{i <= j} j!/i!·x^i. Z is the difference
-    of two gamma variables: its density is e^−x·Σ_k (m − 1 + k)!/(k!·(m − 1 − k)!·(m − 1)!)·x^(m − 1 − k)/2^(m + k).
-    """
-    last, fact = number - 1, math.factorial
-    density = [
-        Fraction(fact(2 * last - j), fact(last - j) * fact(j) * fact(last) * 2 ** (number + last - j))
-        for j in range(number)
-    ]
-    if is_tail:
-        density = [sum((density[j] * fact(j) for j in range(i, number)), Fraction(0)) / fact(i) for i in range(number)]
-    return np.array([float(one) for one in density])
 
 
 def _log_inverse(
