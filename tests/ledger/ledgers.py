@@ -2,20 +2,22 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event
 
 from noisycount.errors import LedgerError
+from noisycount.ledger import storage
 from noisycount.ledger.chain import debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import LATER_COLUMNS
+from noisycount.ledger.storage import LATER_COLUMNS, select_rows
 from noisycount.validation import exact_text
 
 TENTH = Fraction(1, 10)
@@ -70,3 +72,19 @@ def change(ledger: Ledger, *statements: str) -> None:
             shell.exec_driver_sql(f"DROP TRIGGER {name}{' ON ledger' if server else ''}")
         for statement in statements:
             shell.exec_driver_sql(statement)
+
+
+def watch_queries(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, watch: Callable[[Connection, str, Sequence[int]], None]
+) -> None:
+    """Call a function before each later query of a ledger, whether SQLAlchemy runs it or the driver of SQLite alone."""
+
+    def by_driver(connection: Connection, query: str, values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+        watch(connection, query.replace("{mark}", "?"), values)
+        return select_rows(connection, query, values)
+
+    def by_sqlalchemy(connection: Connection, _: object, query: str, values: Sequence[int], *__: object) -> None:
+        watch(connection, query.lstrip(), values)
+
+    monkeypatch.setattr(storage, "select_rows", by_driver)
+    event.listen(ledger.transactions.reading, "before_cursor_execute", by_sqlalchemy)

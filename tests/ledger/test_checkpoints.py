@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
 
 from noisycount.errors import BudgetError
 from noisycount.ledger import checkpoints
@@ -16,7 +16,7 @@ from noisycount.ledger.entries import Analyst, Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
 from tests.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, Sample, sample, served_sample
-from tests.ledger.ledgers import asked, change, refusal
+from tests.ledger.ledgers import asked, change, refusal, watch_queries
 
 EVERY = 4  # rows: a checkpoint
 RICH = Fraction(100)
@@ -47,18 +47,20 @@ def test_the_rows_at_the_multiples_are_checkpoints(tmp_path: Path) -> None:
     assert {number for number, kind in kinds.items() if kind == CHECKPOINT} == set(range(EVERY, len(kinds), EVERY))
 
 
-def test_an_opening_reads_the_rows_from_the_newest_checkpoint_on(tmp_path: Path) -> None:
+def test_an_opening_reads_the_rows_from_the_newest_checkpoint_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of others it reads the checkpoints alone, and a debit and its answer once they are asked for."""
     read = list[int]()
     with Ledger.open(filled(tmp_path / "ledger.db", 40)) as ledger:
         rows = len(ledger.rows())
 
-    def note(_: object, __: object, statement: str, parameters: tuple[int, ...], *___: object) -> None:
-        if statement.startswith("SELECT ledger."):
-            read.extend(parameters or [0])
+    def note(_: object, query: str, values: Sequence[int]) -> None:
+        if query.startswith("SELECT ledger."):
+            read.extend(values or [0])
 
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        event.listen(ledger.transactions.reading, "before_cursor_execute", note)
+        watch_queries(ledger, monkeypatch, note)
         assert ledger.spent("survey") == 4
         newest = rows - rows % EVERY
         assert sorted(read) == [*range(EVERY, newest, EVERY), newest, newest + 1]

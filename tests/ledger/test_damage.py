@@ -1,14 +1,13 @@
 """What a damaged file can make a ledger do: refuse, and nothing else."""
 
 import shutil
-import sqlite3
 from collections.abc import Sequence
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection
 
 from noisycount.ledger import replies
 from noisycount.ledger.budget import PureBudget
@@ -27,7 +26,7 @@ from tests.ledger.damaging import (
     sample,
     served_sample,
 )
-from tests.ledger.ledgers import asked, refusal
+from tests.ledger.ledgers import asked, refusal, watch_queries
 from tests.postgresql import Server
 
 RICH = Fraction(10)
@@ -122,17 +121,17 @@ def test_the_experiment_finds_a_ledger_that_overspends(small: Sample, monkeypatc
     assert small.outcomes([{}]) == {OVERSPENT: 1}
 
 
-def test_no_statement_of_a_ledger_asks_an_index(tmp_path: Path) -> None:
+def test_no_statement_of_a_ledger_asks_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite tells how it would answer each of them: by the numbers of the table itself."""
     plans = []
 
-    def explain(_: object, cursor: sqlite3.Cursor, statement: str, parameters: Sequence[int], *__: object) -> None:
-        if statement.lstrip().startswith("SELECT ledger."):
-            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            plans.extend(row[-1] for row in cursor.fetchall())
+    def explain(connection: Connection, query: str, values: Sequence[int]) -> None:
+        if query.startswith("SELECT ledger."):
+            rows = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {query}", values)
+            plans.extend(row[-1] for row in rows)
 
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
-        event.listen(ledger.transactions.reading, "before_cursor_execute", explain)
+        watch_queries(ledger, monkeypatch, explain)
         for _ in range(2):
             entry, _ = ledger.reserve("1", asked(1), RICH)
             ledger.store(entry, 5)

@@ -16,7 +16,7 @@ from noisycount.errors import BudgetError
 from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
-from tests.ledger.ledgers import TENTH, asked, narrow
+from tests.ledger.ledgers import TENTH, asked, narrow, watch_queries
 
 BUDGET = Fraction(1)
 CONCENTRATED = ConcentratedBudget(Fraction(1))
@@ -207,6 +207,28 @@ def test_who_looks_into_the_book_alone_waits_for_no_commit(file: Ledger, tmp_pat
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
         other.reserve("2", asked(2), BUDGET)
     assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH)
+
+
+def test_a_thread_reads_the_ledger_once_for_all_its_looks_of_one_request(
+    file: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows all that was committed before the request began, and later looks know what came meanwhile."""
+    queries: list[str] = []
+    watch_queries(file, monkeypatch, lambda _, query, __: queries.append(query))
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
+        other.reserve("1", asked(1), BUDGET)
+        with file.transactions.one_reading():
+            queries.clear()
+            assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH)
+            assert queries
+            queries.clear()
+            assert (file.descriptions(), file.has_answer(asked(1))) == ({}, False)
+            assert not queries
+            other.reserve("2", asked(2), BUDGET)
+            _, charged = file.reserve("3", asked(3), BUDGET)
+            assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH) + charged
+        other.reserve("4", asked(4), BUDGET)
+        assert file.paid("survey") == other.paid("survey")
 
 
 class Interruption(BaseException):

@@ -10,9 +10,10 @@ from noisycount.engines.truth import truth
 from noisycount.errors import PredicateError
 from noisycount.query.impossible import contradictions
 from noisycount.query.language import parse
-from noisycount.query.normal_form import normal_form, parse_predicate
-from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
+from noisycount.query.normal_form import _SURELY_WITHIN_BOUNDS, normal_form, parse_predicate
+from noisycount.query.predicate import And, Column, Flag, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind, Schema
+from noisycount.query.tokens import tokens
 from tests.query.grammar import DIRTY, dirty_records, predicate_text
 
 RECORDS = 40
@@ -308,3 +309,16 @@ def test_a_question_is_a_text(asked: object) -> None:
         PredicateError, match=r"^a question must be a text, such as \"town = 'Bern' and .*by the names of"
     ):
         parse_predicate(asked, {"age": Kind.INTEGER})  # type: ignore[arg-type]
+
+
+def test_a_short_normal_form_is_within_the_bounds_of_the_language() -> None:
+    """The deepest nesting that fits into the characters which are not read again is read without a refusal."""
+    names = [Flag(Column(name, Kind.BOOLEAN)) for name in "ab"]
+    form: Predicate = names[0]
+    for level in range(_SURELY_WITHIN_BOUNDS):
+        deeper = (And, Or)[level % 2]((Not(names[level % 2]), form))
+        if len(canonical_text(deeper)) > _SURELY_WITHIN_BOUNDS:
+            break
+        form = deeper
+    assert tokens(canonical_text(form))
+    assert level > 5

@@ -147,7 +147,7 @@ def pending_logs(database: Path) -> tuple[Path, ...]:
 
     DuckDB and SQLite write a log beside the file that a symbolic link leads to, never beside the link.
     """
-    file = os.path.realpath(database)
+    file = os.path.realpath(database) if os.path.islink(database) else str(database)  # noqa: PTH114 - as below
     return tuple(Path(file + ending) for ending in _LOGS if _holds_bytes(file + ending))
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, inspect, select
 
@@ -18,7 +18,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.chain import reply_columns
 from noisycount.ledger.entries import TableAnswer, check_text
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, executed
+from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, executed, select_rows
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 from noisycount.ledger.verification import entries_of
 
@@ -39,6 +39,15 @@ class Reply:
     dataset: str  # which data set it is about
     request: str  # a digest of the request, of which no other has the same
     content: bytes
+
+
+class _StoredReply(NamedTuple):
+    """A row of the table of replies."""
+
+    name: str
+    dataset: str
+    request: str
+    reply: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +71,7 @@ class Replies:
     _is_made: bool = field(default=False, repr=False)
 
     def of(self, name: str) -> Reply | None:
-        """The reply to the request of a name; None where there is none."""
+        """Return the reply to the request of a name, or None if there is none."""
         check_text("name", name)
         return self.transactions.found(partial(self._found, name))
 
@@ -90,7 +99,7 @@ class Replies:
         """The reply of a name, as it was given; None where there is none."""
         known, row = state.replies.get(name), None
         if self._is_made or inspect(connection).has_table(REPLIES.name):
-            row = executed(connection, _OF_NAME, [name]).one_or_none()
+            row = next((_StoredReply(*each) for each in select_rows(connection, _OF_NAME, [name])), None)
         if row is None and known is None:
             return None
         if row is None or (known is not None and _digest(row) != known):

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -167,14 +167,15 @@ def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row
     if first > 1:
         query = query.where(LEDGER.c.number >= first)
     with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
-        yield _named(rows)
+        yield _named(list(rows.keys()), rows)
     for scan in _SCANS if is_on_server else ():
         connection.exec_driver_sql(f"SET LOCAL {scan} = DEFAULT")
 
 
 def newest_number(connection: sa.Connection) -> int:
     """Return the number of the newest row; 0 if there is none."""
-    return executed(connection, "SELECT max(number) FROM ledger", []).scalar_one() or 0
+    ((number,),) = select_rows(connection, "SELECT max(number) FROM ledger", [])
+    return number or 0
 
 
 def has_follower(connection: sa.Connection, row_hash: str) -> bool:
@@ -182,7 +183,8 @@ def has_follower(connection: sa.Connection, row_hash: str) -> bool:
 
     A damaged page of the table can hide its newest rows, but not at the same time their places in the index.
     """
-    return executed(connection, "SELECT number FROM ledger WHERE previous = {mark}", [row_hash]).first() is not None
+    query = "SELECT number FROM ledger WHERE previous = {mark} LIMIT 1"
+    return bool([*select_rows(connection, query, [row_hash])])
 
 
 def row_at(connection: sa.Connection, number: int) -> Row | None:
@@ -226,9 +228,9 @@ def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
 
 
 def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
-    columns = ", ".join([f"ledger.{column.name}" for column in columns_of(connection)])
-    query = f"SELECT {columns} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
-    return _named(executed(connection, query, [number]))
+    names = [column.name for column in columns_of(connection)]
+    query = f"SELECT ledger.{', ledger.'.join(names)} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
+    return _named(names, select_rows(connection, query, [number]))
 
 
 def executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.CursorResult[Any]:
@@ -237,9 +239,20 @@ def executed(connection: sa.Connection, query: str, values: Sequence[object]) ->
     return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))
 
 
-def _named(rows: sa.Result[Any]) -> Iterator[Row]:
-    """Rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
-    names = list(rows.keys())
+def select_rows(connection: sa.Connection, query: str, values: Sequence[object]) -> Iterable[Sequence[Any]]:
+    """Return the rows of a query with a `{mark}` for each value.
+
+    SQLite is asked by its driver: describing the columns of a result takes SQLAlchemy longer than reading a row.
+    """
+    if connection.dialect.name != "sqlite":
+        return executed(connection, query, values)
+    driver: Any = connection.connection.driver_connection
+    rows: sqlite3.Cursor = driver.execute(query.replace("{mark}", "?"), values)
+    return rows
+
+
+def _named(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
+    """Yield rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
     return (dict(zip(names, row, strict=True)) for row in rows)
 
 
@@ -278,7 +291,10 @@ def begin(connection: sa.Connection) -> None:
     """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
     options = connection.get_execution_options()
     statements = options["begin_writing" if options.get("writing") else "begin"]
-    connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
+    if connection.dialect.name == "sqlite":
+        select_rows(connection, statements[0], [])
+    else:
+        connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
 
 
 _ACCOUNT = "may not be used by this account; mend its permissions"
@@ -332,7 +348,7 @@ def refusals(place: str) -> Iterator[None]:
     """Replace what the database of a ledger says by one line that names the ledger."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         raise LedgerError(f"{place} {_reason(error)}") from None
     except UnicodeError:  # from the driver, which looks for the host before it connects
         raise LedgerError(f"{place} {_NO_SERVER}") from None
@@ -341,15 +357,16 @@ def refusals(place: str) -> Iterator[None]:
         raise LedgerError(f"{place} cannot be used ({why}); check its name, its folder and its disk") from None
 
 
-def _reason(error: SQLAlchemyError) -> str:
-    """What a refusal means to the owner of the ledger, and what to do about it."""
-    if not isinstance(error, DBAPIError):
-        return _BUSY if isinstance(error, PoolTimeout) else _UNKNOWN
-    code = getattr(error.orig, "sqlite_errorcode", None)
+def _reason(error: SQLAlchemyError | sqlite3.Error) -> str:
+    """Return what a refusal means to the owner of the ledger, and what to do about it."""
+    refusal = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(refusal, SQLAlchemyError):
+        return _BUSY if isinstance(refusal, PoolTimeout) else _UNKNOWN
+    code = getattr(refusal, "sqlite_errorcode", None)
     if code is not None:
         return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
-    state = getattr(error.orig, "sqlstate", None)
-    if isinstance(error.orig, sqlite3.OperationalError):
+    state = getattr(refusal, "sqlstate", None)
+    if isinstance(refusal, sqlite3.OperationalError):
         return _DAMAGED  # a text that Python, not SQLite, could not read
     if state is None:
         return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, local
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -168,6 +168,7 @@ class Transactions:
     lock: Lock = field(default_factory=Lock)  # held while rows are added to that
     is_newest: bool = False  # whether no other process can add a row now, so that all of them are known
     writers: BatchQueue = field(default_factory=BatchQueue)  # which threads wait to write to it
+    readings: local = field(default_factory=local)  # of each thread, whether it has read since `one_reading` began
 
     @property
     def is_on_server(self) -> bool:
@@ -217,17 +218,31 @@ class Transactions:
         """
         if self.writers.led and not self.is_on_server:
             result: Result = self.writers.result((look, False), self._write)
-            return result
-        with self.transaction() as connection:
-            return look(connection, self.state(connection))
+        else:
+            with self.transaction() as connection:
+                result = look(connection, self.state(connection))
+        self.readings.is_recent = True
+        return result
+
+    @contextmanager
+    def one_reading(self) -> Iterator[None]:
+        """Let this thread read the ledger once for all its looks into the state: none is older than this block."""
+        self.readings.is_recent = False
+        self.readings.is_shared = True
+        try:
+            yield
+        finally:
+            self.readings.is_shared = False
 
     def noted(self, look: Callable[[LedgerState], Result]) -> Result:
-        """What a look into the state alone gives.
+        """Return what a look into the state alone gives. It decides no charge.
 
-        While this process holds the lock of a file, its state is all that was committed: so long
-        nobody waits who only looks. What such a look finds decides no charge.
+        No row is read while this process holds the lock of a file, as its state is all that was committed, or after
+        the first look of `one_reading`.
         """
-        if self.is_newest and not self.is_on_server and self.known.sealed is None:
+        is_newest = self.is_newest and not self.is_on_server
+        is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
+        if (is_newest or is_recent) and self.known.sealed is None:
             return look(self.known)
         return self.found(lambda _, state: look(state))
 

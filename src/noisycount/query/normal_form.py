@@ -13,6 +13,7 @@ from noisycount.query.language import parse
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.tokens import tokens
 
+_SURELY_WITHIN_BOUNDS = 100  # characters of a normal form: a level of its nesting takes more than five of them
 # Reals hold every integer below it, so that no two of them become one number.
 EXACT_INTEGERS = 2**53
 
@@ -63,10 +64,12 @@ def normal_form(predicate: tree.Predicate) -> tree.Predicate:
         'age >= 65'
     """
     form = _formed(predicate, negated=False)
-    try:
-        tokens(tree.canonical_text(form))
-    except PredicateError:
-        return predicate
+    text = tree.canonical_text(form)
+    if len(text) > _SURELY_WITHIN_BOUNDS:
+        try:
+            tokens(text)
+        except PredicateError:
+            return predicate
     return form
 
 

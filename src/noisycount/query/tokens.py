@@ -172,28 +172,23 @@ def _require_depth(found: Sequence[Token]) -> None:
 def _require_neighbours(found: Sequence[Token]) -> None:
     """Raise PredicateError, with what was probably meant, if a token cannot follow the one before it."""
     for first, second in pairwise(found):
-        before, after = shortened(first.text), shortened(second.text)
         fault = None
         if first.kind is TokenKind.NAME and second == OPENING:
-            fault = f"calls {before}: leave functions and casts out, compare the column itself"
+            fault = "calls {0}: leave functions and casts out, compare the column itself"
         elif first.kind is TokenKind.NAME and second.kind is TokenKind.TEXT:
-            fault = f"has {before} before the text {after}: write the text alone, or an operator between them"
+            fault = "has {0} before the text {1}: write the text alone, or an operator between them"
         elif first.kind is second.kind is TokenKind.NUMBER:
-            fault = (
-                f"has {after} after {before}: write one number, with one point, or a date in "
-                "single quotes: '2026-01-31'"
-            )
+            fault = "has {1} after {0}: write one number, with one point, or a date in single quotes: '2026-01-31'"
         elif first == IN and second != OPENING:
-            fault = f"has {after} after in: put the list in parentheses, as in ('yes', 'no')"
+            fault = "has {1} after in: put the list in parentheses, as in ('yes', 'no')"
         elif first.kind is TokenKind.TEXT and second.kind in (TokenKind.NAME, TokenKind.NUMBER):
             fault = (
-                f"has {after} after the text {before}: write and or or between them, or '' "
-                "for a quote within a text: 'O''Brien'"
+                "has {1} after the text {0}: write and or or between them, or '' for a quote within a text: 'O''Brien'"
             )
         elif (first.is_value or first == CLOSING) and second.is_value:
-            fault = f"has {after} after {before}: {_OUTSIDE}, with an operator between values"
+            fault = f"has {{1}} after {{0}}: {_OUTSIDE}, with an operator between values"
         if fault is not None:
-            raise PredicateError(f"where {fault}")
+            raise PredicateError(f"where {fault.format(shortened(first.text), shortened(second.text))}")
 
 
 def _require_commas_and_negations(found: Sequence[Token]) -> None:

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from fractions import Fraction
+from functools import lru_cache
 from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 _NUMBERS = ("level", "answer", "error", "error_of_all")
+_error_within = lru_cache(maxsize=64)(error_within)  # a reply states the same error several times
 _LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
 
 
@@ -133,7 +135,7 @@ class Release(_PublishedAnswer):
         """The count lies within ±error of the answer with the confidence, in units."""
         if self.bounds is not None:
             return max(self.bounds[1] - self.answer, self.answer - self.bounds[0])
-        return error_within(self.mechanism, self.confidence)
+        return _error_within(self.mechanism, self.confidence)
 
     @property
     def scale(self) -> Fraction:

@@ -134,7 +134,7 @@ class Spend:
     def reply(self, state: ServiceState) -> Reply:
         """The reply, made now or long ago."""
         state.dataset(self.user, self.dataset)
-        with state.in_flight.of(self.name):
+        with state.in_flight.of(self.name), state.ledger.transactions.one_reading():
             reply = state.ledger.replies.of(self.name) or self._made(state)
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
