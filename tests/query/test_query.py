@@ -1,10 +1,7 @@
-import json
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Label
 from noisycount.query.query import (
@@ -16,8 +13,6 @@ from noisycount.query.query import (
     parse_margins,
 )
 from noisycount.query.schema import Kind
-from noisycount.query.table import query_of_stored
-from noisycount.release.table_plan import plan_of
 
 
 @pytest.mark.parametrize(
@@ -128,40 +123,6 @@ def test_margins_are_names() -> None:
 def test_a_question_is_sent_as_it_was_read(said: dict[str, Any]) -> None:
     """Its members and their values, in JSON both ways."""
     assert Query.from_json(said).to_json() == said
-
-
-COLUMNS = {"town": Kind.TEXT, "h x": Kind.REAL, "day": Kind.DATE, "ok": Kind.BOOLEAN, "age": Kind.INTEGER}
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"where": "age > 3"},
-        {"where": ["age > 3", "town = 'b'"]},
-        {"by": ["town"], "keys": {"town": ["O'H", "a", None]}},
-        {"by": ["age:0,18,65", "ok"], "margins": ["age", "ok", "total"]},
-        {"by": ['"h x":0,5.5', "day:month"], "keys": {"h x": [None], "day": ["2026-01"]}},
-        {"where": "age > 3", "by": ["day:year"], "keys": {"day": ["2025"]}, "other": True},
-        {"by": ["town"], "margins": ["total"], "groups_per_unit": 1, "delta": "0.000001"},
-        {"by": ["age"], "keys": {"age": [1, 2]}, "groups_per_unit": 1, "cumulative": True},
-    ],
-)
-def test_a_question_is_sent_as_a_ledger_keeps_it(said: dict[str, Any]) -> None:
-    """What is stored of it asks the same again."""
-    said |= {"epsilon": "1/3", "confidence": "95%"}
-    plan = plan_of(Query.from_json(said), COLUMNS, "person", is_replacement=False)
-    with MemorySource([], {"person": Kind.INTEGER, **COLUMNS}, "person") as source:
-        request, _ = plan.requests("survey", source)
-    assert request.epsilon is not None
-    again = query_of_stored(json.loads(request.question), COLUMNS, request.epsilon, request.delta)
-    assert again is not None
-    assert again.to_json() == said
-
-
-def test_keys_of_cells_that_are_no_grid_cannot_be_sent() -> None:
-    """Of such a table there is no question that one types."""
-    stored = {"by": ["town"], "keys": {"values": [["a"]], "cells": [[0]]}, "margins": []}
-    assert query_of_stored({"table": stored, "where": None}, COLUMNS, Fraction(1)) is None
 
 
 @pytest.mark.parametrize(

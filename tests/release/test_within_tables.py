@@ -1,6 +1,5 @@
 """Tables and lists within a share of their counts: one price at which all stop, and what is told of each count."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -18,13 +17,13 @@ from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.query.table import query_of_stored
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.rehearsal import rehearsed
 from noisycount.release.results import TableRelease
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_plan import CellsPlan, plan_of
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 120, *["Genf"] * 5]]
@@ -175,7 +174,7 @@ def test_the_stored_question_is_asked_again_as_it_was(desk_of: DeskOf, kind: dic
     desk = desk_of()
     told = table(desk, kind)
     (entry,) = desk.ledger.entries()
-    query = query_of_stored(json.loads(entry.request.question), SCHEMA, told.price.epsilon or Fraction(1))
+    query = StoredQuestion(entry).query(SCHEMA)
     assert query is not None
     assert (query.of, Fraction(str(query.within)), query.epsilon) == (kind["of"], Fraction(1, 5), None)
     assert desk.answer(query).key == told.key

@@ -27,7 +27,7 @@ from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.query_plan import told_answer
+from noisycount.release.stored_question import StoredQuestion
 
 SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10**6)))
 PRICE = Fraction(1, 10**6)
@@ -397,7 +397,7 @@ TOPICS = {
 def told_entry(entry: Entry) -> str:
     """Give what processes tell of an entry."""
     if entry.request.dataset == IN_RHO.name and entry.answer is not None:
-        return f"{told(told_answer(entry))} at {entry.loss.rho}"
+        return f"{told(StoredQuestion(entry).answer)} at {entry.loss.rho}"
     of_rise = f" at {entry.loss.epsilon}" if entry.request.dataset == RISING.name else ""
     return told(entry.answer) + of_rise
 

@@ -333,9 +333,8 @@ def _refine_stored_count(
         raise click.UsageError(
             f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
         )
-    count = stored_count(query.key, query.source, configuration)
-    noise = DiscreteLaplace.for_epsilon(count.epsilon)
-    return Refinement.of([count.answer], assumption, noise, level)
+    answer, epsilon = stored_count(query.key, query.source, configuration)
+    return Refinement.of([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), level)
 
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:

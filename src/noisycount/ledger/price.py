@@ -1,12 +1,11 @@
 """Which data sets an outsider must not tell apart, and what the answers of a table cost then."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from noisycount.display.numbers import odds_bound, odds_sentence, probability_bound, rounded_up
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, Loss, NeighbourRelation
-from noisycount.model.concentrated import epsilon_of_rho, l1_sensitivity, rho_within, root_above
+from noisycount.ledger.budget import Budget, Loss
+from noisycount.model.concentrated import epsilon_of_rho, rho_within, root_above
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -44,6 +43,11 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
     if not chance:
         return sentence
     return f"{sentence}, or the {protected} is given away with probability {probability_bound(chance)}"
+
+
+def unit_noun(unit: str | None) -> str:
+    """Return whom answers protect: a person if a column identifies persons, else a row."""
+    return "row" if unit is None else "person"
 
 
 def loss_words(loss: Loss) -> str:
@@ -172,47 +176,3 @@ class TablePrice:
             assert self.loss.epsilon is not None  # noqa: S101 - `of` gave one
             return DiscreteLaplace(sensitivity / (share * self.loss.epsilon))
         return DiscreteGaussian(root_above(sensitivity / (2 * share * self.loss.rho)))
-
-
-@frozen
-class NoisyLevels:
-    """The counts of a table and their noise: enough to price it under either relation."""
-
-    price: Loss  # what was charged
-    sizes: Sequence[int | None]  # how many counts each level has; None: only the records know
-    scales: Sequence[Fraction]  # of the noise of each level: Laplace where the price is in ε, else Gaussian
-    groups: int | None  # in how many counts of a level one unit can be; None: in all
-
-    @property
-    def replaced(self) -> Loss:
-        """What is lost where one unit takes the place of another.
-
-        Each count moves by 1 at most. Under Laplace noise a level whose counts move by Δ together
-        loses Δ/scale; under Gaussian noise, as the squares of the moves add up to Δ too, its ρ is
-        Δ/(2σ²). Hidden keys fail with the same δ under either relation (`threshold`).
-        """
-        moves = self._moves(replaced=True)
-        pairs = list(zip(moves, self.scales, strict=True))
-        if self.price.epsilon is not None:
-            lost = sum((move / scale for move, scale in pairs), Fraction(0))
-            return Loss.of(max(lost, self.price.epsilon), self.price.delta)
-        rho = sum((move / (2 * scale**2) for move, scale in pairs), Fraction(0))
-        return Loss.concentrated(max(rho, self.price.rho), self.price.delta)
-
-    @property
-    def relation(self) -> NeighbourRelation | None:
-        """For which neighbours the price was made; None: it is the same for both."""
-        if self._moves(replaced=True) == self._moves(replaced=False):
-            return None
-        is_covered = self.replaced == self.price
-        return NeighbourRelation.REPLACEMENT if is_covered else NeighbourRelation.ADD_REMOVE
-
-    def _moves(self, *, replaced: bool) -> list[int]:
-        """By how much one unit moves the counts of each level together."""
-        return [self._move(size, replaced=replaced) for size in self.sizes]
-
-    def _move(self, size: int | None, *, replaced: bool) -> int:
-        if size is None:
-            assert self.groups is not None  # noqa: S101 - hidden keys have a limit
-            return (2 if replaced else 1) * self.groups
-        return l1_sensitivity(size, size if self.groups is None else self.groups, replaced=replaced)

@@ -8,7 +8,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from fractions import Fraction
 from itertools import combinations
 from math import prod
 from types import MappingProxyType
@@ -20,12 +19,12 @@ from numpy.typing import NDArray
 from noisycount.display.values import short
 from noisycount.errors import PredicateError, QueryError
 from noisycount.frozen import frozen
-from noisycount.model.tables.levels import OTHER, TOTAL, Label, Level, TableLabels, all_levels
-from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, resolve_group_by
+from noisycount.model.tables.levels import OTHER, TOTAL, Level, TableLabels, all_levels
+from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges
 from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
-from noisycount.query.query import MAX_CELLS, ColumnGrouping, Keys, Query, TypedKey, expand_keys
+from noisycount.query.query import MAX_CELLS, Keys, TypedKey, expand_keys
 from noisycount.query.schema import Kind, close_names, did_you_mean
 
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
@@ -378,53 +377,3 @@ def table_labels(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
         keys.codes,
         is_hidden,
     )
-
-
-def query_of_stored(
-    stored: Mapping[str, Any],
-    schema: Mapping[str, Kind],
-    epsilon: Fraction,
-    delta: Fraction | None = None,
-    confidence: float = 0.95,
-) -> Query | None:
-    """The question that a ledger holds; None where its keys or margins cannot be typed."""
-    table, where = stored.get("table"), stored["where"]
-    wheres = [] if where is None else [where]
-    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta or None, "confidence": confidence}
-    if goal := stored.get("within"):
-        price = {"within": Fraction(goal["within"]), "at_most": goal["at_most"]}
-        price["confidence"] = float(Fraction(goal["confidence"]))
-    if table is None:
-        return Query(wheres=wheres, **{**price, "delta": None})
-    if "questions" in table:
-        return Query(wheres=table["questions"], is_list=True, **price)
-    names = [name for margin in table["margins"] for name in margin]
-    is_listed = table["keys"] is not None
-    if (is_listed and "grid" not in table["keys"]) or {*"".join(names)} & {*",*"}:
-        return None
-    parts = [part for text in table["by"] for part in resolve_group_by([text], schema, stored["unit"])]
-    grid = table["keys"]["grid"] if is_listed else [None] * len(parts)
-    keys = {
-        part.column.name: listed
-        for part, of in zip(parts, grid, strict=True)
-        if (listed := _typed_keys(part, of)) is not None
-    }
-    return Query(
-        wheres=wheres,
-        by=[ColumnGrouping(part.column.name, part.text[len(part.column.name) + 1 :]) for part in parts],
-        keys=keys or None,
-        margins=["*".join(margin) or TOTAL for margin in table["margins"]],
-        other=table["other"],
-        groups_per_unit=table["groups_per_unit"],
-        cumulative=table["cumulative"],
-        **{**price, **({"of": goal["of"]} if goal else {})},
-    )
-
-
-def _typed_keys(part: GroupBy, stored: Sequence[Any] | None) -> list[Label] | None:
-    """The keys as one types them; None where they follow from the part, or are hidden."""
-    if stored is None or tuple(stored) == part.known_keys:
-        return None
-    if isinstance(part, NumberRanges) and None in stored:
-        return [None]
-    return [part.label(part.column.kind.key(key)) for key in stored]

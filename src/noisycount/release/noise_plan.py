@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
-from noisycount.ledger.price import NoisyLevels, TablePrice, odds_of
+from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.price import TablePrice, odds_of
+from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
@@ -68,10 +69,36 @@ class TablePlan(Shown):
 
     @property
     def replaced(self) -> Loss:
-        """What is lost where one unit takes another's place, which may be more than charged."""
-        sizes = [level.size for level in self.levels]
+        """Loss of all answers if one unit replaces another, which may exceed the charge.
+
+        Each count moves by 1 at most. Under Laplace noise a level whose counts move by Δ together loses Δ/scale. Under
+        Gaussian noise the squares of the moves add up to Δ too, so that its ρ is Δ/(2σ²). Hidden keys fail with the
+        same δ under either relation (`threshold`).
+        """
         scales = [level.mechanism.exact_scale for level in self.levels]
-        return NoisyLevels(self.loss, sizes, scales, self.groups).replaced
+        pairs = list(zip(self._moves(replaced=True), scales, strict=True))
+        if self.loss.epsilon is not None:
+            lost = sum((move / scale for move, scale in pairs), Fraction(0))
+            return Loss.of(max(lost, self.loss.epsilon), self.loss.delta)
+        rho = sum((move / (2 * scale**2) for move, scale in pairs), Fraction(0))
+        return Loss.concentrated(max(rho, self.loss.rho), self.loss.delta)
+
+    @property
+    def relation(self) -> NeighbourRelation | None:
+        """Neighbours for which the price was made; None: it is the same for both."""
+        if self._moves(replaced=True) == self._moves(replaced=False):
+            return None
+        return NeighbourRelation.REPLACEMENT if self.replaced == self.loss else NeighbourRelation.ADD_REMOVE
+
+    def _moves(self, *, replaced: bool) -> list[int]:
+        """Return by how much one unit moves the counts of each level together."""
+        groups = self.groups
+        return [
+            (2 if replaced else 1) * (groups or 1)
+            if size is None
+            else l1_sensitivity(size, size if groups is None else groups, replaced=replaced)
+            for size in (level.size for level in self.levels)
+        ]
 
     @property
     def size(self) -> int | None:

@@ -463,15 +463,6 @@ def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Se
     return TableAnswer.of(nearest, parts[0].keys, parts[0].order)
 
 
-def told_answer(entry: Entry) -> TableAnswer | None:
-    """The counts of a table as they are told, whatever its ledger holds of each draw; None: it has none."""
-    draws = [part.answer for part in parts_of(entry)]
-    tables = [draw for draw in draws if isinstance(draw, TableAnswer)]
-    if len(tables) < len(draws):
-        return None
-    return tables[0] if len(tables) == 1 else nearest_answer(gaussian_noises(entry), tables)
-
-
 def level_of_questions(number: int) -> Level:
     """The one level of a list of questions."""
     nodes = np.arange(number, dtype=np.int32)

@@ -19,7 +19,7 @@ from noisycount.display.numbers import approximately, percent, plus_minus, signe
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Analyst, Entry, Request, asks_for_table
+from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import RunningTotal
 from noisycount.ledger.series import can_top_up, covers, difference, finest_of, standing_of, topped_up
@@ -45,23 +45,6 @@ _ANEW = (
 )
 _WITH_THIS, _AT_MOST = "with this one", "with this one at its highest price"  # whose running total is previewed
 _FAR = 2  # times as large as the count may be, or as small
-
-
-@frozen
-class StoredCount:
-    """A noisy count that was answered before, and its price."""
-
-    answer: int  # in units
-    epsilon: Fraction  # what it cost, with all that it replaces
-    key: str  # under which the ledger keeps it
-
-    @classmethod
-    def of(cls, entry: Entry) -> "StoredCount | None":
-        """The count of an entry; None where there is no answer yet, or it is a table."""
-        answer, epsilon = entry.answer, entry.loss.epsilon
-        if not isinstance(answer, int) or epsilon is None or asks_for_table(entry):
-            return None
-        return cls(answer, epsilon, entry.key)
 
 
 @frozen(kw_only=True)

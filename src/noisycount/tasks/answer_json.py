@@ -9,6 +9,7 @@ from noisycount.ledger.budget import Loss, NeighbourRelation, amount_of
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.results import TableRelease, TableRow
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import NEIGHBOURS, SUM_NAMES, errors_of_all, sums_so_far
 from noisycount.validation import exact_text, optional_text
@@ -139,6 +140,20 @@ def row_json(names: Sequence[str], row: TableRow, **beside: int | None) -> dict[
         "error_of_all": row.error_of_all,
         **({} if row.sum_of is None else {"sum_of": row.sum_of}),
     }
+
+
+def stored_rows_json(question: StoredQuestion) -> dict[str, Any]:
+    """Return the confidence of the errors of a stored answer, and its rows or its error as `count --json` names them.
+
+    Return {} if there is no answer, or if no noisycount wrote the question.
+    """
+    release = question.release
+    if release is None:
+        return {}
+    if question.is_table:
+        rows = [row_json(release.labels.names, row) for row in release.rows]
+        return {"confidence": release.confidence, "rows": rows}
+    return {"confidence": release.confidence, "error": release.error_at(0, 0)}
 
 
 def loss_json(loss: Loss) -> dict[str, str | None]:

@@ -1,6 +1,5 @@
 """What a ledger says: accounts, questions and answers, in words and as JSON."""
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,12 +8,13 @@ from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Table, seen_from_here
 from noisycount.display.texts import redacted_name
-from noisycount.errors import LedgerError, NoisyCountError
+from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asks_for_table
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks.opening import debits
 from noisycount.validation import exact_text, optional_text
 
@@ -79,55 +79,6 @@ def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> lis
     ]
 
 
-_FEW = 3  # questions that are all named
-
-
-def asked_words(entry: Entry) -> str:
-    """The predicate of a count; what a table is grouped by, or its questions."""
-    question = entry.request.asked
-    table, where = question.get("table"), question.get("where")
-    if table is None and isinstance(where, str):
-        return "all records" if where == "true" else where
-    if isinstance(table, dict) and _are_texts(table.get("questions")):
-        return _questions_words(table["questions"])
-    if isinstance(table, dict) and _are_texts(table.get("by")) and isinstance(where, str | None):
-        kind = "rows" if question.get("unit") is None else "persons"
-        matching = "" if where is None else f" where {where}"
-        return f"{kind} by {' × '.join(table['by'])}{_size_words(entry, table)}{matching}"
-    raise LedgerError(
-        f"key {entry.key!r} of the ledger has a question that no noisycount wrote;"
-        " `noisycount ledger export` shows it as it is"
-    )
-
-
-def asked_json(entry: Entry) -> dict[str, Any]:
-    """The predicate, and of a table all but its keys, as JSON."""
-    asked_words(entry)
-    question = entry.request.asked
-    told = {"where": question["where"]}
-    if "table" in question:
-        told["table"] = {name: of for name, of in question["table"].items() if name != "keys"}
-    return told
-
-
-def _questions_words(questions: list[str]) -> str:
-    named = "; ".join(questions[: _FEW if len(questions) <= _FEW else 1])
-    rest = "" if len(questions) <= _FEW else "; …"
-    return f"{number_of('question', len(questions))}: {named}{rest}"
-
-
-def _size_words(entry: Entry, table: dict[str, Any]) -> str:
-    if table.get("keys") is None:
-        return " (hidden keys)"
-    if not isinstance(entry.answer, TableAnswer):
-        return ""
-    return f" ({number_of('cell', len(entry.answer.levels[0]))})"
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
-
-
 def place_words(configuration: Config) -> str:
     """Where the ledger is."""
     place = configuration.ledger_file
@@ -190,7 +141,7 @@ def entry_table(entries: Sequence[Entry]) -> Table:
             f"{entry.made:%Y-%m-%d %H:%M}",
             *([entry.analyst] if has_several else []),
             seen_from_here(entry.request.dataset),
-            asked_words(entry),
+            StoredQuestion(entry).words,
             price_words(entry),
             answer_words(entry),
             *([entry.purpose or ""] if has_purposes else []),
@@ -286,7 +237,7 @@ def _entries_json(entries: Sequence[Entry]) -> list[Object]:
             "made": entry.made.isoformat(),
             "key": entry.key,
             "dataset": entry.request.dataset,
-            "question": _question(entry),
+            "question": StoredQuestion(entry).text,
             **price_json(entry),
             **_spent_json(entry.spent),
             "analyst": entry.analyst,
@@ -302,12 +253,6 @@ def _entries_json(entries: Sequence[Entry]) -> list[Object]:
 def repeats_json(entry: Entry) -> list[Object]:
     """Who else asked for the same answer later, free of charge."""
     return [{"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose} for each in entry.repeats]
-
-
-def _question(entry: Entry) -> str:
-    """What was asked, as the ledger holds it, without the hash of the records' content."""
-    told = {name: of for name, of in entry.request.asked.items() if name != "version"}
-    return json.dumps(told, sort_keys=True) if told else entry.request.question
 
 
 def price_json(entry: Entry) -> Object:
@@ -380,7 +325,7 @@ def answered_words(entry: Entry) -> str:
     """What was answered, when, and of which data set."""
     answered = "nothing" if entry.answer is None else answer_words(entry)
     return (
-        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {asked_words(entry)} "
+        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {StoredQuestion(entry).words} "
         f"in {redacted_name(entry.request.dataset)}"
     )
 

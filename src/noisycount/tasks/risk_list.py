@@ -18,16 +18,15 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, asks_for_table
-from noisycount.ledger.price import approximate_loss, odds_of
+from noisycount.ledger.price import approximate_loss, odds_of, unit_noun
 from noisycount.ledger.series import without_replaced
 from noisycount.model.atoms import Atoms
 from noisycount.model.concentrated import delta_of_rho
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import check_columns, check_rows
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks.answer_json import loss_json
-from noisycount.tasks.ledger import asked_words
 from noisycount.tasks.opening import debits
-from noisycount.tasks.report.report import Priced
 from noisycount.tasks.risk import BackgroundKnowledge, check_known, float_above
 from noisycount.validation import exact_text
 
@@ -126,19 +125,19 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         )
     told = without_replaced(entries)
     counts = [entry for entry in told if _is_count(entry)]
-    questions = tuple(dict.fromkeys(asked_words(entry) for entry in counts))
+    questions = tuple(dict.fromkeys(StoredQuestion(entry).words for entry in counts))
     return AnswersSoFar(
         redacted_name(dataset.name),
         dataset.size,
         questions,
-        tuple(questions.index(asked_words(entry)) for entry in counts),
+        tuple(questions.index(StoredQuestion(entry).words) for entry in counts),
         tuple(entry.loss.epsilon for entry in counts if entry.loss.epsilon is not None),
-        tuple((asked_words(entry), entry.loss) for entry in told if not _is_count(entry)),
+        tuple((StoredQuestion(entry).words, entry.loss) for entry in told if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
-            sum((Priced.of(entry).replaced for entry in entries), Loss()),
+            sum((StoredQuestion(entry).replaced for entry in entries), Loss()),
             dataset.budget.rho_delta,
-            "person" if dataset.unit else "row",
+            unit_noun(dataset.unit),
         ),
     )
 

@@ -15,13 +15,13 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.query.schema import PublicValues
 from noisycount.release.dataset import RemainingBudget
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks import ledger
 from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import remaining_words
+from noisycount.tasks.answer_json import stored_rows_json
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.opening import DatasetSession, as_configured, catalog_of, existing_ledger, records_of
-from noisycount.tasks.refine.stored import rows_json
-from noisycount.tasks.report.report import releases_of
 from noisycount.tasks.report.words import answer_cell
 from noisycount.validation import exact_text
 
@@ -106,8 +106,8 @@ def column_table(view: View) -> Table:
 def entry_table(view: View) -> Table:
     """What was asked, oldest first."""
     rows = [
-        (f"{entry.made:%Y-%m-%d %H:%M}", ledger.asked_words(entry), ledger.price_words(entry), answer_cell(released))
-        for entry, released in zip(view.entries, releases_of(view.entries), strict=True)
+        (f"{entry.made:%Y-%m-%d %H:%M}", question.words, ledger.price_words(entry), answer_cell(question))
+        for entry, question in zip(view.entries, map(StoredQuestion, view.entries), strict=True)
     ]
     return ("asked (UTC)", "question", ledger.price_name(view.entries), "answer (95 %)"), rows
 
@@ -118,7 +118,7 @@ def table_hint(view: View) -> Facts:
     newest = next(tables, None)
     if newest is None:
         return []
-    question, key = ledger.asked_words(newest), newest.key[: ledger.SHORTEST_KEY]
+    question, key = StoredQuestion(newest).words, newest.key[: ledger.SHORTEST_KEY]
     how = (
         f"`noisycount refine --key {key}` tells the counts of {question}, each beside its keys; "
         "`show --json` has those of all tables, and the key of each"
@@ -173,12 +173,13 @@ def view_json(view: View, configuration: Config) -> dict[str, Any]:
 
 def entry_json(entry: Entry) -> dict[str, Any]:
     """What was asked once, and answered."""
+    question = StoredQuestion(entry)
     return {
         "made": entry.made.isoformat(),
-        **ledger.asked_json(entry),
+        **question.json,
         **ledger.price_json(entry),
         **ledger.entry_answer_json(entry),
-        **rows_json(entry),
+        **stored_rows_json(question),
         "analyst": entry.analyst,
         "key": entry.key,
     }

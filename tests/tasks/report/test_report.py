@@ -530,10 +530,11 @@ def test_several_errors_are_reported_from_the_smallest_to_the_largest(
     configuration = configured(tmp_path)
     filled(configuration, 8)
     releases = [each for one in report_of(configuration).datasets for each in one.releases]
-    table = next(each for each in releases if len(each.levels) == 2 and not each.failed)
+    table = next(each for each in releases if len(each.levels) == 2 and not each.is_failed)
     assert table.release is not None
     release = replace(table.release, own_errors=tuple(map(np.array, errors)))
-    assert release_cells(replace(table, release=release))[4].endswith(words)
+    vars(table)["_reading"] = table.release.plan, release
+    assert release_cells(table)[4].endswith(words)
 
 
 def test_a_registry_entry_was_published_first_with_its_first_release(tmp_path: Path) -> None:

@@ -22,12 +22,11 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
 from noisycount.ledger.price import RunningTotal
-from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.query.query import PERIODS, PeriodLength, Query
-from noisycount.query.table import query_of_stored
 from noisycount.readers.values import parse_number
 from noisycount.release.dataset import next_words
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
@@ -413,18 +412,14 @@ def _query(
         remains = SpendingLimits.of(session.account, state.analyst(user), state.ledger).remains
         needs_purpose, is_askable = session.dataset.needs_purpose, remains.remaining > 0
         if entry is not None:
-            price, sure = entry.loss, told.get("confidence", 0.95)
-            asked, epsilon = entry.request.asked, price.epsilon or Fraction(1)
-            query = query_of_stored(asked, session.records.schema, epsilon, price.delta, sure)
+            query = StoredQuestion(entry).query(session.records.schema, told.get("confidence", 0.95))
             query = query and in_order(query, told.get("rows", []))
-            if query is not None and price.epsilon is None:
-                query = replace(query, noise=DiscreteGaussian, epsilon=None, rho=price.rho)
     return query, needs_purpose, is_askable
 
 
 def _periods(entry: Entry | None) -> Sequence[PeriodLength | None]:
     """Return for each column that a table is grouped by the length of its periods, or None if it has none."""
-    table = {} if entry is None else entry.request.asked.get("table") or {}
+    table = {} if entry is None else StoredQuestion(entry).table
     return [PERIODS.get(text.rpartition(":")[2]) for text in table.get("by", [])]
 
 

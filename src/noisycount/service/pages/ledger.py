@@ -17,6 +17,7 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.ledger import Selected, Selection
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.auth import LimitedUser, owner_of
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
@@ -24,7 +25,7 @@ from noisycount.service.questions import told_keys
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
 from noisycount.tasks.report.forms import MEDIA, release_json, releases_sheet, report_fragment, written_report
-from noisycount.tasks.report.report import ReportedRelease, releases_of, report_on
+from noisycount.tasks.report.report import questions_of, report_on
 from noisycount.tasks.report.words import HEADER, TITLE, account_cells, notice_kind, release_cells, verified_words
 
 AT_ONCE = 50  # entries on a page
@@ -90,9 +91,9 @@ def _day(text: str) -> date | None:
         return None
 
 
-def _row(released: ReportedRelease) -> dict[str, str]:
+def _row(released: StoredQuestion) -> dict[str, str]:
     """The cells of an entry by their names, and where its answer is; nowhere, if it was never answered."""
-    address = "" if released.failed else f"/releases/{quote(released.entry.key, safe='')}"
+    address = "" if released.is_failed else f"/releases/{quote(released.entry.key, safe='')}"
     cells = dict(zip(HEADER, release_cells(released), strict=True))
     return {**cells, "data set": redacted_name(released.entry.request.dataset), "address": address}
 
@@ -133,11 +134,11 @@ class LedgerPage:
         )
 
 
-def _newest_first(found: Selected, user: User) -> list[ReportedRelease]:
+def _newest_first(found: Selected, user: User) -> list[StoredQuestion]:
     """The releases of entries; that others asked for the same is for owners."""
     entries = reversed(found.entries)
     own = (replace(each, repeats=(), replaces=told_keys(each.replaces, user)) for each in entries)
-    return releases_of(entries if user.is_owner else own)[::-1]
+    return list(reversed(questions_of(entries if user.is_owner else own)))
 
 
 def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
@@ -209,7 +210,7 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
     """What the filters let through, as a file."""
     filters = Filters.of(request.query_params)
 
-    def found() -> list[ReportedRelease]:
+    def found() -> list[StoredQuestion]:
         selection = _selection(state, user, filters)
         return _newest_first(state.ledger.select(selection), user)
 

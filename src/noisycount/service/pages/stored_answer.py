@@ -15,7 +15,7 @@ from noisycount.display.columns import free_name
 from noisycount.display.numbers import plus_minus, signed
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
-from noisycount.ledger.price import RunningTotal, odds_of
+from noisycount.ledger.price import RunningTotal, odds_of, unit_noun
 from noisycount.model.populations.binomial import BetaBinomial
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.levels import Label
@@ -24,7 +24,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import noise_of
-from noisycount.release.results import TableRelease
+from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.pages.layout import on_one_line
 from noisycount.service.state import ServiceState
 from noisycount.tasks.answer_display import NEAR, SUM_NAMES, estimate_words, sums_so_far
@@ -32,7 +32,6 @@ from noisycount.tasks.answer_json import levels_json, loss_json
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.stored import table_of_entry
-from noisycount.tasks.report.report import releases_of
 from noisycount.validation import exact_text
 
 Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
@@ -148,23 +147,23 @@ def _total(entry: Entry, size: int | None) -> tuple[int | Population | None, str
     The public size is the total of a table whose cells hold every unit once. It bounds every other total of which each
     unit is a part at most once.
     """
-    asked = entry.request.asked
-    table, unit = asked["table"], "rows" if asked["unit"] is None else "persons"
+    question = StoredQuestion(entry)
+    table, unit = question.table, f"{unit_noun(question.unit)}s"
     if size is None:
         return None, f"the number of all {unit} is not public, so that nothing bounds the total"
-    if table.get("keys") is None or (asked["unit"] is not None and table.get("groups_per_unit") != 1):
+    if table.get("keys") is None or (question.unit is not None and table.get("groups_per_unit") != 1):
         return None, ""
-    if table.get("other") and asked.get("where") is None:
+    if table.get("other") and question.asked.get("where") is None:
         return size, f"the total is {size:,}, the public number of {unit}"
     return BetaBinomial(size, 1, 1), f"the total is at most {size:,}, the public number of {unit}"
 
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
     """For each column its labels as the ledger, which does not keep that ranges are whole, has them, and as told."""
-    question = entry.request.asked
-    if "by" not in question["table"]:
+    question = StoredQuestion(entry)
+    if "by" not in question.table:
         return {}
-    parts = resolve_group_by(question["table"]["by"], dict(columns), question["unit"])
+    parts = resolve_group_by(question.table["by"], dict(columns), question.unit)
     told: dict[str, dict[object, Label]] = {}
     for part in parts:
         if isinstance(part, NumberRanges):
@@ -176,25 +175,24 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
 
 def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     """Return the reply for an answer that no service gave, from its entry alone."""
-    (found,) = releases_of([entry])
-    asked, release = entry.request.asked, found.release
+    question = StoredQuestion(entry)
+    release = question.release
     if release is None:  # no noisycount wrote the question, or it was never answered
         return {name: value for name, value in told.items() if name not in {"rows", "answer", "error", "confidence"}}
-    replaced = found.priced.replaced
     reply = {
         **told,
         "unit": release.unit,
-        "mechanism": found.levels[0].mechanism.name,
+        "mechanism": question.levels[0].mechanism.name,
         "odds": odds_of(
             entry.loss,
-            "row" if release.unit is None else "person",
-            replaced if found.priced.relation is not None else None,
+            unit_noun(release.unit),
+            question.replaced if question.relation is not None else None,
         ),
         "price": loss_json(entry.loss),
     }
-    if "table" not in asked:
+    if not question.is_table:
         answer, error = told["answer"], told["error"]
-        scale = exact_text(found.levels[0].mechanism.exact_scale)
+        scale = exact_text(question.levels[0].mechanism.exact_scale)
         return {
             **reply,
             "low": answer - error,
@@ -209,10 +207,10 @@ def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
 
 def with_sums(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     """Return a reply with the sums of a cumulative table and their standard errors, which older replies do not have."""
-    if "rows" not in told or not entry.request.asked["table"].get("cumulative"):
+    if "rows" not in told or not StoredQuestion(entry).table.get("cumulative"):
         return told
-    (found,) = releases_of([entry])
-    sums = sums_so_far(found.release) if isinstance(found.release, TableRelease) else []
+    release = StoredQuestion(entry).release
+    sums = [] if release is None else sums_so_far(release)
     rows = [{**row, **dict(zip(SUM_NAMES, each, strict=True))} for row, each in zip(told["rows"], sums, strict=False)]
     return {**told, "rows": [*rows, *told["rows"][len(rows) :]]}
 
@@ -236,7 +234,7 @@ def running_total(state: ServiceState, entry: Entry, dataset: DatasetConfig | No
     """Return the running total of the data set of an entry, for the worst relation if the data set is gone."""
     return RunningTotal(
         state.ledger.paid(entry.request.dataset),
-        "row" if entry.request.asked.get("unit") is None else "person",
+        unit_noun(StoredQuestion(entry).unit),
         is_replacement=dataset is not None and dataset.size is not None,
         rho_delta=None if dataset is None else dataset.budget.rho_delta,
     )

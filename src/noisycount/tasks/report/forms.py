@@ -15,17 +15,24 @@ from noisycount.display.numbers import percent, plus_minus, rounded_up, scale_te
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.entries import asks_for_table
 from noisycount.release.results import TableRelease
+from noisycount.release.stored_question import CONFIDENCE, StoredQuestion
 from noisycount.tasks import ledger
 from noisycount.tasks.answer_display import NEIGHBOURS, shown_rows
-from noisycount.tasks.answer_json import loss_json
-from noisycount.tasks.refine.stored import CONFIDENCE, rows_json
+from noisycount.tasks.answer_json import loss_json, stored_rows_json
 from noisycount.tasks.report import words
 from noisycount.tasks.report.registry import registry_json
-from noisycount.tasks.report.report import DatasetReport, Report, ReportedRelease, priced_for
+from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.validation import exact_text
 
 Rows = list[tuple[str, ...]]
 _MOST = 200  # rows of one table; JSON has all
+
+
+def neighbours_of(question: StoredQuestion) -> str:
+    """Return the neighbours for which the price of a stored question was made, in a word or two."""
+    if not question.is_priced:
+        return "not known"
+    return "either" if question.relation is None else NEIGHBOURS[question.relation]
 
 
 def annex(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
@@ -35,7 +42,7 @@ def annex(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
             release = released.release
             if release is not None and asks_for_table(released.entry) and len(release):
                 made = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
-                title = f"{dataset.account.name}: {released.question}, {made}"
+                title = f"{dataset.account.name}: {released.title}, {made}"
                 header = ("counts by", *release.labels.names, f"answer ({percent(release.confidence)})")
                 yield title, header, _rows(release)
 
@@ -195,11 +202,11 @@ def _report_sheet(report: Report) -> str:
     told = []
     for dataset in report.datasets:
         of_it = dataset.account.name, dataset.unit or "row"
-        told += [(*map(as_text, (*of_it, priced_for(each.priced))), *_row(each)) for each in dataset.releases]
+        told += [(*map(as_text, (*of_it, neighbours_of(each))), *_row(each)) for each in dataset.releases]
     return _sheet((*_OF_DATASET, *_HEADER), told)
 
 
-def releases_sheet(releases: Iterable[ReportedRelease]) -> str:
+def releases_sheet(releases: Iterable[StoredQuestion]) -> str:
     """Releases of whatever data sets, with prices rounded up."""
     told = ((as_text(redacted_name(each.entry.request.dataset)), *_row(each)) for each in releases)
     return _sheet((_OF_DATASET[0], *_HEADER), told)
@@ -221,13 +228,13 @@ def as_text(cell: str) -> str:
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
 
 
-def _row(released: ReportedRelease) -> list[object]:
+def _row(released: StoredQuestion) -> list[object]:
     entry, release = released.entry, released.release
     mechanism = released.levels[0].mechanism if released.levels else None
     is_count = isinstance(entry.answer, int)
     texts = (
         *(released.version or "", f"{entry.made:%Y-%m-%dT%H:%M:%SZ}", entry.analyst),
-        *(released.question, entry.purpose or ""),
+        *(released.title, entry.purpose or ""),
     )
     price, charged = entry.request, entry.request.currency
     return [
@@ -239,7 +246,7 @@ def _row(released: ReportedRelease) -> list[object]:
         "" if mechanism is None else scale_text(mechanism.exact_scale),
         *(rounded_up(charged[name]) if name in charged else "" for name in ("epsilon", "rho")),
         rounded_up(price.delta),
-        "charged, never answered" if released.failed else "answered",
+        "charged, never answered" if released.is_failed else "answered",
         as_text(entry.key),
     ]
 
@@ -284,22 +291,22 @@ def _dataset_json(dataset: DatasetReport) -> Object:
     }
 
 
-def release_json(released: ReportedRelease) -> Object:
+def release_json(released: StoredQuestion) -> Object:
     """A release; prices and scales are exact."""
     entry = released.entry
     return {
         "made": entry.made.isoformat(),
         "key": entry.key,
         "analyst": entry.analyst,
-        "question": released.question,
+        "question": released.title,
         "purpose": entry.purpose,
         "repeats": ledger.repeats_json(entry),
         "version": released.version,
         **ledger.price_json(entry),
-        "neighbours": priced_for(released.priced),
-        "failed": released.failed,
+        "neighbours": neighbours_of(released),
+        "failed": released.is_failed,
         **ledger.entry_answer_json(entry),
-        **rows_json(entry),
+        **stored_rows_json(released),
         "noise": [
             {
                 "mechanism": level.mechanism.name,

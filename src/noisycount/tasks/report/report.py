@@ -1,103 +1,27 @@
 """All that a ledger tells an officer: each data set, its releases, what is spent and left."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
 
 from noisycount.catalog.catalog import ROW, DatasetRecord
 from noisycount.config.config import Config
 from noisycount.display.texts import redacted_names
 from noisycount.engines.views.claim import UnitClaim
-from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.chain import DESCRIPTION
-from noisycount.ledger.entries import Entry, Head, TableAnswer, asked_part
+from noisycount.ledger.entries import Entry, Head, asked_part
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import NoisyLevels, RunningTotal, odds_of_all
-from noisycount.ledger.series import difference, standing_of
+from noisycount.ledger.price import RunningTotal, odds_of_all, unit_noun
 from noisycount.ledger.storage import Row
 from noisycount.ledger.verification import Verification, entries_of
-from noisycount.release.noise_plan import LevelPlan
-from noisycount.release.results import TableRelease
-from noisycount.tasks.answer_display import NEIGHBOURS
-from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets, asked_words
+from noisycount.release.stored_question import StoredQuestion
+from noisycount.tasks.ledger import Account, accounts_of_analysts, accounts_of_datasets
 from noisycount.tasks.opening import existing_ledger
-from noisycount.tasks.refine.stored import (
-    CONFIDENCE,
-    UNREADABLE,
-    StoredCells,
-    stored_levels,
-    stored_plan,
-    stored_release,
-)
 from noisycount.tasks.unproven import UnprovenTopUp, unproven_top_ups
-
-
-@frozen
-class Priced:
-    """What a release costs where one unit comes or goes, and where one takes another's place."""
-
-    is_known: bool  # whether a noisycount wrote the question; else what was charged is all there is
-    # for which neighbours the price was made; None: it is the same for both, as that of every single count, or it is
-    # not known
-    relation: NeighbourRelation | None
-    replaced: Loss  # what is lost where one unit takes the place of another
-
-    @classmethod
-    def of(cls, entry: Entry) -> "Priced":
-        """The price of an entry, by its question and its noise, whatever the owner wrote since."""
-        asked, price = entry.request.asked, entry.request.price
-        if "table" not in asked:
-            return cls("scale" in asked, None, price)
-        with suppress(*UNREADABLE):
-            noisy = _noisy(asked, entry)
-            return cls(is_known=True, relation=noisy.relation, replaced=_share_of(noisy.replaced, entry))
-        return cls(is_known=False, relation=None, replaced=price)
-
-
-def priced_for(priced: Priced) -> str:
-    """The neighbours for which a price was made, in a word or two."""
-    if not priced.is_known:
-        return "not known"
-    return "either" if priced.relation is None else NEIGHBOURS[priced.relation]
-
-
-def _noisy(asked: Mapping[str, Any], entry: Entry) -> NoisyLevels:
-    """The levels of a table with their noise."""
-    table, scales = asked["table"], [Fraction(scale) for scale in asked["scales"]]
-    paid = entry.request.price if standing_of(entry.request).is_gaussian else entry.loss  # that of its own draw, if so
-    groups: int | None = None
-    if "questions" not in table:
-        groups = 1 if asked["unit"] is None else table.get("groups_per_unit")
-    if "questions" not in table and table["keys"] is None:
-        if groups is None or groups < 1:
-            raise ValueError(f"groups_per_unit must be given with hidden keys, got {groups}")
-        return NoisyLevels(paid, [None, 1][: len(scales)], scales, groups)
-    return NoisyLevels(paid, _sizes(table, entry), scales, groups)
-
-
-def _share_of(lost: Loss, entry: Entry) -> Loss:
-    """What an entry adds to a loss, of which another part was charged before where it tops up an answer."""
-    charged, total = entry.request.epsilon, entry.loss.epsilon
-    if not entry.replaces or lost.epsilon is None or charged is None or total is None:
-        return lost
-    return difference(lost.epsilon * (1 - charged / total), lost.epsilon)
-
-
-def _sizes(table: dict[str, Any], entry: Entry) -> list[int]:
-    """How many counts each level of a table has whose keys are known."""
-    if isinstance(entry.answer, TableAnswer):
-        return [len(level) for level in entry.answer.levels]
-    cells = StoredCells.of(table, TableAnswer.of([[]]))
-    return [level.size for level in stored_levels(table, cells)]
-
-
-_LONGEST = 300  # characters of a question that no noisycount wrote
 
 
 @frozen
@@ -120,51 +44,12 @@ class Versions:
         return str(known.index(version) + 1)
 
 
-@frozen
-class ReportedRelease:
-    """A debit of a ledger with what is known of its answer."""
-
-    entry: Entry  # as the ledger holds it; without an answer, what was charged stays charged
-    question: str  # what was asked, in words
-    # the noise of each level, of a table its cells first; none if no desk wrote the question
-    levels: tuple[LevelPlan, ...]
-    release: TableRelease | None  # the answer with its errors, a count as a list of one; None if there is none
-    version: str | None  # the number of the version of the records that were counted; None: none is known
-    priced: Priced  # for which neighbours its price was made, and what it costs for the others
-
-    @classmethod
-    def of(cls, entry: Entry, versions: Versions) -> "ReportedRelease":
-        """The release of an entry."""
-        levels: tuple[LevelPlan, ...] = ()
-        release = None
-        with suppress(*UNREADABLE):
-            levels, release = stored_plan(entry).levels, stored_release(entry)
-        version = versions.number(entry.request.dataset, asked_part(entry, "version"))
-        return cls(entry, _question(entry), levels, release, version, Priced.of(entry))
-
-    @property
-    def confidence(self) -> float:
-        """The confidence of its errors."""
-        return CONFIDENCE if self.release is None else self.release.confidence
-
-    @property
-    def failed(self) -> bool:
-        """Whether it was charged and nothing was told."""
-        return self.entry.answer is None
-
-
-def releases_of(entries: Iterable[Entry]) -> list[ReportedRelease]:
-    """The releases of entries, the oldest first, whose versions are numbered among them."""
-    versions = Versions()
-    return [ReportedRelease.of(entry, versions) for entry in entries]
-
-
-def _question(entry: Entry) -> str:
-    try:
-        return asked_words(entry)
-    except LedgerError:
-        text = entry.request.question
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def questions_of(entries: Iterable[Entry], versions: Versions | None = None) -> tuple[StoredQuestion, ...]:
+    """Return the questions of entries in their order, with the numbers of the versions of the records."""
+    known = versions or Versions()
+    return tuple(
+        StoredQuestion(entry, known.number(entry.request.dataset, asked_part(entry, "version"))) for entry in entries
+    )
 
 
 @frozen
@@ -175,7 +60,7 @@ class DatasetReport:
     unit: str | None  # the column that names the person; None: every record is one unit
     size: int | None  # the number of units where it is public, else None
     version: str | None  # the number of that of the records as they were written down last; None: they never were
-    releases: tuple[ReportedRelease, ...]  # oldest first
+    releases: tuple[StoredQuestion, ...]  # oldest first
     is_intact: bool  # whether every row of the ledger is as it was written
     why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
     claim: UnitClaim = UnitClaim()  # what the owner states about the rows of a view
@@ -188,19 +73,19 @@ class DatasetReport:
         return NeighbourRelation.of_size(self.size)
 
     @property
-    def otherwise(self) -> tuple[ReportedRelease, ...]:
+    def otherwise(self) -> tuple[StoredQuestion, ...]:
         """The releases whose price was made for other neighbours than those of now."""
-        return tuple(each for each in self.releases if each.priced.relation not in {None, self.neighbours})
+        return tuple(each for each in self.releases if each.relation not in {None, self.neighbours})
 
     @property
     def replaced(self) -> Loss:
         """What all answers lose together where one unit takes the place of another."""
-        lost = sum((each.priced.replaced for each in self.releases), Loss())
+        lost = sum((each.replaced for each in self.releases), Loss())
         return lost + Loss(sum((each.excess * self._factor(each.entry) for each in self.unproven), Fraction(0)))
 
     def _factor(self, entry: Entry) -> Fraction:
         """Return by what an entry costs more where one unit takes the place of another."""
-        charged, lost = entry.request.epsilon, Priced.of(entry).replaced.epsilon
+        charged, lost = entry.request.epsilon, StoredQuestion(entry).replaced.epsilon
         return lost / charged if charged and lost else Fraction(1)
 
     @property
@@ -217,8 +102,8 @@ class DatasetReport:
 
     @property
     def protected(self) -> str:
-        """What a guess is about."""
-        return "row" if self.unit is None else "person"
+        """Whom the answers protect: "person" or "row"."""
+        return unit_noun(self.unit)
 
     @property
     def odds(self) -> str | None:
@@ -244,9 +129,9 @@ class DatasetReport:
         return odds_of_all(budget, self.protected, is_replacement=is_replacement)
 
     @property
-    def failures(self) -> tuple[ReportedRelease, ...]:
+    def failures(self) -> tuple[StoredQuestion, ...]:
         """What was charged and never answered."""
-        return tuple(each for each in self.releases if each.failed)
+        return tuple(each for each in self.releases if each.is_failed)
 
     @property
     def lost(self) -> Loss:
@@ -321,7 +206,7 @@ def _datasets(
         unit = owned.unit if owned else None
         if described is not None or own:
             unit = described.unit if described else asked_part(own[-1], "unit")
-        releases = tuple(ReportedRelease.of(entry, versions) for entry in own)
+        releases = questions_of(own, versions)
         dataset = DatasetReport(
             account=account,
             unit=None if unit == ROW else unit,

@@ -11,10 +11,10 @@ from noisycount.ledger.entries import Head, TableAnswer
 from noisycount.ledger.price import loss_words
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import left_words
+from noisycount.release.stored_question import CONFIDENCE, StoredQuestion
 from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
 from noisycount.tasks.ledger import Account, answer_words, intact_words
-from noisycount.tasks.refine.stored import CONFIDENCE
-from noisycount.tasks.report.report import DatasetReport, Report, ReportedRelease
+from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.tasks.unproven import unproven_words
 
 TITLE = "Report on private counts"
@@ -192,7 +192,7 @@ def neighbours_words(dataset: DatasetReport) -> str:
     others = dataset.otherwise
     if not others:
         return now
-    relation = others[0].priced.relation
+    relation = others[0].relation
     assert relation is not None  # noqa: S101 - by `otherwise`
     are = "was" if len(others) == 1 else "were"
     told = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
@@ -231,13 +231,13 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
 
 
-def release_cells(released: ReportedRelease) -> tuple[str, ...]:
+def release_cells(released: StoredQuestion) -> tuple[str, ...]:
     """A release, with cells as `HEADER` names them."""
     entry = released.entry
     return (
         f"{entry.made:%Y-%m-%d %H:%M}",
         ", then ".join(entry.askers),
-        released.question,
+        released.title,
         "; ".join(dict.fromkeys(purpose or "not said" for purpose in entry.purposes)),
         answer_cell(released),
         _noise_words(released),
@@ -245,15 +245,15 @@ def release_cells(released: ReportedRelease) -> tuple[str, ...]:
     )
 
 
-def _price_words(released: ReportedRelease) -> str:
+def _price_words(released: StoredQuestion) -> str:
     """What was charged, and for which neighbours where that makes a difference."""
-    told, relation = loss_words(released.entry.request.price), released.priced.relation
+    told, relation = loss_words(released.entry.request.price), released.relation
     return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
 
 
-def answer_cell(released: ReportedRelease) -> str:
+def answer_cell(released: StoredQuestion) -> str:
     """Return the answer with its ±, and the confidence of that if it is not 95 %."""
-    if released.failed:
+    if released.is_failed:
         return "none: charged, never answered"
     words, release = answer_words(released.entry), released.release
     if release is None:
@@ -274,7 +274,7 @@ def _widths(errors: Sequence[int]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _noise_words(released: ReportedRelease) -> str:
+def _noise_words(released: StoredQuestion) -> str:
     """Return the name of the noise and its scale, which is rounded down."""
     if not released.levels:
         return "not known"

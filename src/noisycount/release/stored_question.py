@@ -1,0 +1,388 @@
+"""Meaning of a stored question: what the JSON of a ledger says of it and of its answer, without the records.
+
+Reports, pages, refinement and the ledger's commands read `StoredQuestion`. `query_plan` writes what it reads.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.display.numbers import number_of
+from noisycount.display.texts import redacted_name
+from noisycount.errors import LedgerError
+from noisycount.frozen import frozen
+from noisycount.ledger.budget import Loss, NeighbourRelation
+from noisycount.ledger.entries import Entry, TableAnswer, asked_part, asks_for_table
+from noisycount.ledger.price import TablePrice, unit_noun
+from noisycount.ledger.series import difference, parts_of, scales_in, standing_of
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.model.tables.levels import TOTAL, Codes, Label, Level, TableLabels, all_levels
+from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period, resolve_group_by
+from noisycount.query.predicate import Column
+from noisycount.query.query import PERIODS, TABLE_NOISES, ColumnGrouping, Query, parse_by_text
+from noisycount.query.schema import Kind
+from noisycount.query.table import same_nodes
+from noisycount.release.goal import Goal, Stopping
+from noisycount.release.noise_plan import LevelPlan, TablePlan
+from noisycount.release.query_plan import gaussian_noises, level_of_questions, nearest_answer
+from noisycount.release.results import TableRelease
+
+Noises: TypeAlias = Sequence[DiscreteNoise | CombinedGaussian]
+# Errors that reading raises if no version of noisycount wrote the question.
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ZeroDivisionError)
+CONFIDENCE = 0.95  # of the errors of an answer that was asked at a price
+_FEW = 3  # questions of a list that are all named
+_LONGEST = 300  # characters of a question that no noisycount wrote
+
+
+@frozen(slots=False)
+class StoredQuestion:
+    """A question that a ledger stores, with its answer if there is one.
+
+    Whatever noisycount did not write has no `noise`, no `release` and no `relation`.
+    """
+
+    entry: Entry
+    version: str | None = None  # number of the version of the records that were counted, in a report; None: not known
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """Members of the question."""
+        return self.entry.request.asked
+
+    @property
+    def table(self) -> Mapping[str, Any]:
+        """Members of a list or of a table by keys; empty for a count."""
+        table = self.asked.get("table")
+        return table if isinstance(table, dict) else {}
+
+    @property
+    def is_table(self) -> bool:
+        """True if it is a list or a table by keys."""
+        return asks_for_table(self.entry)
+
+    @property
+    def unit(self) -> str | None:
+        """Column that identifies a person; None: each row is a unit."""
+        return asked_part(self.entry, "unit")
+
+    @property
+    def has_hidden_keys(self) -> bool:
+        """True if only the records knew the keys."""
+        return self.is_table and "questions" not in self.table and self.table["keys"] is None
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the errors."""
+        return CONFIDENCE if self.release is None else self.release.confidence
+
+    @property
+    def is_failed(self) -> bool:
+        """True if it was charged and never answered."""
+        return self.entry.answer is None
+
+    @property
+    def words(self) -> str:
+        """Condition of a count, the questions of a list, or the columns of a table.
+
+        Raises:
+            LedgerError: No noisycount wrote the question.
+        """
+        where, table = self.asked.get("where"), self.asked.get("table")
+        if table is None and isinstance(where, str):
+            return "all records" if where == "true" else where
+        if _are_texts(questions := self.table.get("questions")):
+            named = "; ".join(questions[: _FEW if len(questions) <= _FEW else 1])
+            return f"{number_of('question', len(questions))}: {named}{'' if len(questions) <= _FEW else '; …'}"
+        if _are_texts(columns := self.table.get("by")) and isinstance(where, str | None):
+            size, answer = "", self.entry.answer
+            if self.table.get("keys") is None:
+                size = " (hidden keys)"
+            elif isinstance(answer, TableAnswer):
+                size = f" ({number_of('cell', len(answer.levels[0]))})"
+            matching = "" if where is None else f" where {where}"
+            return f"{unit_noun(self.unit)}s by {' × '.join(columns)}{size}{matching}"
+        raise LedgerError(
+            f"key {self.entry.key!r} of the ledger has a question that no noisycount wrote;"
+            " `noisycount ledger export` shows it as it is"
+        )
+
+    @property
+    def title(self) -> str:
+        """The question in words, or the beginning of its text if no noisycount wrote it."""
+        with suppress(LedgerError):
+            return self.words
+        text = self.entry.request.question
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The condition, and the members of a table except its keys. Raises LedgerError as `words` does."""
+        table = {name: value for name, value in self.table.items() if name != "keys"}
+        return {"where": self.asked["where"], **({"table": table} if self.is_table else {})} if self.words else {}
+
+    @property
+    def text(self) -> str:
+        """The question as the ledger stores it, without the version of the records."""
+        members = {name: value for name, value in self.asked.items() if name != "version"}
+        return json.dumps(members, sort_keys=True) if members else self.entry.request.question
+
+    @property
+    def levels(self) -> tuple[LevelPlan, ...]:
+        """Noise of each level, the cells first; empty if no noisycount wrote the question."""
+        return () if self._reading is None else self._reading[0].levels
+
+    @property
+    def release(self) -> TableRelease | None:
+        """The answer as it was released, a count as a list of one; None if there is none.
+
+        This is the only place that computes the errors of a stored answer. An answer at a price has the errors of its
+        noise at 95 %, one within a share of its counts those of its goal, at the confidence of the goal.
+        """
+        return None if self._reading is None else self._reading[1]
+
+    @property
+    def is_priced(self) -> bool:
+        """True if a noisycount wrote the question; else only its charge is known."""
+        return self._own_noise is not None if self.is_table else "scale" in self.asked
+
+    @property
+    def relation(self) -> NeighbourRelation | None:
+        """Neighbours for which the price was made; None: the same price holds for both, or nothing is known."""
+        return None if self._own_noise is None else self._own_noise.relation
+
+    @property
+    def replaced(self) -> Loss:
+        """Loss of the charge if one unit replaces another."""
+        charged, total = self.entry.request.epsilon, self.entry.loss.epsilon
+        if self._own_noise is None:
+            return self.entry.request.price
+        lost = self._own_noise.replaced
+        if not self.entry.replaces or lost.epsilon is None or charged is None or total is None:
+            return lost
+        return difference(lost.epsilon * (1 - charged / total), lost.epsilon)
+
+    def query(self, schema: Mapping[str, Kind], confidence: float = CONFIDENCE) -> Query | None:
+        """Return the query that asks the same; None if its keys or margins cannot be typed."""
+        loss = self.entry.loss
+        price: dict[str, Any] = {"epsilon": loss.epsilon, "delta": loss.delta or None, "confidence": confidence}
+        if goal := Goal.stored(self.entry):
+            price = {"within": goal.within, "at_most": goal.at_most, "confidence": float(goal.confidence)}
+        elif loss.epsilon is None:
+            price |= {"noise": DiscreteGaussian, "rho": loss.rho}
+        wheres = [] if self.asked["where"] is None else [self.asked["where"]]
+        if not self.is_table:
+            return Query(wheres=wheres, **{**price, "delta": None})
+        if "questions" in self.table:
+            return Query(wheres=self.table["questions"], is_list=True, **price)
+        keys, names = self.table["keys"], [name for margin in self.table["margins"] for name in margin]
+        if (keys is not None and "grid" not in keys) or {*"".join(names)} & {*",*"}:
+            return None
+        parts = [part for text in self.table["by"] for part in resolve_group_by([text], schema, self.unit)]
+        listed = {
+            part.column.name: labels
+            for part, stored in zip(parts, [None] * len(parts) if keys is None else keys["grid"], strict=True)
+            if (labels := _typed_keys(part, stored)) is not None
+        }
+        return Query(
+            wheres=wheres,
+            by=[ColumnGrouping(part.column.name, part.text[len(part.column.name) + 1 :]) for part in parts],
+            keys=listed or None,
+            margins=["*".join(margin) or TOTAL for margin in self.table["margins"]],
+            other=self.table["other"],
+            groups_per_unit=self.table["groups_per_unit"],
+            cumulative=self.table["cumulative"],
+            of=goal.of if goal else None,
+            **price,
+        )
+
+    @cached_property
+    def _reading(self) -> tuple[TablePlan, TableRelease | None] | None:
+        """Noise of the answer with that of all draws that it combines, and the answer; None if not readable."""
+        with suppress(*_UNREADABLE):
+            answer, is_combined = self.answer, len(parts_of(self.entry)) > 1 and self.entry.answer is not None
+            noises: Noises = gaussian_noises(self.entry) if is_combined else self._own_noises
+            levels, places, labels = self._levels(answer)
+            plan = self._plan(noises, self.entry.loss, levels)
+            return plan, None if answer is None else self._release(answer, plan, levels, places, labels)
+        return None
+
+    @cached_property
+    def _own_noise(self) -> TablePlan | None:
+        """Noise of the draw of a table that the entry paid for; None if not readable, or of a count."""
+        if not self.is_table:
+            return None
+        with suppress(*_UNREADABLE):
+            # a top-up under Gaussian noise has a draw of its own, one under Laplace noise the loss of all
+            loss = self.entry.request.price if standing_of(self.entry.request).is_gaussian else self.entry.loss
+            return self._plan(self._own_noises, loss, self._levels(self.answer)[0])
+        return None
+
+    @property
+    def answer(self) -> TableAnswer | None:
+        """The counts as they were released, level by level; None if there is no answer."""
+        if isinstance(self.entry.answer, int):
+            return TableAnswer.of([[self.entry.answer]])
+        draws = [part.answer for part in parts_of(self.entry)]
+        tables = [draw for draw in draws if isinstance(draw, TableAnswer)]
+        if len(tables) < len(draws):
+            return None
+        return tables[0] if len(tables) == 1 else nearest_answer(gaussian_noises(self.entry), tables)
+
+    @property
+    def _own_noises(self) -> Noises:
+        kinds = {noise.name: noise for noise in TABLE_NOISES.values()}
+        return [kinds[self.asked["mechanism"]](scale) for scale in scales_in(self.asked)]
+
+    def _plan(self, noises: Noises, loss: Loss, levels: Sequence[Level]) -> TablePlan:
+        """Return the noise of levels at a price.
+
+        Sensitivities and shares are not stored. Their ratio follows from the scale, and the errors rest on no more.
+        """
+        plans = [
+            LevelPlan(level.name, level.size, 1, 1 / (noise.exact_scale * (loss.epsilon or 1)), noise)
+            for level, noise in zip(levels, noises, strict=True)
+        ]
+        groups = None
+        if self.is_table and "questions" not in self.table:
+            groups = 1 if self.unit is None else self.table.get("groups_per_unit")
+        if self.has_hidden_keys:
+            if groups is None or groups < 1:
+                raise ValueError(f"groups_per_unit must be given with hidden keys, got {groups}")
+            plans = [replace(plan, size=1 if place else None) for place, plan in enumerate(plans)]
+        price = TablePrice(DiscreteGaussian if loss.epsilon is None else DiscreteLaplace, loss, loss.delta)
+        is_refined = bool(self.entry.replaces) and loss.epsilon is not None
+        threshold = self.table.get("threshold")
+        return TablePlan(price, tuple(plans), groups, is_replacement=False, threshold=threshold, is_refined=is_refined)
+
+    def _levels(self, answer: TableAnswer | None) -> "tuple[Sequence[Level], list[NDArray[np.int64]], TableLabels]":
+        """Return what each level counts in the order of the asker, the places of its counts, and the keys."""
+        order = None if answer is None else answer.order
+        if not self.is_table:
+            levels: Sequence[Level] = [level_of_questions(1)]
+            labels = TableLabels(("question",), ((self.asked.get("where"),),))
+        elif "questions" in self.table:
+            questions = tuple(self.table["questions"])
+            questions = questions if order is None else tuple(questions[place] for place in order.tolist())
+            places = np.arange(len(questions)) if order is None else order
+            return [level_of_questions(len(questions))], [places], TableLabels(("question",), (questions,))
+        else:
+            parts = [_part(item) for text in self.table["by"] for item in parse_by_text(text)]
+            values, codes = _coded(self.table["keys"], (answer and answer.keys) or (), len(parts))
+            stored = self._all_levels(parts, codes)
+            if order is not None:
+                values, codes = _reordered(values, codes, order[: len(codes)])
+            levels = self._all_levels(parts, codes)
+            texts = tuple(tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True))
+            names = tuple(part.column.name for part in parts)
+            labels = TableLabels(names, texts, codes, is_hidden=self.has_hidden_keys)
+            if order is not None:
+                return levels, [same_nodes(*pair, order) for pair in zip(levels, stored, strict=True)], labels
+        return levels, [np.arange(level.size) for level in levels], labels
+
+    def _all_levels(self, parts: Sequence[GroupBy], codes: Codes) -> Sequence[Level]:
+        margins = None if self.table.get("cumulative") else self.table.get("margins", ())
+        names = [part.column.name for part in parts]
+        return all_levels(codes, names, margins, has_other=bool(self.table.get("other")))
+
+    def _release(
+        self,
+        answer: TableAnswer,
+        plan: TablePlan,
+        levels: Sequence[Level],
+        places: Sequence[NDArray[np.int64]],
+        labels: TableLabels,
+    ) -> TableRelease:
+        """Return the answer as it was released, in the order in which it was asked."""
+        draws = [part.answer for part in parts_of(self.entry) if isinstance(part.answer, TableAnswer)]
+        answers, *parts = [
+            tuple(level[order] for level, order in zip(each.levels, places, strict=True))
+            for each in (answer, *(draws if len(draws) > 1 else ()))
+        ]
+        goal = Goal.stored(self.entry)
+        groups = self.table.get("groups_per_unit")
+        released: dict[str, Any] = {
+            "answers": answers,
+            "plan": plan,
+            "levels": tuple(levels),
+            "labels": labels,
+            "charged": self.entry.request.price,
+            "remaining": Fraction(0),
+            "dataset": redacted_name(self.entry.request.dataset),
+            "key": self.entry.key,
+            "unit": self.asked.get("unit"),
+            "has_other": bool(self.table.get("other")),
+            "is_cumulative": bool(self.table.get("cumulative")),
+            "is_additive": answer.keys is None and (self.asked.get("unit") is None or groups == 1),
+            "confidence": CONFIDENCE,
+            "replaces": self.entry.replaces,
+            "parts": tuple(parts),
+        }
+        return TableRelease(
+            **{**released, **({} if goal is None else Stopping(goal, plan, self.entry.base).of_table(answers))}
+        )
+
+
+def _are_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+
+
+def _part(item: ColumnGrouping) -> GroupBy:
+    """Return what a table is grouped by, from its text; the kind of the column decides no label."""
+    if not item.grouping:
+        return EachValue(Column(item.column, Kind.TEXT))
+    if item.grouping in PERIODS:
+        return Period(Column(item.column, Kind.DATE), PERIODS[item.grouping])
+    return NumberRanges(Column(item.column, Kind.REAL), tuple(map(float, item.grouping.split(","))))
+
+
+def _coded(
+    stored: Mapping[str, Any] | None, hidden: Sequence[Sequence[Any]], parts: int
+) -> tuple[list[list[Any]], Codes]:
+    """Return the values of each part, and the places of each cell's keys among them."""
+    if stored is None:
+        columns = [[row[part] for row in hidden] for part in range(parts)]
+        values = [list({json.dumps(key): key for key in column}.values()) for column in columns]
+        places = [{json.dumps(key): at for at, key in enumerate(keys)} for keys in values]
+        listed = [[at[json.dumps(key)] for at, key in zip(places, row, strict=True)] for row in hidden]
+        return values, np.array(listed, dtype=np.int32).reshape(len(hidden), parts)
+    if "grid" in stored:
+        sizes = [len(keys) for keys in stored["grid"]]
+        codes = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1).T
+        return stored["grid"], np.ascontiguousarray(codes)
+    return stored["values"], np.array(stored["cells"], dtype=np.int32)
+
+
+def _reordered(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) -> tuple[list[list[Any]], Codes]:
+    """Return the values of each part, and the places of each cell's keys among them, with the cells in an order.
+
+    Values stand in the order in which they first appear, as in the question that the asker wrote.
+    """
+    listed, shown = codes[order], []
+    for part, of_part in enumerate(values):
+        first = np.sort(np.unique(listed[:, part], return_index=True)[1])
+        seen = listed[first, part]
+        ranks = np.zeros(len(of_part), dtype=np.int32)
+        ranks[seen] = np.arange(len(seen), dtype=np.int32)
+        shown.append([of_part[place] for place in seen.tolist()])
+        listed[:, part] = ranks[listed[:, part]]
+    return shown, listed
+
+
+def _typed_keys(part: GroupBy, stored: Sequence[Any] | None) -> list[Label] | None:
+    """Return the keys of a part as they are typed; None if they follow from the part, or are hidden."""
+    if stored is None or tuple(stored) == part.known_keys:
+        return None
+    if isinstance(part, NumberRanges) and None in stored:
+        return [None]
+    return [part.label(part.column.kind.key(key)) for key in stored]
