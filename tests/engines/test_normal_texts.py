@@ -130,9 +130,8 @@ def write(ending: str) -> None:
                 connection.executemany("INSERT INTO t VALUES (?, ?)", frame.iter_rows())
 
 
-@pytest.mark.parametrize(
-    "ending", ["csv", *(pytest.param(e, marks=pytest.mark.thorough) for e in ("jsonl", "xlsx", "sqlite"))]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx", "sqlite"])
 def test_questions_tables_and_public_values_are_normal(run: Run, here: Path, ending: str) -> None:
     """Each way of writing a town is one question, charged once; keys and public values are read likewise."""
     write(ending)
@@ -149,6 +148,7 @@ def test_questions_tables_and_public_values_are_normal(run: Run, here: Path, end
     assert [row["answer"] for row in table["rows"]] == [3, 2]
 
 
+@pytest.mark.thorough
 def test_texts_without_a_normal_form_stay_as_they_are(run: Run, refused: Refused, here: Path) -> None:
     """Without a statement, and of normal literals with one, the question is what it always was."""
     write("csv")

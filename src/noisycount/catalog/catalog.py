@@ -163,8 +163,9 @@ class DatasetRecord:
     def _readings(self) -> dict[str, dict[str, Any]]:
         """Parts of the format of each column, with marks if older releases read the same parts in another way.
 
-        Older releases ignored the format of the unit, removed only ASCII blanks around a text, and read month names in
-        English only: dates in other languages were missing values if the owner accepted unreadable values.
+        Older releases ignored the format of the unit, removed only ASCII blanks around a text and zeros of texts that
+        are a number, and read month names in English only: dates in other languages were missing values if the owner
+        accepted unreadable values.
         """
         parts = {name: form.parts for name, form in self.columns.items()}
         parts |= {
@@ -173,6 +174,9 @@ class DatasetRecord:
             if form.accepts_unreadable and re.search("%[aAbBpz]", form.date_format or "")
         }
         parts |= {name: {**stated, "trim": "white space"} for name, stated in parts.items() if "trim" in stated}
+        parts |= {
+            name: {**stated, "drop_zeros": "of all numbers"} for name, stated in parts.items() if "drop_zeros" in stated
+        }
         if self.unit is not None and self.unit_form is not None:
             parts[self.unit] = {**parts[self.unit], "names": "a unit"}
         return parts

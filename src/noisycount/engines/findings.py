@@ -11,7 +11,7 @@ Findings that depend on `noisycount.toml` or on the ledger as well are listed in
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -52,30 +52,60 @@ _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
 def _rows_without_unit(check: Check) -> Iterator[Finding]:
     """Yield the rows that name no person."""
-    rows = sum(column.judged.missing for column in check.columns if column.name == check.unit)
-    if rows:
-        verb = "names" if rows == 1 else "name"
-        text = f"{number_of('row', rows)} {verb} no person: fill the cells in, or remove the rows"
-        yield Finding(Severity.BLOCKS, "rows without a person", text, check.unit, rows, check.without_unit)
+    unit = next((column for column in check.columns if column.name == check.unit), None)
+    if unit is None or not unit.judged.missing:
+        return
+    rows, verb = unit.judged.missing, "names" if unit.judged.missing == 1 else "name"
+    text = f"{number_of('row', rows)} {verb} no person"
+    if unit.form is not None and unit.form.drop_missing:
+        text += " and, as the owner stated, are in no count: whoever they are about is not counted"
+        yield Finding(Severity.NOTE, "rows without a person", text, check.unit, rows, check.without_unit)
+        return
+    proposals = _proposals_about_ids(check, {"drop_missing": True})
+    ways = "fill the cells in, remove the rows, or state that they are left out"
+    text += f": {ways if proposals else 'fill the cells in, or remove the rows'}"
+    yield Finding(
+        Severity.BLOCKS, "rows without a person", text, check.unit, rows, check.without_unit, proposals=proposals
+    )
+
+
+def _proposals_about_ids(check: Check, parts: Mapping[str, object]) -> tuple[Proposal, ...]:
+    """Return the statement about the ids of persons, if noisycount.toml can have one."""
+    is_stated = check.unit is not None and check.persons is not None and check.persons.has_stated_ids
+    return (Proposal(check.unit, parts, "kinds"),) if is_stated else ()  # type: ignore[arg-type]  # a unit that is there
 
 
 def _ids_of_nobody(check: Check) -> Iterator[Finding]:
-    """Yield the ids of persons that are words for a missing value."""
-    persons = check.persons
-    if check.unit and persons and (ids := persons.missing_ids):
-        text = (
-            "is a word for a missing value and counts as a person: state it and mend its rows, unless it is a true id"
-        )
+    """Yield the ids of persons that are words, or numbers, for a missing id."""
+    if check.unit is None or check.persons is None:
+        return
+    form = next((column.form for column in check.columns if column.name == check.unit), None)
+    for ids, noun in ((check.persons.missing_ids, "word"), (check.persons.placeholders, "number")):
+        if not ids:
+            continue
+        stated = {"missing": [*(form.missing if form else ()), *ids], "drop_missing": True}
+        proposals = _proposals_about_ids(check, stated)
+        mending = "a line of noisycount.toml leaves their rows out of all counts"
+        if not proposals:
+            mending = "leave their rows out where the records are, such as by a view"
+        words = f"is a {noun} for a missing id and counts as a person: {mending}, unless it is a true id"
         if len(ids) > 1:
-            text = (
-                "are words for missing values and count as a person each: state them and mend their rows, unless they "
-                "are true ids"
-            )
-        form = next((column.form for column in check.columns if column.name == check.unit), None)
-        stated = {"missing": [*(form.missing if form else ()), *ids]}
-        proposals = (Proposal(check.unit, stated, "kinds"),) if persons.has_stated_ids else ()
-        text = f"{number_of('id', len(ids))} {text}{quoted_examples(ids, _NAMED)}"
-        yield Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids), proposals=proposals)
+            words = f"are {noun}s for a missing id and count as a person each: {mending}, unless they are true ids"
+        text = f"{number_of('id', len(ids))} {words}{quoted_examples(ids, _NAMED)}"
+        found = Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids))
+        yield replace(found, proposals=proposals) if noun == "word" else replace(found, choices=proposals)
+
+
+def _rounded_ids(check: Check) -> Iterator[Finding]:
+    """Yield the ids of persons that lost digits, of which several persons may have one."""
+    if check.unit and check.persons and (ids := check.persons.rounded):
+        verb = "has" if ids.ids == 1 else "have"
+        text = (
+            f"{number_of('id', ids.ids)} in {number_of('row', ids.rows)} {verb} lost digits, as spreadsheets and reals "
+            "round long numbers: one id may be several persons, who count as one. Nothing brings the digits back: "
+            f"export the ids again, as texts{quoted_examples(ids.examples, _NAMED)}"
+        )
+        yield Finding(Severity.LOOK, "ids that lost digits", text, check.unit, ids.ids)
 
 
 def _judged(check: Check) -> Iterator[ColumnCheck]:
@@ -142,11 +172,12 @@ def _several_spellings(check: Check) -> Iterator[Finding]:
     """Yield the ids of persons, and the texts of columns, that may be several spellings of one."""
     persons = check.persons
     if check.unit and persons and (ids := persons.spellings):
+        number = f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)}"
         text = (
-            f"{number_of('person', ids.texts)} may have several ids; one with {ids.largest} ids changes a count by up "
-            f"to {ids.largest}, at the price of 1{ids.examples_text}"
+            f"{number} may have several ids; one with {ids.largest} ids changes a count by up to {ids.largest}, at the "
+            f"price of 1{ids.examples_text}"
         )
-        proposals = (Proposal(check.unit, ids.parts, "kinds"),) if persons.has_stated_ids else ()
+        proposals = _proposals_about_ids(check, ids.parts)
         yield Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts, proposals=proposals)
     for column in check.columns:
         if column.name != check.unit and (texts := column.spellings):
@@ -244,6 +275,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     odd_rows,
     _rows_without_unit,
     _ids_of_nobody,
+    _rounded_ids,
     _unreadable_cells,
     _several_readings,
     _resemblances,

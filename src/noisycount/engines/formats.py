@@ -72,6 +72,8 @@ PLAIN_TEXT = "[!-_a-~]*"
 """The texts that `compatible_text` leaves as they are, but for some."""
 DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"
 """A whole number as programs write it; the first group has the digits that count."""
+ZEROS_INSIDE = "(^|[^0-9.,])0+([0-9])"
+"""Zeros at the start of a whole number within a text, as in P007; what stands around them are the groups."""
 SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros")
 """The parts of a form by which several spellings of a text are one text."""
 MISSING_WORDS = (
@@ -153,7 +155,8 @@ class ColumnFormat(Shown):
     fold_case: bool = False  # True if the texts of a unit are compared without regard to case
     # "NFC" if texts are compared in that form of Unicode, "NFKC" if by `compatible_text`; None: as they stand
     normalise: str | None = None
-    drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit
+    drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit, and P7 and P007
+    drop_missing: bool = False  # True if rows without a value of the unit are no records
     accepts_unreadable: bool = False  # whether cells that do not fit count as missing, as the owner said
 
     def __post_init__(self) -> None:
@@ -173,7 +176,17 @@ class ColumnFormat(Shown):
             date_pattern(self.date_format or "")
         if self.normalise not in {None, "NFC", "NFKC"}:
             raise SourceError(f'normalise must be "NFC" or "NFKC", or be left out, got {self.normalise!r}')
-        for name in ("decimal", "thousands", "symbols", "brackets", "nan", "date_format", "true", *SPELLING_RULES):
+        for name in (
+            "decimal",
+            "thousands",
+            "symbols",
+            "brackets",
+            "nan",
+            "date_format",
+            "true",
+            "drop_missing",
+            *SPELLING_RULES,
+        ):
             if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
                 meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)
                 raise SourceError(
@@ -193,7 +206,7 @@ class ColumnFormat(Shown):
                 f"kinds states that the unit {name!r} is of kind {self.kind.value}, but a unit is read as text or as "
                 "integer: state one of these, or leave it out"
             )
-        for part in ("fold_case", "drop_zeros"):
+        for part in ("fold_case", "drop_zeros", "drop_missing"):
             if getattr(self, part) and not is_unit:
                 raise SourceError(f"kinds states {part} of {name!r}, but {part} belongs to the unit: leave it out")
 
@@ -224,7 +237,9 @@ class ColumnFormat(Shown):
             text = "".join(map(_small, text))
         if self.normalise:
             text = normalize("NFC", text)
-        return re.sub(DIGITS_WITH_ZEROS, r"\1", text) if self.drop_zeros else text
+        if self.drop_zeros:
+            text = re.sub(ZEROS_INSIDE, r"\1\2", re.sub(DIGITS_WITH_ZEROS, r"\1", text))
+        return text
 
     def line(self, name: str) -> str:
         """What is said of a column, as a line of the table `kinds` of a configuration.
@@ -396,6 +411,7 @@ def _usable(name: str, value: object) -> object:
         "fold_case": (isinstance(value, bool), "true or false"),
         "normalise": (isinstance(value, str), "a text"),
         "drop_zeros": (isinstance(value, bool), "true or false"),
+        "drop_missing": (isinstance(value, bool), "true or false"),
     }
     if name not in meant:
         raise SourceError(f"{name!r} is nothing that is said of a column: use {', '.join(meant)}")

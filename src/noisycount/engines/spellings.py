@@ -25,6 +25,7 @@ class Spellings(Shown):
     largest: int  # how many spellings one of them has at most
     examples: tuple[tuple[str, ...], ...]  # the spellings of some of them
     parts: Mapping[str, object]  # the parts of a form that make the spellings of each text one
+    is_estimate: bool = False  # True if there are so many that some of them may be several texts
 
     @property
     def examples_text(self) -> str:

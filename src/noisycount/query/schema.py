@@ -150,7 +150,7 @@ class Integer(Kind):
     example = "a number such as 30"
     literal = "30"
     keys_example = "1, 2, 3 or 1..12"
-    options = frozenset({"decimal", "thousands", "symbols", "brackets"})
+    options = frozenset({"decimal", "thousands", "symbols", "brackets", "drop_missing"})
     spellings = (
         Spelling(f"[+-]?{_WHOLE}", "whole numbers"),
         *(
@@ -219,7 +219,7 @@ class Text(Kind):
     example = "a text such as 'yes'"
     literal = "'yes'"
     keys_example = "Bern, Biel, null"
-    options = frozenset({"trim", "fold_case", "normalise", "drop_zeros"})
+    options = frozenset({"trim", "fold_case", "normalise", "drop_zeros", "drop_missing"})
 
     def fault(self, value: object) -> str | None:
         """One without NUL."""

@@ -77,6 +77,8 @@ def _values(form: ColumnFormat) -> Iterator[str]:
         yield "without zeros"
     if form.missing:
         yield f"{' or '.join(form.missing)} missing"
+    if form.drop_missing:
+        yield "rows without it left out"
     if form.nan:
         yield "NaN missing"
     if form.accepts_unreadable:

@@ -193,6 +193,12 @@ def _text(text: str, form: ColumnFormat) -> str:
         text = normalize("NFC", text)
     if form.drop_zeros and re.fullmatch(r"[0-9]+(\.0+)?", text):
         text = str(int(text.split(".")[0]))
+    if form.drop_zeros:
+        runs = re.split("([0-9]+)", text)
+        text = "".join(
+            str(int(run)) if place % 2 and not runs[place - 1].endswith((".", ",")) else run
+            for place, run in enumerate(runs)
+        )
     return text
 
 

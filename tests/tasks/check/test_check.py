@@ -170,7 +170,8 @@ def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
     (here / "noisycount.toml").write_text('[datasets.a]\nsource = "a.csv"\nunit = "person"')
     told = run("check", "a")
     assert told.status == 4
-    assert "mend person 1 row names no person: fill the cells in, or remove the rows (line 3)." in told.prose
+    ways = "fill the cells in, remove the rows, or state that they are left out"
+    assert f"mend person 1 row names no person: {ways} (line 3)." in told.prose
     assert found(run("check", "a", "--json"))["lines_without_unit"] == [3]
 
 

@@ -67,7 +67,8 @@ def test_trim_and_missing_of_the_unit_are_obeyed(run: Run, refused: Refused, her
     told = run("check", "d")
     assert told.status == 4
     assert "persons 2 each 2 rows (median), 2 (largest)" in told.words
-    assert "2 rows name no person: fill the cells in, or remove the rows (lines 6, 7)." in seen(run)
+    ways = "fill the cells in, remove the rows, or state that they are left out"
+    assert f"2 rows name no person: {ways} (lines 6, 7)." in seen(run)
     assert "unit column 'id' has missing values" in refused("count", "d", *CLEARLY, "--where", "true")
     (here / "a.csv").write_text(rows)
     assert checked(run)["persons"] == 2
@@ -98,18 +99,20 @@ NOBODY = ("#N/A", "-", "N/A", "NULL", "n/a", "unknown")
 
 @pytest.mark.parametrize("kind", ["", '[datasets.d.kinds]\nwho = { kind = "text", missing = ["x"] }\n'])
 def test_ids_that_mean_missing_are_reported_and_mended(run: Run, here: Path, kind: str) -> None:
-    """Once they are stated, their rows are of nobody, as empty cells are; N/A and n/a are not two spellings."""
+    """Once the line is stated, their rows are in no count; N/A and n/a are not two spellings; empty cells likewise."""
     rows = "".join(f"{id_},{n}\n" for n, id_ in enumerate(("P1", "P2", "P3", "Nana", *NOBODY)))
     configured(here, f"who,x\n{rows}", "who", kind)
     told = checked(run)
     assert (told["persons"], told["fits"], titles(told)) == (10, True, {IDS_OF_NOBODY})
-    assert "6 ids are words for missing values and count as a person each" in seen(run)
+    assert "6 ids are words for a missing id and count as a person each: a line of noisycount.toml leaves" in seen(run)
     words = ", ".join(f'"{word}"' for word in (*(["x"] if kind else []), *NOBODY))
-    assert told["mend"].endswith(f'who = {{ kind = "text", missing = [{words}] }}')
+    assert told["mend"].endswith(f'who = {{ kind = "text", missing = [{words}], drop_missing = true }}')
     line = told["mend"].splitlines()[-1]
     configured(here, f"who,x\n{rows}", "who", f"[datasets.d.kinds]\n{line}\n")
-    stated = json.loads(run("check", "d", "--json").output)
-    assert (stated["persons"], stated["fits"], titles(stated)) == (4, False, {"rows without a person"})
+    stated = checked(run)
+    assert (stated["persons"], stated["fits"], titles(stated)) == (4, True, {"rows without a person"})
+    assert "6 rows name no person and, as the owner stated, are in no count" in seen(run)
+    assert (count(run), count(run, "--where", "x >= 3")) == (4, 1)
     configured(here, f"who,x\n{rows},9\n", "who", kind)
     empty = json.loads(run("check", "d", "--json").output)
     assert (empty["fits"], titles(empty)) == (False, {"rows without a person", IDS_OF_NOBODY})
@@ -122,7 +125,8 @@ def test_frames_show_ids_that_mean_missing(tmp_path: Path) -> None:
     with nc.open_desk(frame, unit="who", ledger=tmp_path / "ledger.db") as desk:
         (finding,) = desk.check().findings
     assert (finding.title, finding.rows, finding.proposals) == (IDS_OF_NOBODY, 1, ())
-    assert finding.text.startswith("1 id is a word for a missing value and counts as a person: ")
+    left_out = "leave their rows out where the records are"
+    assert finding.text.startswith(f"1 id is a word for a missing id and counts as a person: {left_out}")
     with nc.open_desk(frame, unit="n", ledger=tmp_path / "ledger.db") as desk:
         assert desk.check().findings == ()
 
@@ -134,6 +138,9 @@ def test_frames_show_ids_that_mean_missing(tmp_path: Path) -> None:
         (("Ann", "Ann ", "\tAnn", "Ann\u00a0"), {"trim": True}),
         (("7", "7.0", "7.00"), {"drop_zeros": True}),
         (("007", "7"), {"drop_zeros": True}),
+        (("P7", "P007", "P0007"), {"drop_zeros": True}),
+        (("A-01-b", "A-1-b"), {"drop_zeros": True}),
+        (("p07", "P7 "), {"trim": True, "fold_case": True, "drop_zeros": True}),
         (("Zürich", "Zu\u0308rich"), {"normalise": "NFC"}),
         (("É1", "e\u03011 "), {"trim": True, "fold_case": True, "normalise": "NFC"}),
         (("ΟΔΟΣ", "οδος"), {"fold_case": True}),
@@ -188,7 +195,10 @@ def test_other_ids_are_left_alone(run: Run, here: Path) -> None:
     told = checked(run)
     assert (told["persons"], told["mend"], titles(told) & {IDS_OF_ONE}) == (7, "", set())
     assert spellings_of(["0", "00"]) is not None
-    assert spellings_of(["0", "10", "100", "1.05"]) is None
+    assert (
+        spellings_of(["0", "10", "100", "1.05", "1.5", "P1.05", "P1.5", "1,005", "1,5", "P10", "P1", "A0B", "AB"])
+        is None
+    )
     configured(here, "who,x\nA,a\na,b\n", "row")
     assert checked(run)["median_rows"] is None
 

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, MONTHS, ORDINAL
 from noisycount.engines.duckdb.connection import quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, EXCEL, PLAIN_TEXT, WHITE_SPACE, ColumnFormat, date_pattern
+from noisycount.engines.formats import (
+    DIGITS_WITH_ZEROS,
+    EXCEL,
+    PLAIN_TEXT,
+    WHITE_SPACE,
+    ZEROS_INSIDE,
+    ColumnFormat,
+    date_pattern,
+)
 from noisycount.query.readings import BLANKS
 from noisycount.query.schema import ISO_ZONED, THOUSANDS, ZONED, Kind
 
@@ -140,6 +148,7 @@ def _spelled_alike(text: str, form: ColumnFormat) -> str:
         text = f"nfc_normalize({text})"
     if form.drop_zeros:
         text = f"regexp_replace({text}, '{DIGITS_WITH_ZEROS}', '\\1')"
+        text = f"regexp_replace({text}, '{ZEROS_INSIDE}', '\\1\\2', 'g')"
     return text
 
 

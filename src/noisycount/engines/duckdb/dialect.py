@@ -16,7 +16,7 @@ from noisycount.engines import counts as statements
 from noisycount.engines import dialect as shared
 from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPACE
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPACE, ZEROS_INSIDE
 from noisycount.engines.persons import Persons, persons_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
@@ -132,8 +132,10 @@ class DuckDBDialect(shared.Dialect):
         plain = sa.func.trim(sa.func.compatible_text(text), self.text_literal(WHITE_SPACE))
         trimmed = sa.case((is_plain, text), else_=plain)
         folded = sa.func.lower(sa.func.upper(trimmed))
-        digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal(r"\1")
-        return sa.func.regexp_replace(sa.func.nfc_normalize(folded), *digits)
+        spelling = sa.func.nfc_normalize(folded)
+        for step in ((DIGITS_WITH_ZEROS, r"\1"), (ZEROS_INSIDE, r"\1\2", "g")):
+            spelling = sa.func.regexp_replace(spelling, *map(self.text_literal, step), type_=self.text_type)
+        return spelling
 
     def is_any(self, flag: shared.Expression) -> shared.Expression:
         """Whether one of a group is so."""

@@ -92,12 +92,12 @@ class Description:
 
     @property
     def spelled_unit(self) -> dict[str, ColumnFormat]:
-        """The form of the texts of the unit, if several spellings are one; else empty."""
+        """The form of the unit, if it is not compared as it stands in records that state their types; else empty."""
         forms = {} if self.kinds is None else self.kinds
         return {
             name: form
             for name, form in forms.items()
-            if name == self.unit and form.kind is Kind.TEXT and form != ColumnFormat(Kind.TEXT)
+            if name == self.unit and form.kind in {Kind.TEXT, Kind.INTEGER} and form != ColumnFormat(form.kind)
         }
 
 

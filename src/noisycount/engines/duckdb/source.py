@@ -18,7 +18,7 @@ from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
-from noisycount.engines.duckdb.cells import typed_cell
+from noisycount.engines.duckdb.cells import given_cell, typed_cell
 from noisycount.engines.duckdb.column_texts import with_values
 from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.table import (
@@ -77,20 +77,39 @@ def _with_unit_as_stated(
     """Return records that state their types, with the texts of the unit read as their owner states."""
     for unit, form in told.spelled_unit.items():
         type_ = column_types(connection, relation.sql).get(unit, "")
-        if type_ and READ_TYPES.get(type_, (None,))[0] is not Kind.TEXT:
+        if form.kind is Kind.INTEGER and form != ColumnFormat(
+            Kind.INTEGER, missing=form.missing, drop_missing=form.drop_missing
+        ):
+            raise SourceError(f"kinds states how the texts of {unit!r} are read, but they are numbers: leave it out")
+        if type_ and READ_TYPES.get(type_, (None,))[0] is not form.kind:
             raise SourceError(f"kinds states how the texts of {unit!r} are read, but its type is {type_}: leave it out")
         name = duck.quoted_name(unit)
-        text = typed_cell(f"CAST({name} AS VARCHAR)", form)
+        text = f"CAST({name} AS VARCHAR)"
+        value = typed_cell(text, form)
+        if form.kind is Kind.INTEGER:  # of any width
+            value = f"CASE WHEN {given_cell(text, form)} THEN {name} END"
         if type_:  # else a column that is not there is refused by its name
-            return _with_value(relation, f"{text} AS {name}")
+            return _selected(relation, f"* REPLACE ({value} AS {name})")
     return relation
 
 
-def _with_value(relation: files.Relation, value: str) -> files.Relation:
-    """Return a relation with another value of a column."""
-    start, part = f"(SELECT * REPLACE ({value}) FROM", relation.part
-    replaced = None if part is None else lambda *words: f"{start} {part(*words)})"
-    return replace(relation, sql=f"{start} {relation.sql})", part=replaced)
+def _without_dropped_rows(relation: files.Relation, told: files.Description) -> files.Relation:
+    """Return a relation without the rows of nobody, if its owner states so; a check looks at all rows."""
+    form = None if told.unit is None else (told.kinds or {}).get(told.unit)
+    if form is None or not form.drop_missing or told.is_for_check:
+        return relation
+    return _selected(relation, "*", f"WHERE {duck.quoted_name(told.unit or '')} IS NOT NULL")
+
+
+def _selected(relation: files.Relation, columns: str, condition: str = "") -> files.Relation:
+    """Return a relation of these columns and of the rows that meet a condition."""
+
+    def query(sql: str) -> str:
+        return f"(SELECT {columns} FROM {sql} {condition})"
+
+    part = relation.part
+    selected = None if part is None else lambda *words: query(part(*words))
+    return replace(relation, sql=query(relation.sql), part=selected)
 
 
 def _typed_description(
@@ -274,6 +293,7 @@ class DuckDBSource(CountedSource):
             relation = kind.relation(connection, place, told)
             if not kind.holds_texts and kind is not files.COPY:
                 relation = _with_unit_as_stated(connection, relation, told)
+            relation = _without_dropped_rows(relation, told)
             unit = None if told.is_for_check else told.unit
             require_readable(repr(str(path)), [each for each in _texts(relation) if each.name == unit])
             types = column_types(connection, relation.sql)
@@ -348,7 +368,8 @@ class DuckDBSource(CountedSource):
 
     def _proof(self, name: str) -> str:
         """Return the digest of how the cells of a column are read, and of whether none may be missing."""
-        facts = [duckdb.__version__, self.told.table, self.values[name], name == self.unit]
+        facts: list[object] = [duckdb.__version__, self.told.table, self.values[name], name == self.unit]
+        facts += [form.parts for form in self.told.spelled_unit.values()]  # which decide on the rows of nobody
         return sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
@@ -393,7 +414,9 @@ class DuckDBSource(CountedSource):
         with_gaps = [name for name, cells in zip(self.schema, given, strict=True) if cells < rows]
         persons = None if named is None else self._counting.persons(with_gaps, named)
         if persons is not None:
-            persons = replace(persons, has_stated_ids=isinstance(self.path, Path))
+            kind = self.schema.entire.kinds.get(named or "")
+            is_stated = isinstance(self.path, Path) and kind in {Kind.TEXT, Kind.INTEGER}
+            persons = replace(persons, has_stated_ids=is_stated)
         if self.relation.check is not None:
             return replace(self.relation.check, rows=rows, units=units, persons=persons)
         with self.cursors.one() as cursor:

@@ -16,7 +16,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from sqlalchemy.types import TypeEngine
 
 from noisycount.engines.dialect import OUTSIDE, Dialect, Expression, Lists, TextCompiler, TextDialect, text_of, whole
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO, ZEROS_INSIDE
 from noisycount.engines.spark.connection import Api, Frame, run_ignoring_errors
 
 _VIEW_NUMBERS = count()
@@ -121,8 +121,10 @@ class SparkDialect(Dialect):
         """Return a text that is equal for likely spellings of one text. Spark has no normal form of Unicode."""
         plain = func.translate(text, self.text_literal(SIGNS_FROM), self.text_literal(SIGNS_TO))
         single = func.regexp_replace(plain, self.text_literal(" +"), self.text_literal(" "))
-        digits = self.text_literal(DIGITS_WITH_ZEROS), self.text_literal("$1")
-        return func.regexp_replace(super().one_spelling(single), *digits)
+        spelling = super().one_spelling(single)
+        for step in ((DIGITS_WITH_ZEROS, "$1"), (ZEROS_INSIDE, "$1$2")):
+            spelling = func.regexp_replace(spelling, *map(self.text_literal, step), type_=self.text_type)
+        return spelling
 
     def integer(self, value: Expression) -> Expression:
         """Return a whole number unchanged: all have 64 bits."""

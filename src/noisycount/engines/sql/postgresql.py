@@ -15,7 +15,7 @@ from sqlalchemy.exc import NoSuchTableError
 
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Expression, Lists
-from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO, WHITE_SPACE
+from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO, WHITE_SPACE, ZEROS_INSIDE
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.relations import ServerRelations
@@ -256,7 +256,12 @@ class PostgreSQL(ServerDialect):
         compatible = sa.func.normalize(sa.func.translate(text, *signs), sa.literal_column("NFKC"))
         plain = sa.case((is_unicode, sa.func.translate(compatible, *signs)), else_=text)
         normal = sa.func.lower(sa.func.btrim(plain, sa.literal(WHITE_SPACE, sa.Text())))
-        steps = ((" +", " ", "g"), (r"[^\x01-\x7f]", "?", "g"), (DIGITS_WITH_ZEROS, r"\1", ""))
+        steps = (
+            (" +", " ", "g"),
+            (r"[^\x01-\x7f]", "?", "g"),
+            (DIGITS_WITH_ZEROS, r"\1", ""),
+            (ZEROS_INSIDE, r"\1\2", "g"),
+        )
         for step in steps:
             normal = sa.func.regexp_replace(normal, *(sa.literal(each, sa.Text()) for each in step))
         return normal.collate("C")
