@@ -1,4 +1,7 @@
-"""The counting statement: of predicates, of tables whose cells are listed, and of hidden keys."""
+"""The counting statements: of predicates, of tables with listed cells, and of hidden keys.
+
+`expressions` has their parts; each engine runs them in its dialect.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -18,14 +21,15 @@ from noisycount.query.schema import Kind
 
 Counts: TypeAlias = NDArray[np.int64]
 Statement: TypeAlias = sa.Select[Any] | sa.CompoundSelect[Any]
-KEYS_AT_ONCE = 50_000  # groups of one batch, each of which takes some hundred bytes of Python
-_NOWHERE = -1  # the place of what is in no cell
+KEYS_AT_ONCE = 50_000  # groups of one batch; each takes some hundred bytes in Python
+_NOWHERE = -1  # cell number of records that belong to no cell
 
 
 def count_statement(predicates: Sequence[Predicate], records: expressions.StatementRecords) -> sa.Select[Any]:
-    """One scan of all records, so that its time does not tell how many match.
+    """Return the statement that counts the matches of predicates in one row.
 
-    The first columns are the counts; the last tells whether a record is of nobody.
+    It scans all records, so that its time does not reveal how many match. The last column is positive if a record has
+    no unit.
     """
     conditions, dialect = list(map(records.condition, predicates)), records.dialect
     person = records.person
@@ -36,21 +40,20 @@ def count_statement(predicates: Sequence[Predicate], records: expressions.Statem
         both_counts = _distinct_units(conditions[0], person.value, is_blind=True)
         return records.read(sa.select(*both_counts, _number_of_nobody(person.value)), predicates)
     flags = [dialect.is_any(dialect.flag(each)).label(f"m{n}") for n, each in enumerate(conditions)]
-    named = [] if person.is_required else [person.value.label("u")]
-    found = records.read(sa.select(*named, *flags), predicates).group_by(person.value)
-    units = found.subquery("units")
+    unit = [] if person.is_required else [person.value.label("u")]
+    units = records.read(sa.select(*unit, *flags), predicates).group_by(person.value).subquery("units")
     counts = [dialect.number_of(units.c[f"m{n}"]) for n in range(len(flags))]
     return sa.select(*counts, NOTHING if person.is_required else _number_of_nobody(units.c.u))
 
 
 def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> list[Expression]:
-    """How many units there are where a condition is true, and, so that all are compared, where not.
+    """Return the number of units for which a condition is true and, if `is_blind`, of those for which it is not.
 
-    The second is no answer, but work that makes up for what matches.
+    The second number is not used. It balances the work, so that the time does not reveal how many units match.
     """
-    there: Expression = sa.func.count(sa.distinct(sa.case((truth, unit))))
-    elsewhere: Expression = sa.func.count(sa.distinct(sa.case((truth, sa.null()), else_=unit)))
-    return [there, elsewhere] if is_blind else [there]
+    matching: Expression = sa.func.count(sa.distinct(sa.case((truth, unit))))
+    others: Expression = sa.func.count(sa.distinct(sa.case((truth, sa.null()), else_=unit)))
+    return [matching, others] if is_blind else [matching]
 
 
 def _number_of_nobody(unit: Expression) -> Expression:
@@ -62,10 +65,13 @@ def values_statement(
 ) -> sa.Select[Any]:
     """Return the statement that counts records, the values of each column, NaN in each column of reals, and persons.
 
-    `unit`: the column that names persons if the records have none; without one, 0 persons are counted.
+    Args:
+        columns: The columns whose values are counted.
+        unit: The column that names persons, if the records have no person. None: 0 persons are counted.
+        records: The records.
     """
-    named = None if unit is None else records.value(unit)
-    person = named if records.person is None else records.person.value
+    unit_value = None if unit is None else records.value(unit)
+    person = unit_value if records.person is None else records.person.value
     persons = whole(0) if person is None else sa.func.count(sa.distinct(person))
     values = [sa.func.count(records.value(each)) for each in columns]
     counts: list[Expression] = [sa.func.count(), *values, *nan_counts(columns, records), persons]
@@ -79,21 +85,21 @@ def nan_counts(columns: Iterable[Column], records: expressions.StatementRecords)
 
 
 def texts_statement(records: expressions.StatementRecords, name: str, number: int) -> sa.Select[Any]:
-    """Return the statement of some texts of a column, as many as a number at most."""
+    """Return the statement that reads at most `number` texts of a column."""
     text = records.value(Column(name, Kind.TEXT))
     return sa.select(text).select_from(records.table).where(text.is_not(None)).limit(number)
 
 
 def nobody_statement(records: expressions.StatementRecords) -> sa.Select[Any]:
-    """How many records are of nobody."""
+    """Return the statement that counts records without a unit."""
     number = whole(0) if records.person is None else _number_of_nobody(records.person.value)
     return records.read(sa.select(number), [])
 
 
 def cells_statement(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
-    """Rows of a place, its count, and 1 where a record is of nobody.
+    """Return the statement of a table with listed cells: rows of a cell, its count, and 1 if a record has no unit.
 
-    The first places are those of the cells, and then come the nodes of each level of `_several`.
+    The cells come first, then the nodes of each level of `_several`, numbered on.
     """
     if records.person is None:
         return _records_by_cell(question, records)
@@ -104,72 +110,73 @@ def cells_statement(question: CellQuestion, records: expressions.StatementRecord
 
 
 def _several(question: CellQuestion) -> Sequence[int]:
-    """The levels that are counted by themselves: a unit may be in several cells of a node."""
+    """Return the indices of levels that need their own count, as a unit may be in several cells of a node."""
     if question.max_groups == 1:
         return ()
     return [n for n, level in enumerate(question.levels) if not _is_of_single_cells(level)]
 
 
 def _is_of_single_cells(level: Level) -> bool:
-    """Whether each node has one cell at most."""
+    """Return True if each node has at most one cell."""
     inside = level.of_cell[level.of_cell >= 0]
     return bool(np.unique(inside).size == inside.size)
 
 
 def _most(question: CellQuestion) -> int | None:
-    """In how many cells a unit is left; None: there are no more."""
+    """Return the largest number of cells of a unit, or None if it does not bound the cells."""
     is_bound = question.max_groups is not None and question.max_groups < question.size
     return question.max_groups if is_bound else None
 
 
 def _records_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
-    """How many records each cell has: keys are counted before they are looked up."""
+    """Count the records of each cell: by keys first, whose cells are then looked up."""
     keyed, dialect = records.keyed(question.keys.parts, question.where), records.dialect
     keys = [keyed.c[name] for name in expressions.key_names(question.keys.parts)]
-    counted = _matching(question.where, keyed, dialect)
-    groups = sa.select(*keys, counted.label("n")).group_by(*keys).subquery("groups")
-    found = with_cells(question, groups, dialect).subquery("found")
-    shown = _shown(found.c.cell, dialect.number_of(found.c.n), NOTHING)
-    return sa.select(*shown).where(found.c.cell.is_not(None)).group_by(found.c.cell)
+    number = _matching(question.where, keyed, dialect)
+    groups = sa.select(*keys, number.label("n")).group_by(*keys).subquery("groups")
+    rows = with_cells(question, groups, dialect).subquery("with_cells")
+    outputs = _outputs(rows.c.cell, dialect.number_of(rows.c.n), NOTHING)
+    return sa.select(*outputs).where(rows.c.cell.is_not(None)).group_by(rows.c.cell)
 
 
 def _matching(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
-    """How many records of a group match."""
+    """Return the number of matching records of a group."""
     return sa.func.count() if where is None else dialect.number_where(dialect.is_set(keyed.c.m))
 
 
 def _is_any(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
-    """Whether a record of a unit and a group matches, as a flag."""
+    """Return the flag that is set if a record of a unit and a group matches."""
     return dialect.flag(whole(1) == whole(1)) if where is None else dialect.is_any(keyed.c.m)
 
 
-def _shown(place: Expression, number: Expression, nobody: Expression) -> list[Expression]:
+def _outputs(place: Expression, number: Expression, nobody: Expression) -> list[Expression]:
     return [place.label("place"), number.label("number"), nobody.label("nobody")]
 
 
 def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
-    """How many units each cell has, and how many the records have that do not match."""
+    """Count the units of each cell, and the units of its other records, so that the time reveals nothing."""
     keyed = records.keyed(question.keys.parts, question.where)
-    found = with_cells(question, keyed, records.dialect).subquery("found")
-    unit = found.c.u
+    rows = with_cells(question, keyed, records.dialect).subquery("with_cells")
+    unit = rows.c.u
     if question.where is None:
         counts: list[Expression] = [sa.func.count(sa.distinct(unit))]
     else:
-        truth = records.dialect.is_set(found.c.m)
+        truth = records.dialect.is_set(rows.c.m)
         counts = _distinct_units(truth, unit, is_blind=not records.uses_indexes)
-    cell = sa.func.coalesce(found.c.cell, whole(_NOWHERE))
-    shown = _shown(cell, counts[0], records.is_nobody(unit))
-    return sa.select(*shown, *counts[1:]).group_by(found.c.cell)
+    cell = sa.func.coalesce(rows.c.cell, whole(_NOWHERE))
+    outputs = _outputs(cell, counts[0], records.is_nobody(unit))
+    return sa.select(*outputs, *counts[1:]).group_by(rows.c.cell)
 
 
 def _units_by_node(question: CellQuestion, records: expressions.StatementRecords, several: Sequence[int]) -> Statement:
-    """How many units each cell has, and each node of some levels: one of several cells is one."""
+    """Count the units of each cell, and of each node of some levels, where a unit of several cells counts once."""
     dialect = records.dialect
-    found = _cell_pairs(question, records)
-    pairs = found.cte("pairs") if several else found.subquery("pairs")  # what is read once need not be kept
-    counted, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
+    cell_pairs = _cell_pairs(question, records)
+    # With further levels the pairs are read twice, so they are stored in a common table expression.
+    pairs = cell_pairs.cte("pairs") if several else cell_pairs.subquery("pairs")
+    number, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
     cell = sa.func.coalesce(pairs.c.cell, whole(_NOWHERE))
-    by_cell = sa.select(*_shown(cell, counted, nobody)).group_by(pairs.c.cell).having(_has_records(counted, nobody))
+    by_cell = sa.select(*_outputs(cell, number, nobody)).group_by(pairs.c.cell).having(_has_records(number, nobody))
     if not several:
         return by_cell
     nodes = _nodes(question, several, dialect)
@@ -179,26 +186,26 @@ def _units_by_node(question: CellQuestion, records: expressions.StatementRecords
         .group_by(nodes.c.node, pairs.c.u)
         .subquery("units")
     )
-    shown = _shown(units.c.node, dialect.number_of(units.c.kept), NOTHING)
-    return sa.union_all(by_cell, sa.select(*shown).group_by(units.c.node))
+    outputs = _outputs(units.c.node, dialect.number_of(units.c.kept), NOTHING)
+    return sa.union_all(by_cell, sa.select(*outputs).group_by(units.c.node))
 
 
-def _has_records(counted: Expression, nobody: Expression) -> Expression:
-    """Whether a group has a unit that is counted, or a record of nobody."""
-    return counted > NOTHING if nobody is NOTHING else sa.or_(counted > NOTHING, nobody > NOTHING)
+def _has_records(number: Expression, nobody: Expression) -> Expression:
+    """Return the condition that a group has a counted unit, or a record without a unit."""
+    return number > NOTHING if nobody is NOTHING else sa.or_(number > NOTHING, nobody > NOTHING)
 
 
 def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
-    """Each unit with each of its cells, and the flag `kept` where it is counted there."""
+    """Return pairs of a unit and one of its cells, with the flag `kept` of pairs that are counted."""
     dialect = records.dialect
     keyed = records.keyed(question.keys.parts, question.where)
-    found = with_cells(question, keyed, dialect).subquery("found")
-    most, pair = _most(question), (found.c.u, found.c.cell)
-    matches = _is_any(question.where, found, dialect).label("kept" if most is None else "m")
-    found_pairs = sa.select(*pair, matches).group_by(*pair)
+    rows = with_cells(question, keyed, dialect).subquery("with_cells")
+    most, pair = _most(question), (rows.c.u, rows.c.cell)
+    matches = _is_any(question.where, rows, dialect).label("kept" if most is None else "m")
+    all_pairs = sa.select(*pair, matches).group_by(*pair)
     if most is None:
-        return found_pairs
-    pairs = found_pairs.subquery("found_pairs")
+        return all_pairs
+    pairs = all_pairs.subquery("all_pairs")
     groups = [question.keys.key(cell) for cell in range(len(question.keys))]
     tags = [group_text(group, question.salt) for group in [*groups, *[None] * question.has_other]]
     listed = dialect.listed("tags", {"tag": (tags, dialect.text_type)})
@@ -211,7 +218,7 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
 
 
 def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
-    """The cells of each node of some levels, which are numbered through behind the cells."""
+    """Return the cells of each node of some levels. Nodes are numbered on after the cells."""
     levels, ends = [question.levels[n] for n in several], _ends(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
     nodes = [end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)]
@@ -223,104 +230,110 @@ def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> 
 
 
 def _ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
-    """Where the places of the cells end, and those of each of some levels."""
+    """Return the end of the numbers of the cells, and of those of each level."""
     sizes = (question.levels[n].size for n in several)
     return list(accumulate(sizes, initial=question.size))
 
 
-def with_cells(question: CellQuestion, asked: sa.FromClause, dialect: Dialect) -> sa.Select[Any]:
-    """Rows of keys with the number of their cell as `cell`; missing: they are of none.
-
-    `asked`: rows with keys as `k0`, `k1` and so on.
-    """
-    joined, cell = (_joined if dialect.joins_missing else _searched)(question.keys, asked, dialect)
+def with_cells(question: CellQuestion, rows: sa.FromClause, dialect: Dialect) -> sa.Select[Any]:
+    """Add the number of the cell to rows with keys `k0`, `k1`, …, as `cell`; missing if there is no such cell."""
+    joined, cell = (_join_cells if dialect.joins_missing else _join_parts)(question.keys, rows, dialect)
     if question.has_other:
         cell = sa.func.coalesce(cell, whole(len(question.keys)))
-    return sa.select(*asked.c, cell.label("cell")).select_from(joined)
+    return sa.select(*rows.c, cell.label("cell")).select_from(joined)
 
 
-def _joined(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.FromClause, Expression]:
-    """A join with the keys of each cell, of which some may be missing, and the number of that."""
+def _join_cells(keys: KeySet, rows: sa.FromClause, dialect: Dialect) -> tuple[sa.FromClause, Expression]:
+    """Join rows with the list of cells by all keys, some of which may be missing. Return the join and the cell."""
     cells = zip(keys.parts, keys.values, keys.codes.T, strict=True)
     columns: Lists = {
-        f"c{number}": (_codes(part, values, dialect)[places], expressions.key_type(part, dialect))
-        for number, (part, values, places) in enumerate(cells)
+        f"c{number}": (_codes(part, values, dialect)[indices], expressions.key_type(part, dialect))
+        for number, (part, values, indices) in enumerate(cells)
     }
     listed = dialect.listed("listed_cells", columns)
     named = zip(expressions.key_names(keys.parts), columns, strict=True)
-    same = [asked.c[key].is_not_distinct_from(listed.c[name]) for key, name in named]
-    return asked.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
+    same = [rows.c[key].is_not_distinct_from(listed.c[name]) for key, name in named]
+    return rows.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
 
 
 def _codes(part: GroupBy, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
-    """What stands for the keys of a part."""
+    """Return the codes of the keys of a grouping."""
     is_number = isinstance(expressions.key_type(part, dialect), sa.BigInteger) and None not in values
     codes = [expressions.coded(value, dialect) for value in values]
     return np.fromiter(codes, np.int64 if is_number else np.object_, len(codes))
 
 
-def _searched(keys: KeySet, asked: sa.FromClause, dialect: Dialect) -> tuple[sa.FromClause, Expression]:
-    """The same where such a join is slow: keys are looked up one by one and never missing.
+def _join_parts(keys: KeySet, rows: sa.FromClause, dialect: Dialect) -> tuple[sa.FromClause, Expression]:
+    """Join rows with the values of each grouping in turn. Return the join and the cell.
 
-    A missing one is found by itself.
+    This is for engines that join slowly by keys that may be missing: a CASE handles a missing key.
     """
-    joined, places = asked, []
+    joined, indices = rows, []
     for number, part in enumerate(keys.parts):
-        joined, place = _looked_up(number, part, keys, joined, asked.c[f"k{number}"], dialect)
-        places.append(place)
-    return (joined, _grid_cell(places, keys)) if keys.is_grid else _listed_cell(places, keys, joined, dialect)
+        joined, index = _join_part(number, part, keys, joined, rows.c[f"k{number}"], dialect)
+        indices.append(index)
+    return (joined, _grid_cell(indices, keys)) if keys.is_grid else _listed_cell(indices, keys, joined, dialect)
 
 
-def _looked_up(  # noqa: PLR0913, PLR0917 - of one join
+def _join_part(  # noqa: PLR0913, PLR0917 - parts of one join
     number: int, part: GroupBy, keys: KeySet, joined: sa.FromClause, key: Expression, dialect: Dialect
 ) -> tuple[sa.FromClause, Expression]:
-    """A join with the values of one part, and the place of the key among them, from 0 on."""
-    codes = {place: expressions.coded(value, dialect) for place, value in enumerate(keys.values[number])}
-    nothing = next((place for place, value in codes.items() if value is None), None)
-    held = {place: value for place, value in codes.items() if value is not None}
+    """Join with the values of one grouping. Return the join and the index of the key among the values."""
+    codes = {index: expressions.coded(value, dialect) for index, value in enumerate(keys.values[number])}
+    missing = next((index for index, value in codes.items() if value is None), None)
+    present = {index: value for index, value in codes.items() if value is not None}
     type_ = expressions.key_type(part, dialect)
-    columns: Lists = {"value": (list(held.values()), type_), "code": (np.array([*held], np.int64), sa.Integer())}
+    columns: Lists = {"value": (list(present.values()), type_), "code": (np.array([*present], np.int64), sa.Integer())}
     listed = dialect.listed(f"l{number}", columns)
     value = dialect.text(listed.c.value) if type_ is dialect.text_type else listed.c.value
     once = _once({"value": value}, listed.c.code).subquery(f"v{number}")
     joined = joined.outerjoin(once, key == once.c.value)
-    if nothing is None:
+    if missing is None:
         return joined, once.c.code
-    return joined, sa.case((key.is_(None), whole(nothing)), else_=once.c.code)
+    return joined, sa.case((key.is_(None), whole(missing)), else_=once.c.code)
 
 
 def _once(keys: Mapping[str, Expression], code: Expression) -> sa.Select[Any]:
-    """Each of some keys with its code: so a server knows that a record is joined with one of them.
+    """Return keys with their codes, grouped by key, so that a server knows that a record joins with one key only.
 
-    PostgreSQL would else hash the records in place of the keys.
+    Otherwise PostgreSQL hashes the records in place of the keys.
     """
     named = [key.label(name) for name, key in keys.items()]
     return sa.select(*named, sa.func.min(code).label("code")).group_by(*keys.values())
 
 
-def _grid_cell(places: Sequence[Expression], keys: KeySet) -> Expression:
-    """The number of a cell of all combinations, the last part's keys following each other."""
+def _grid_cell(indices: Sequence[Expression], keys: KeySet) -> Expression:
+    """Return the number of a cell if the cells are all combinations of keys; the last key changes fastest."""
     cell = whole(0)
-    for place, values in zip(places, keys.values, strict=True):
-        cell = cell * whole(len(values)) + place
+    for index, values in zip(indices, keys.values, strict=True):
+        cell = cell * whole(len(values)) + index
     return cell
 
 
 def _listed_cell(
-    places: Sequence[Expression], keys: KeySet, joined: sa.FromClause, dialect: Dialect
+    indices: Sequence[Expression], keys: KeySet, joined: sa.FromClause, dialect: Dialect
 ) -> tuple[sa.FromClause, Expression]:
-    """A join with the places of the keys of each cell, and the number of that."""
-    codes: Lists = {f"p{n}": (keys.codes[:, n], sa.Integer()) for n in range(len(places))}
+    """Join with the list of cells by the indices of their keys. Return the join and the cell."""
+    codes: Lists = {f"p{n}": (keys.codes[:, n], sa.Integer()) for n in range(len(indices))}
     listed = dialect.listed("listed_cells", codes)
     once = _once({name: listed.c[name] for name in codes}, listed.c.place).subquery("cells")
-    same = [once.c[f"p{n}"] == place for n, place in enumerate(places)]
+    same = [once.c[f"p{n}"] == index for n, index in enumerate(indices)]
     return joined.outerjoin(once, sa.and_(*same)), once.c.code - whole(1)
 
 
 def cell_counts(
     question: CellQuestion, records: expressions.StatementRecords, columns: Iterable[NDArray[Any]]
 ) -> list[Counts]:
-    """The true counts of each level; see ``Source.count_cells``. `columns`: the first three of `cells_statement`."""
+    """Return the true counts of each level; see `Source.count_cells`.
+
+    Args:
+        question: The cells and levels.
+        records: The counted records.
+        columns: The first three columns of the result of `cells_statement`.
+
+    Raises:
+        SourceError: If a record has no unit.
+    """
     places, numbers, nobody = columns
     expressions.require_somebody(nobody)
     several = () if records.person is None else _several(question)
@@ -333,47 +346,50 @@ def cell_counts(
 
 
 def keys_statement(question: KeyQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
-    """The keys of each group that has units, how many, and 1 where a record is of nobody."""
+    """Return the statement of hidden keys: the keys of each group that has units, and their number.
+
+    The last column is positive if a record has no unit.
+    """
     dialect, names = records.dialect, expressions.key_names(question.parts)
     nobody: Expression = NOTHING
     if records.person is None:
         rows = records.keyed(question.parts, question.where)
-        counted = _matching(question.where, rows, dialect)
+        number = _matching(question.where, rows, dialect)
         inside = _inside(question, rows, dialect)
     else:
         rows = _key_pairs(question, records).subquery("pairs")
-        counted, nobody = dialect.number_of(rows.c.kept), records.is_nobody(rows.c.u)
+        number, nobody = dialect.number_of(rows.c.kept), records.is_nobody(rows.c.u)
         inside = []
     keys = [rows.c[name] for name in names]
-    return sa.select(*keys, counted, nobody).group_by(*keys).having(sa.and_(_has_records(counted, nobody), *inside))
+    return sa.select(*keys, number, nobody).group_by(*keys).having(sa.and_(_has_records(number, nobody), *inside))
 
 
 def _inside(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
-    """The conditions that all keys are those of groups."""
+    """Return the conditions that all keys belong to groups."""
     named = zip(question.parts, expressions.key_names(question.parts), strict=True)
-    found = [expressions.is_inside(part, rows.c[name], dialect) for part, name in named]
-    return [each for each in found if each is not None]
+    conditions = [expressions.is_inside(part, rows.c[name], dialect) for part, name in named]
+    return [condition for condition in conditions if condition is not None]
 
 
 def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
-    """Each unit with each of its groups, and the flag `kept` where it is counted there."""
+    """Return pairs of a unit and one of its groups, with the flag `kept` of pairs that are counted."""
     dialect, names = records.dialect, expressions.key_names(question.parts)
     keyed = records.keyed(question.parts, question.where)
     pair = [keyed.c[name] for name in ("u", *names)]
     matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
     if inside:
-        found = [] if question.where is None else [dialect.is_set(matches)]
-        matches = dialect.flag(sa.and_(*found, *inside))
-    found_pairs = sa.select(*pair, matches.label("kept" if question.max_groups is None else "m")).group_by(*pair)
+        match = [] if question.where is None else [dialect.is_set(matches)]
+        matches = dialect.flag(sa.and_(*match, *inside))
+    all_pairs = sa.select(*pair, matches.label("kept" if question.max_groups is None else "m")).group_by(*pair)
     if question.max_groups is None:
-        return found_pairs
-    pairs = found_pairs.subquery("found")
+        return all_pairs
+    pairs = all_pairs.subquery("all_pairs")
     tag = expressions.group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
     return expressions.kept(sa.select(pairs, tag.label("tag")), records, question.max_groups)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:
-    """What some rows of that statement say."""
+    """Return the keys and counts in some rows of the result of `keys_statement`."""
     expressions.require_somebody([row[-1] for row in rows])
     keys = [tuple(row[:-2]) for row in rows]
     if not dialect.keeps_keys:

@@ -1,4 +1,7 @@
-"""What engines say in their own way in the counting statement, and the text of one for those that take no other."""
+"""The base of all dialects: what may differ between engines in the counting statements.
+
+`TextDialect` compiles a statement to text with named values, for engines without a driver in SQLAlchemy.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -17,22 +20,22 @@ from noisycount.query.schema import Kind
 
 
 class TextCompiler(SQLCompiler):
-    """What writes a statement: each value is bound by its name, and cast to its type."""
+    """A compiler that binds each value by its name, and casts it to its type."""
 
-    def bindparam_string(  # type: ignore[override]  # of its many options these are of use
+    def bindparam_string(  # type: ignore[override]  # other options are not used
         self, name: str, *, bindparam_type: TypeEngine[Any] | None = None, **_: object
     ) -> str:
-        """A value where it is used."""
-        marked = f"{self.dialect.mark}{name}"  # type: ignore[attr-defined]  # of ours
+        """Return the text of a bound value."""
+        marked = f"{self.dialect.mark}{name}"  # type: ignore[attr-defined]  # of `TextDialect`
         if bindparam_type is None or isinstance(bindparam_type, NullType):
             return marked
         return f"CAST({marked} AS {self.dialect.type_compiler_instance.process(bindparam_type)})"
 
 
 class TextDialect(DefaultDialect):
-    """What SQLAlchemy is to know of such an engine."""
+    """SQLAlchemy's description of an engine without a driver."""
 
-    mark: ClassVar[str] = ":"  # what stands before the name of a value
+    mark: ClassVar[str] = ":"  # character before the name of a value
     statement_compiler = TextCompiler
     supports_native_boolean = True
 
@@ -41,79 +44,81 @@ class TextDialect(DefaultDialect):
 
 
 def text_of(statement: ClauseElement, dialect: TextDialect) -> tuple[str, dict[str, Any]]:
-    """The text of a statement, and its values by their names."""
+    """Return the text of a statement, and its values by name."""
     compiled = statement.compile(dialect=dialect)
     return str(compiled), dict(compiled.params)
 
 
 Expression: TypeAlias = sa.ColumnElement[Any]
 Lists: TypeAlias = Mapping[str, tuple[Sequence[Any] | NDArray[Any], TypeEngine[Any]]]
-"""The values of each column of a list of rows, and their type; all columns have as many."""
+"""Values and SQL type of each column of a list of rows; all columns are equally long."""
 ONE, NOTHING = (sa.literal_column(digit, sa.Integer) for digit in "10")
-_PAIRS_OF_DIGITS = range(31, 0, -2)  # of a hash: the places of its bytes, from the last on
+_PAIRS_OF_DIGITS = range(31, 0, -2)  # positions of a hash's bytes in its digits, from the last on
 
 
 def whole(number: int) -> Expression:
-    """A whole number of ours, of 64 bits."""
+    """Return a constant whole number of 64 bits."""
     return sa.literal_column(str(number), sa.BigInteger)
 
 
 OUTSIDE = whole(-1)
-"""What stands for keys of no group: no number of a range, a period or a day, and one that fits into four bytes."""
+"""Code of keys that belong to no group: no index of a range, no period and no date has it, and it fits four bytes."""
 
 
 class Dialect:
-    """An engine, as far as its part of the statement is not that of all."""
+    """The dialect of an engine that follows standard SQL. Subclasses replace what differs."""
 
-    collation: str | None = None  # the name of that which compares texts by their code points
-    text_type: TypeEngine[str] = sa.Text()  # that of texts
-    has_booleans = True  # whether conditions are values
-    keeps_keys = False  # whether keys are told as they are; else days are numbers of eight digits
-    joins_missing = False  # whether it joins by keys of which some are missing as fast as by others
-    # whether it counts the distinct units of one predicate, or of one cell, faster than it groups by them
+    collation: str | None = None  # name of the collation that compares texts by code points
+    text_type: TypeEngine[str] = sa.Text()
+    has_booleans = True  # True if conditions are values
+    keeps_keys = False  # True if keys are returned unchanged; else dates are numbers of eight digits
+    joins_missing = False  # True if joins by keys that may be missing are as fast as others
+    # True if COUNT(DISTINCT unit) of one predicate, or of each cell, is faster than grouping by units.
     counts_distinct = True
-    most_bound = 32_767  # how many values a statement may have
+    most_bound = 32_767  # largest number of values in a statement
 
     def text(self, value: Expression) -> Expression:
-        """A value as a text that is compared by its code points."""
+        """Return a value as a text that is compared by code points."""
         text = sa.cast(value, self.text_type)
         return text if self.collation is None else text.collate(self.collation)
 
     def text_literal(self, value: str) -> Expression:
-        """A bound text."""
+        """Return a text as a bound value."""
         return sa.literal(value, self.text_type)
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
-        r"""Whether a text is like a pattern in which nothing escapes.
+        r"""Return an expression that is true if a text matches a `like` pattern, in which no character escapes.
 
-        Each \ of it is written twice, as it escapes in some servers unless they are told another.
+        Each \ is doubled, and declared as the escape character: some servers escape with it by default.
         """
         return text.like(self.text_literal(pattern.replace("\\", "\\\\")), escape="\\")
 
     def integer(self, value: Expression) -> Expression:
-        """A whole number of any width as one that is compared with listed keys."""
+        """Return a whole number of any width with 64 bits, as listed keys have."""
         return sa.cast(value, sa.BigInteger)
 
     def double(self, value: Expression) -> Expression:
-        """A number as a double."""
+        """Return a number as a double."""
         return sa.cast(value, sa.Double())
 
     def nearest_double(self, value: Expression) -> Expression:
-        """The nearest double of a decimal number of any size."""
+        """Return the double nearest to a decimal number of any size."""
         return self.double(value)
 
     def in_utc(self, moment: Expression) -> Expression:
-        """A moment as a time in UTC, which is the zone of the session."""
+        """Return a time with a zone as a time in UTC, which is the zone of the session."""
         return sa.cast(moment, sa.DateTime())
 
     def part(self, name: str, moment: Expression) -> Expression:
-        """The year, month or day of a date or time."""
+        """Return the year, month or day of a date or time."""
         return sa.cast(sa.extract(name, moment), sa.BigInteger)
 
     def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
-        """The text of a unit, as `truth.unit_text` has it; of none an empty one.
+        """Return the text of a unit, as `truth.unit_text` defines it; empty if the unit is missing.
 
-        `kind`: of its values; None: they are kept as something that has one text.
+        Args:
+            unit: The unit.
+            kind: The kind of its values; None: another type whose values have one text each.
         """
         if kind is Kind.BOOLEAN:
             condition = unit if self.has_booleans else unit == ONE
@@ -124,80 +129,80 @@ class Dialect:
         return sa.case((unit.is_(None), self.text_literal("")), else_=text)
 
     def day(self, text: Expression) -> Expression:
-        """Return the day that a text names as ISO 8601 writes it."""
+        """Return the date of an ISO 8601 text."""
         return sa.cast(text, sa.Date())
 
     def trimmed(self, text: Expression) -> Expression:
-        """Return a text without the blanks at its ends."""
+        """Return a text without leading and trailing blanks."""
         return sa.func.trim(text, type_=self.text_type)
 
     def translated(self, text: Expression, characters: str, substitutes: str) -> Expression:
-        """Return a text with a substitute in place of each of some characters."""
+        """Return a text with each of some characters replaced by its substitute."""
         return sa.func.translate(
             text, self.text_literal(characters), self.text_literal(substitutes), type_=self.text_type
         )
 
     def md5(self, text: Expression) -> Expression:
-        """The hash of a text, as 32 small hexadecimal digits."""
+        """Return the MD5 hash of a text, as 32 lower-case hexadecimal digits."""
         return sa.func.md5(text)
 
     def hashed(self, text: Expression) -> Expression:
-        """The hash of a text as something that `in_order` puts in order."""
+        """Return the hash of a text, for `in_order`."""
         return self.md5(text)
 
     def in_order(self, hashed: Expression) -> Expression:
-        """Hashes in their order as numbers, whose last byte counts most."""
-        first, *rest = (self.part_of(hashed, place, 2) for place in _PAIRS_OF_DIGITS)
+        """Return a sort key that orders hashes as numbers whose last byte is the most significant."""
+        first, *rest = (self.part_of(hashed, start, 2) for start in _PAIRS_OF_DIGITS)
         return self.text(sum(rest, first))
 
     def length(self, text: Expression) -> Expression:
-        """How many characters a text has."""
+        """Return the number of characters of a text."""
         return sa.func.char_length(text)
 
     def part_of(self, text: Expression, first: int, size: int) -> Expression:
-        """So many characters of a text, from one on; the first is 1."""
+        """Return `size` characters of a text from the character `first` on, counted from 1."""
         return sa.func.substr(text, first, size, type_=self.text_type)
 
     def range_code(self, value: Expression, edges: Sequence[int | float]) -> Expression | None:
-        """The code of a number among many rising edges, if the engine finds it itself."""
+        """Return the index of a number's range among many rising edges, or None if the engine has no function."""
         del value, edges
         return None
 
     def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
-        """Rows whose keys of parts with many edges are what `range_code` made of them."""
+        """Return rows with final keys, if `range_code` leaves a second step for keys with many edges."""
         del wide
         return rows
 
     def one_spelling(self, text: Expression) -> Expression:
-        """Return what texts have in common that may be spellings of one text."""
+        """Return a text that is equal for likely spellings of one text."""
         return sa.func.lower(sa.func.trim(text))
 
     def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
-        """Rows whose expressions are not put where they are used, if the server would do that."""
+        """Return rows whose expressions are computed once, although the server may merge queries."""
         return rows
 
     def number_where(self, truth: Expression) -> Expression:
-        """How often a condition is true: servers count ones faster than they add up noughts."""
+        """Return the number of rows in which a condition is true. Counting is faster than a sum of ones and zeros."""
         return sa.func.count(sa.case((truth, ONE)))
 
     def flag(self, truth: Expression) -> Expression:
-        """A condition as `is_any`, `number_of` and `is_set` take it: 1 where it is true, else 0."""
+        """Return a condition as a flag for `is_any`, `number_of` and `is_set`: 1 if it is true, else 0."""
         return sa.case((truth, ONE), else_=NOTHING)
 
     def is_any(self, flag: Expression) -> Expression:
-        """Whether one of a group is so, as a flag."""
+        """Return the flag that is set if one flag of a group is set."""
         return sa.func.max(flag)
 
     def number_of(self, flag: Expression) -> Expression:
-        """How many flags are set, 0 of no records; or the sum of whole numbers."""
+        """Return the number of set flags, or the sum of whole numbers; 0 without records."""
         return sa.cast(sa.func.coalesce(sa.func.sum(flag), NOTHING), sa.BigInteger)
 
     def is_set(self, flag: Expression) -> Expression:
-        """A flag as a condition."""
+        """Return a flag as a condition."""
         return flag == ONE
 
     def listed(self, name: str, columns: Lists) -> sa.FromClause:
-        """Bound rows, with their `place` from 1 on."""
+        """Return rows of bound values, numbered from 1 in the column `place`."""
         rows = list(zip(*(_values(values) for values, _ in columns.values()), strict=True))
         if len(rows) * len(columns) > self.most_bound:
             raise SourceError(

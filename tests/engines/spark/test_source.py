@@ -176,7 +176,7 @@ def test_records_without_a_person_are_refused(spark_url: str, tmp_path: Path) ->
             lambda: source.count_cells(listed),
             lambda: list(source.count_keys(KeyQuestion((part,), None))),
         ):
-            with pytest.raises(SourceError, match="records of no unit are there since"):
+            with pytest.raises(SourceError, match="records without a unit were added since"):
                 ask()
     with pytest.raises(SourceError, match="unit column 'who' has missing values"):
         opened(spark_url, path, unit="who")

@@ -203,7 +203,7 @@ def test_missing_units_are_refused(postgresql: Server, uses_indexes: bool) -> No
             lambda: [*source.count_keys(KeyQuestion(questions, young))],
             lambda: source.count_cells(cells),
         ):
-            require_refused(ask, "records of no unit are there since the opening")
+            require_refused(ask, "records without a unit were added since the opening")
     require_refused(lambda: opened(place_of(postgresql, table), "who"), "'who' has missing values, and a record")
 
 
