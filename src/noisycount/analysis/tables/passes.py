@@ -100,6 +100,8 @@ def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
 
 
 _TOGETHER = 1 << 20  # weights that are computed at a time
+_ALIKE = 1.2  # ratio of the largest to the smallest number of weights of nodes that are computed together
+_NARROW = 1 << 7  # weights of a node: nodes with fewer are computed together, as they cost little
 _CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
 _CHEAPER = 1.4e6  # the same for each zone, times the root of the children, in narrow windows, which need no bounds
 _BEARABLE = 1e9  # the same where transforms need several zones
@@ -261,13 +263,17 @@ def _families(model: Model, settings: Settings, level: int, widths: Counts) -> I
 
 
 def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
-    """Nodes, the smallest first, in runs that are not too large for all to be as the last."""
+    """Yield runs of nodes, the smallest first, so that filling up each node to the largest of its run costs little."""
     start = 0
     while start < nodes.size:
-        together = np.arange(1, nodes.size - start + 1) * sizes[nodes[start:]]
-        stop = start + max(1, int(np.searchsorted(together, _TOGETHER, "right")))
-        yield nodes[start:stop]
-        start = stop
+        later = sizes[nodes[start:]]
+        memory = np.arange(1, later.size + 1) * later
+        stop = min(
+            int(np.searchsorted(memory, _TOGETHER, "right")),
+            int(np.searchsorted(later, max(_ALIKE * later[0], _NARROW), "right")),
+        )
+        yield nodes[start : start + max(1, stop)]
+        start += max(1, stop)
 
 
 _LEVEL = 0.95  # of the intervals that are told
