@@ -55,7 +55,7 @@ def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
     return LeastSquares(values, tuple(map(np.sqrt, variances)), told)
 
 
-def guesses(model: Model) -> list[Reals]:
+def _guesses(model: Model) -> list[Reals]:
     """Return an estimate of each count from all answers, on which no distribution rests.
 
     What is missing or too much in a sum is shared in proportion to variances; no total exceeds its largest value.
@@ -124,6 +124,7 @@ _SWEEPS = 8
 
 def anchored(model: Model) -> Model:
     """The model with logarithms relative to the likeliest table, where they would be too large."""
+    model = replace(model, guesses=tuple(_guesses(model)))
     fallen = _fallen(model)
     if fallen <= _DEEP and not _is_steep(model):
         return model
@@ -145,9 +146,8 @@ def _is_steep(model: Model) -> bool:
 
 def _fallen(model: Model) -> float:
     """By how many nats any likelihood lies below its peak about where counts are guessed."""
-    told = guesses(model)
     most = 0.0
-    for level, guess in zip(model.levels, told, strict=True):
+    for level, guess in zip(model.levels, model.guesses, strict=True):
         for one in level.answers:
             if one.is_exact:
                 continue
@@ -165,8 +165,7 @@ def _logs_beside(one: LevelAnswers, numbers: Reals) -> Reals:
 
 def _start(model: Model) -> list[Counts]:
     """A possible table near the guesses, level by level."""
-    told = guesses(model)
-    root = model.levels[0].bounds
+    told, root = model.guesses, model.levels[0].bounds
     found = [np.clip(np.rint(told[0]), root.low, root.high).astype(np.int64)]
     for level in range(1, model.tree.depth):
         bounds = model.levels[level].bounds
@@ -296,7 +295,8 @@ class _Search:
                 offset += _main(told, Fraction(0), count)
                 anchors.append(self._anchor(node, tilt, budget))
             levels.append(replace(level, anchors=tuple(anchors)))
-        return replace(self.model, levels=tuple(levels), likeliest=tuple(self.counts), offset=float(offset))
+        guesses = tuple(counts.astype(np.float64) for counts in self.counts)
+        return replace(self.model, levels=tuple(levels), guesses=guesses, is_anchored=True, offset=float(offset))
 
     def _anchor(self, node: Node, tilt: Fraction, budget: int) -> Anchor:
         """The logarithm of a node relative to its count, and where its count lies."""

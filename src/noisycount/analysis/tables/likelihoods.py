@@ -58,9 +58,10 @@ class LevelAnswers:
         errors: ErrorLaw | None = None
         depth = 0
         if isinstance(self.mechanism, SymmetricNoise):
-            law = self.mechanism.errors
-            tail = _first_distance(lambda far: -float(law.log_exceedance(np.array([far]))[0]), DEPTH + _EXTRA, law)
-            depth = max(self.distance(DEPTH), tail)
+            law, depth = self.mechanism.errors, self.distance(DEPTH)
+            if self.suppressed.any():
+                tail = _first_distance(lambda far: -float(law.log_exceedance(np.array([far]))[0]), DEPTH + _EXTRA, law)
+                depth = max(depth, tail)
             farthest = float(np.abs(self.answers).max(initial=0.0))
             errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
         object.__setattr__(self, "_errors", errors)
@@ -387,9 +388,9 @@ class Model:
     tree: Tree  # its nodes
     levels: tuple[LevelLikelihood, ...]  # what was answered about each level
     total: Population | None  # the law of the root before any answer; None: nothing is known, or all by bounds
-    # the table that logarithms are told relative to, level by level; None: none
-    likeliest: tuple[Counts, ...] | None = None
-    offset: float = 0.0  # the logarithm that they are told without
+    guesses: tuple[Reals, ...] = ()  # an estimate of each count, level by level, on which no distribution rests
+    is_anchored: bool = False  # True if logarithms are relative to those of the likeliest table, which are the guesses
+    offset: float = 0.0  # the logarithm of the likelihood of that table
 
     def children(self, level: int, position: int) -> Counts:
         """The positions, in the level below, of the children of a node."""

@@ -9,7 +9,6 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.likeliest import guesses
 from noisycount.analysis.tables.likelihoods import NO_END, Bounds, Counts, Model
 from noisycount.analysis.tables.prior import PriorLevel
 from noisycount.analysis.tables.split import Split, zone_targets
@@ -76,10 +75,9 @@ def _largest(model: Model, cell: int) -> int:
 
 def first_settings(model: Model) -> Settings:
     """Those to begin with, in windows of the cells that leave each count what it can be."""
-    targets = guesses(model) if model.likeliest is None else [counts.astype(np.float64) for counts in model.likeliest]
-    ones = tuple(np.ones(target.size, np.int64) for target in targets)
-    spreads = tuple(np.ones(target.size) for target in targets)
-    start = Settings(tuple(targets), spreads, ones, tuple(one - 1 for one in ones))
+    ones = tuple(np.ones(size, np.int64) for size in model.tree.sizes)
+    spreads = tuple(np.ones(size) for size in model.tree.sizes)
+    start = Settings(model.guesses, spreads, ones, tuple(one - 1 for one in ones))
     while True:
         apart = _apart(model, cell_windows(model, start))
         if not apart.any():
@@ -340,7 +338,7 @@ class LevelLaws:
         median, low, high, first, last = (np.zeros(size, np.int64) for _ in range(5))
         summary = Summary(np.zeros(size), np.zeros(size), median, low, high)
         short, ends, zones = np.zeros(size, np.bool_), Bounds(first, last), np.ones(size, np.int64)
-        bounds, is_anchored = model.levels[level].bounds, model.likeliest is not None
+        bounds, is_anchored = model.levels[level].bounds, model.is_anchored
         laws, chances = [none] * size, [none.law] * size
         return cls(bounds, is_anchored, edge, summary, short, ends, laws, chances, np.zeros(size), zones)
 

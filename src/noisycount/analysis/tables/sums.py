@@ -97,8 +97,9 @@ def steep_bounds(logs: Reals, known: SumMoments, places: Reals) -> Reals:
 def _generated(weights: Reals, known: SumMoments, steepness: Reals) -> tuple[Reals, Reals]:
     """Tilts, and the logarithms of moment generating functions of the sum about its middle."""
     width = weights.shape[-1]
-    typical = max(float(np.median(np.sqrt(known.variance.sum(axis=-1)))), 1e-3)
-    steepness = np.unique(np.minimum(steepness / typical, _STEEPEST / width))
+    deviations = np.sort(np.sqrt(known.variance.sum(axis=-1)), axis=None)
+    typical = max(float(deviations[deviations.size // 2]), 1e-3)
+    steepness = np.minimum(steepness / typical, _STEEPEST / width)
     tilts = np.concatenate([-steepness, steepness])
     places = np.arange(width) - (width - 1) / 2
     generated: Reals = np.log(weights @ np.exp(places[:, None] * tilts)).sum(axis=-2)
@@ -271,6 +272,7 @@ def row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: 
 
 _GROUP = 32  # summands of one transform: more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers that are transformed at a time
+_KEPT = 1 << 16  # numbers whose transforms are kept for the way down
 # Of a transform there and back, over the roots of summed squares and the logarithm of the length:
 # four units in the last place, where one to two are met.
 ERROR = 2.0**-50
@@ -378,8 +380,17 @@ class _Groups:
         ]
 
     def _spectra(self, part: _Part) -> NDArray[np.complex128]:
-        """The transforms of the laws of the members of some groups."""
-        weights = self.weights[part[0], :, part[1]]
+        """Return the transforms of the distributions of the members of some groups."""
+        if self.weights.size * self.length > _KEPT * self.weights.shape[-1]:
+            return self._transformed(self.weights[part[0], :, part[1]])
+        return self._all_spectra
+
+    @cached_property
+    def _all_spectra(self) -> NDArray[np.complex128]:
+        """The transforms of the distributions of all members, in a small table."""
+        return self._transformed(self.weights)
+
+    def _transformed(self, weights: Reals) -> NDArray[np.complex128]:
         return np.fft.rfft(folded(weights, self.length), self.length, axis=-1)
 
     @cached_property

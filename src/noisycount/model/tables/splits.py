@@ -39,9 +39,11 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
 
 def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
     """Return the change of `log_rising` from each count k to k + 1: ln((k + a)/(k + 1))."""
-    k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
-    later = np.log1p(np.where(k > 0, a - 1, 0.0) / (k + 1))
-    return np.where(k > 0, later, np.log(a))
+    k, is_first = np.asarray(counts, dtype=np.float64), np.equal(counts, 0)
+    if not is_first.any():
+        return np.log1p((concentration - 1) / (k + 1))
+    later = np.log1p(np.where(is_first, 0.0, concentration - 1) / (k + 1))
+    return np.where(is_first, np.log(concentration), later)
 
 
 def log_factorial(counts: Reals) -> Reals:
