@@ -193,10 +193,10 @@ def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:
 
 
 def _geometric_sums(logs: Reals, rate: float) -> Side:
-    """Ln Σ_j e^(logs[i − j] − rate·j) for each i and the mean of j, by doubling the reach of j.
+    """Return ln Σ_j e^(logs[i − j] − rate·j) for each i, and the mean of j, by doubling the reach of j.
 
-    Sums are kept as shares of their largest terms, whose ratios are products of neighbours' ratios:
-    what has faded is 0, and nothing else underflows.
+    Sums are shares of their largest terms, whose ratios are products of neighbours' ratios: nothing underflows.
+    Doubling ends where terms are below 1e-20 of the largest.
     """
     peaks, step = logs.copy(), 1
     while step < logs.size:
@@ -206,7 +206,7 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
         masses = np.nan_to_num(np.exp(logs - peaks))
         fades = np.nan_to_num(np.exp((peaks[:-1] - peaks[1:]) - rate))
         moments, step = np.zeros_like(logs), 1
-        while step < logs.size and fades.any():
+        while step < logs.size and fades.max() > _FADED:
             farther = masses[:-step] * fades
             moments[step:] += moments[:-step] * fades + step * farther
             masses[step:] += farther
@@ -217,7 +217,8 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
 
 _CHUNK = 1 << 14  # answers whose scratch stays in the cache
 _MANY = 1 << 18  # answers that are worth a thread
-_SHORT = 2000.0  # scales: over so many an exponent loses 4e-13
+_SHORT = 20_000.0  # scales: over so many an exponent loses 4e-12, and a mean 2e-12 standard deviations
+_FADED = 1e-20  # of the largest term of a sum: smaller terms do not matter
 _FAR = 50.0  # scales: e^-50 of a sum is beyond a double
 LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
 _SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double

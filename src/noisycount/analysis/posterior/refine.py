@@ -25,7 +25,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import first_true
+from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import require_instance
 
 _DEPTH = 50.0  # nats: e^−50 of a distribution is far below the promised error
@@ -143,23 +143,22 @@ def refine(
 def _warn(answers: Reals, extremes: tuple[float, float], population: Population, mechanism: Mechanism) -> None:
     """Warn once of all answers that contradict the population.
 
-    In rising order those that are too low come first, those that are too high last.
+    The surprise rises with the rank of a low answer, and with the rank from above of a high one: nearly in proportion
+    if the answers are as expected, so that interpolation finds the first answer that is not surprising in few steps.
     """
     low, high = not_surprising_range(population, mechanism)
     if low <= extremes[0] and extremes[1] <= high:
         return
-    given = np.sort(answers[(answers < low) | (answers > high)])
-    if not given.size:
-        return
+    surprise, number = _surprise_under(population, mechanism), 0
+    pieces = [answers[start : start + _PIECE] for start in range(0, answers.size or 1, _PIECE)]
+    too_low = np.sort(np.concatenate([piece[piece < low] for piece in pieces]))
+    too_high = np.sort(np.concatenate([piece[piece > high] for piece in pieces]))[::-1]
+    for outside in (too_low, too_high):
 
-    surprise = _surprise_under(population, mechanism)
+        def excess(rank: float, outside: Reals = outside) -> float:
+            return surprise(float(outside[int(rank)])) - SURPRISING
 
-    def is_odd(place: int) -> bool:
-        return surprise(float(given[place])) < SURPRISING
-
-    middle = int(np.searchsorted(given, low))
-    too_low = first_true(lambda place: not is_odd(place), 0, middle)
-    number = too_low + given.size - first_true(is_odd, middle, given.size)
+        number += int(first_whole(excess, Bracket(-1, outside.size, -SURPRISING, SURPRISING)).high)
     if number:
         all_given = int((~np.isnan(answers)).sum())
         verb = "contradicts" if number == 1 else "contradict"
