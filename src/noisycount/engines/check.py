@@ -50,7 +50,8 @@ class ColumnCheck(Shown):
     values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
     choices: tuple[ColumnFormat, ...] = ()  # forms that its cells may have, between which only the owner can choose
     nan: int = 0  # the number of its values that are NaN
-    inexact: int = 0  # the number of whole numbers that have more digits than the file keeps
+    # the numbers of cells that are read otherwise than other programs show them, by a key of `findings.LOSSES`
+    losses: Mapping[str, int] = field(default_factory=dict)
     years: tuple[int, int] | None = None  # of its earliest and latest day; None: nobody looked, or it has no days
     spellings: Spellings | None = None  # its texts that have several spellings; None: nobody looked, or there are none
     looks_like: Resemblance | None = None  # None: nobody looked, or its texts look like nothing else

@@ -26,7 +26,7 @@ from noisycount.engines.finding import (
     quoted_cells,
     quoted_examples,
 )
-from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows, unnamed_columns
+from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows, singular, unnamed_columns
 
 
 def with_findings(check: Check, unit: str | None) -> Check:
@@ -221,16 +221,46 @@ def _resemblances(check: Check) -> Iterator[Finding]:
             yield Finding(Severity.LOOK, "texts that look like others", text, column.name)
 
 
-def _inexact_numbers(check: Check) -> Iterator[Finding]:
-    """Yield the columns whose whole numbers have more digits than a workbook keeps."""
+LOSSES = {
+    "digits": (
+        "numbers with too many digits",
+        "whole number",
+        "have more than 15 digits, of which a workbook keeps 15: if they identify something, store them as texts",
+    ),
+    "errors": ("errors of formulas", "cell", "hold an error, such as #N/A or #DIV/0!: it is read as a missing value"),
+    "formulas": (
+        "formulas without a result",
+        "formula",
+        "have no stored result and are read as missing: open the workbook in a spreadsheet program, and save it",
+    ),
+    "bytes": ("bytes", "cell", "hold bytes, which are read as hexadecimal digits: store texts or numbers"),
+    "durations": (
+        "durations",
+        "cell",
+        "hold a duration, which is read as a text such as '30:00:00': store numbers of hours to compare durations",
+    ),
+    "objects": (
+        "objects within objects",
+        "cell",
+        "hold an object or an array, which is read as one text: give each part that questions need a key of its own",
+    ),
+    "moments": (
+        "numbers in a column of times",
+        "cell",
+        "hold a number, but the table declares dates or times: ask with numbers, or store texts such as 2024-02-14",
+    ),
+}
+"""Cells that are read otherwise than other programs show them: the title, the noun and the words of the finding."""
+
+
+def _lossy_cells(check: Check) -> Iterator[Finding]:
+    """Yield the cells that are read otherwise than other programs show them; ids may all be bytes."""
     for column in check.columns:
-        if column.inexact:
-            verb = "has" if column.inexact == 1 else "have"
-            text = (
-                f"{number_of('whole number', column.inexact)} {verb} more than 15 digits, of which a workbook keeps 15"
-                ": if they identify something, two of them may be read as one, so store them as texts"
-            )
-            yield Finding(Severity.LOOK, "numbers with too many digits", text, column.name, column.inexact)
+        for key, cells in column.losses.items():
+            title, noun, words = LOSSES[key]
+            if key != "bytes" or column.name != check.unit or cells < check.rows - column.missing:
+                text = f"{number_of(noun, cells)} {words if cells != 1 else singular(words)}"
+                yield Finding(Severity.LOOK, title, text, column.name, cells)
 
 
 def _unlikely_years(check: Check) -> Iterator[Finding]:
@@ -281,7 +311,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _resemblances,
     _several_spellings,
     _partial_columns,
-    _inexact_numbers,
+    _lossy_cells,
     _not_a_number,
     _unlikely_years,
     _sparse_row,

@@ -52,7 +52,7 @@ def odd_rows(check: Check) -> Iterator[Finding]:
     for odd in check.odd_rows:
         is_ragged = odd.kind == "ragged"
         title, words = _KINDS[(form.ragged or "drop") if is_ragged else odd.kind]
-        verb = words if odd.rows > 1 or odd.kind == "groups" else _singular(words)
+        verb = words if odd.rows > 1 or odd.kind == "groups" else singular(words)
         severity = Severity.NOTE if is_ragged else Severity.BLOCKS if _is_blocking(check, odd) else Severity.LOOK
         effect = {
             Severity.NOTE: "",
@@ -78,19 +78,25 @@ def _is_blocking(check: Check, odd: OddRows) -> bool:
 
 
 def names_like_values(check: Check) -> Iterator[Finding]:
-    """Yield that the line of names looks like a record."""
+    """Yield that the line of names looks like a record.
+
+    Nothing is proposed if the owner names the unit as that line does, as the unit would then be no column.
+    """
     if check.names_like_values:
         such = quoted_cells(check.names_like_values[:EXAMPLES])
         names = [f"column{place}" for place in range(1, len(check.columns) + 1)]
-        proposals = (Proposal("header", value=False), Proposal("names", names))
-        text = f"The names look like values of a record, which is not counted: state that no line has names: {such}"
+        remedy = "state that no line has names"
+        if check.unit is not None:
+            names, remedy = [], "state header = false and names, with a new name for the unit, if no line has names"
+        proposals = (Proposal("header", value=False), Proposal("names", names)) if names else ()
+        text = f"The names look like values of a record, which is not counted: {remedy}: {such}"
         yield Finding(Severity.LOOK, "names that look like values", text, proposals=proposals)
 
 
 _SINGULAR = {"are": "is", "have": "has"}
 
 
-def _singular(words: str) -> str:
+def singular(words: str) -> str:
     """Return words about rows as words about one row."""
     verb, _, others = words.partition(" ")
     return f"{_SINGULAR.get(verb, verb + 's')} {others.replace('totals or notes', 'a total or a note')}"

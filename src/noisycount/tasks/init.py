@@ -176,7 +176,8 @@ class Draft:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
             lines += [_beside(line, why) for line, why in form_lines(form, inspection.check.faults)]
-        lines += [line for line in self._taken_of_file if not any(each.startswith(line) for each in lines)]
+        stated = {line.partition(" =")[0] for line in lines}
+        lines += [line for line in self._taken_of_file if line.partition(" =")[0] not in stated]
         lines += self._comments(self._proposed.get(None, []), "to mend that", lines)
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])

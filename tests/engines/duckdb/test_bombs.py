@@ -116,7 +116,7 @@ def test_readers_yield_what_a_process_of_its_own_hands_over(tmp_path: Path) -> N
     """The parts are those of the reader, in its order."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["age", "town"], [1.0, None], [2.5, "Ulm"]], "b": []})
     for table in ("a", "b", "c", None):
-        assert read_apart("sheet", path, table) == list(sheet_rows(str(path), table))
+        assert read_apart("sheet", path, table, bool(table)) == list(sheet_rows(str(path), table, bool(table)))
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pytest.importorskip("pandas").DataFrame({"age": [1.0, 2.0], "town": ["Ulm", ""]})
     survey = tmp_path / "x.sav"

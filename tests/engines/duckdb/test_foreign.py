@@ -14,6 +14,7 @@ import pytest
 from pyreadstat import _readstat_writer
 
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.schema import Kind
@@ -96,6 +97,35 @@ def test_a_sqlite_file_that_is_being_written_is_refused(tmp_path: Path) -> None:
             DuckDBSource.open(path)
     assert counts(path, "true") == [0]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["live.db"]  # nothing was left beside it
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "losses"),
+    [
+        ("note", [b"\7\0\0\0\0\0\0\0", 7, None], {"bytes": 1}),  # as NumPy's integers are stored
+        ("seen DATETIME", [1_704_844_800, 1_705_449_600.5, "2024-01-31"], {"moments": 2}),
+        ("seen DATETIME", ["2024-01-31 12:00:00", None], {}),
+        ("town TEXT", ["Bern", "7"], {}),
+    ],
+)
+def test_cells_of_sqlite_that_are_read_otherwise_are_reported(
+    tmp_path: Path, column: str, cells: list[object], losses: dict[str, int]
+) -> None:
+    """Bytes among numbers are other values, and numbers among times are no times."""
+    path = write_sqlite(tmp_path / "a.db", f"CREATE TABLE visits (id, {column})")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executemany("INSERT INTO visits VALUES (?, ?)", enumerate(cells))
+    found = DuckDBSource.checked(path, unit="id").columns[1]
+    assert dict(found.losses) == losses
+
+
+def test_ids_of_bytes_are_reported_among_others_alone(tmp_path: Path) -> None:
+    """A person with an id of bytes and one of a text has two ids."""
+    path = write_sqlite(tmp_path / "a.db", "CREATE TABLE visits (id)", "INSERT INTO visits VALUES (x'41'), (x'42')")
+    assert with_findings(DuckDBSource.checked(path, unit="id"), "id").findings == ()
+    write_sqlite(path, "INSERT INTO visits VALUES ('A')")
+    (finding,) = with_findings(DuckDBSource.checked(path, unit="id"), "id").findings
+    assert (finding.title, finding.column, finding.rows) == ("bytes", "id", 2)
 
 
 def test_texts_of_sqlite_that_are_no_utf8_are_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import gzip
 import json
 import re
 import sys
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import counts
-from tests.engines.duckdb.workbooks import write_workbook
+from tests.engines.duckdb.workbooks import Raw, write_workbook
 
 OBJECTS = [
     {"person": "a", "age": 31, "cost": 2.5, "smoker": True, "zip": "00501", "born": "1990-01-31"},
@@ -81,6 +81,15 @@ def test_texts_among_numbers_are_told(tmp_path: Path) -> None:
         DuckDBSource.open(path)
     form = ColumnFormat(Kind.INTEGER, missing=("NA",), accepts_unreadable=True)
     assert counts(path, "age < 10", "age is null", kinds={"age": form}) == [10, 2]
+
+
+def test_objects_within_objects_are_reported(tmp_path: Path) -> None:
+    """Each is one text, in which questions cannot name its parts."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines([{"a": {"b": 1}, "c": "{}"}, {"a": [1], "c": 2}, {"a": "text"}, {"a": None}]))
+    check = with_findings(DuckDBSource.checked(path), None)
+    assert [dict(column.losses) for column in check.columns] == [{"objects": 2}, {}]
+    assert [finding.title for finding in check.findings] == ["objects within objects"]
 
 
 def test_texts_can_be_stated_to_be_numbers(tmp_path: Path) -> None:
@@ -247,7 +256,7 @@ def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "inexact"),
+    ("cells", "number"),
     [
         ([1234567890123456789, 1234567890123456788, 7], 2),
         ([123456789012345, -7, None], 0),
@@ -256,14 +265,43 @@ def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_whole_numbers_that_a_workbook_does_not_keep_are_reported(
-    tmp_path: Path, cells: list[object], inexact: int
+    tmp_path: Path, cells: list[object], number: int
 ) -> None:
     """Two ids of more than 15 digits may be one number in a workbook, also as the unit."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["person", "n"], *[[cell, cell] for cell in cells]]})
     check = DuckDBSource.checked(path, unit="person" if None not in cells else None)
-    assert [column.inexact for column in check.columns] == [inexact, inexact]
+    assert [column.losses.get("digits", 0) for column in check.columns] == [number, number]
     texts = with_findings(check, None).findings
-    assert [finding.rows for finding in texts if "digits" in finding.title] == [inexact] * (2 if inexact else 0)
+    assert [finding.rows for finding in texts if "digits" in finding.title] == [number] * (2 if number else 0)
+
+
+def test_errors_and_formulas_without_a_result_are_reported(tmp_path: Path) -> None:
+    """They are read as missing; a formula whose stored result is the empty text has lost nothing."""
+    cells = [
+        Raw('t="e"', "<f>NA()</f><v>#N/A</v>"),
+        Raw('t="e"', "<v>#DIV/0!</v>"),
+        Raw("", "<f>B1*2</f><v></v>"),
+        Raw('s="0"', '<f t="shared" si="0"/>'),
+        Raw('t="str"', '<f>""</f><v></v>'),
+        Raw("", "<f>1+6</f><v>7</v>"),
+    ]
+    rows = [["id", "a", *[None] * 24, "late"], *([n, cell, *[None] * 24, cell] for n, cell in enumerate(cells))]
+    path = write_workbook(tmp_path / "x.xlsx", {"first": [["errors"], [Raw('t="e"', "<v>#N/A</v>")]], "a & b": rows})
+    check = with_findings(DuckDBSource.checked(path, table="a & b"), None)
+    losses = {column.name: dict(column.losses) for column in check.columns if column.losses}
+    assert losses == {name: {"errors": 2, "formulas": 2} for name in ("a", "late")}
+    texts = [finding.text for finding in check.findings if finding.column == "a"]
+    assert texts[0] == "2 cells hold an error, such as #N/A or #DIV/0!: it is read as a missing value"
+    assert texts[1].startswith("2 formulas have no stored result and are read as missing: open the workbook")
+    assert counts(path, "a = 7", "a is null", table="a & b") == [1, 5]
+
+
+def test_durations_of_a_workbook_are_reported(tmp_path: Path) -> None:
+    """They are texts with as many hours as there are."""
+    path = write_workbook(tmp_path / "x.xlsx", {"a": [["took"], [timedelta(hours=30)], [timedelta(minutes=90)]]})
+    (column,) = DuckDBSource.checked(path).columns
+    assert dict(column.losses) == {"durations": 2}
+    assert counts(path, "took = '30:00:00'", "took = '01:30:00'") == [1, 1]
 
 
 def test_letters_of_a_workbook_are_no_truth_values(tmp_path: Path) -> None:

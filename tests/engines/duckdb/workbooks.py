@@ -1,7 +1,8 @@
 """Workbooks written by hand, as the few parts that a reader needs."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
 from zipfile import ZipFile
@@ -11,8 +12,9 @@ _MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _EPOCH = datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no zone
-_STYLES = (  # 0: numbers, 1: dates, 2: times
-    f'<styleSheet {_MAIN}><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/></cellXfs></styleSheet>'
+_STYLES = (  # 0: numbers, 1: dates, 2: times, 3: durations
+    f'<styleSheet {_MAIN}><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/>'
+    '<xf numFmtId="46"/></cellXfs></styleSheet>'
 )
 
 
@@ -56,21 +58,38 @@ def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[object]]])
     return path
 
 
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A cell as XML."""
+
+    attributes: str
+    content: str
+
+
+def _letters(place: int) -> str:
+    """Return the letters of a column, counted from 0."""
+    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(65 + place % 26)
+
+
 def _row(number: int, row: Sequence[object]) -> str:
-    cells = "".join(_cell(f"{chr(65 + n)}{number}", value) for n, value in enumerate(row))
+    cells = "".join(_cell(f"{_letters(n)}{number}", value) for n, value in enumerate(row))
     return f'<row r="{number}">{cells}</row>'
 
 
-def _cell(place: str, value: object) -> str:
+def _cell(place: str, value: object) -> str:  # noqa: PLR0911 - one for each type
     match value:
         case None:
             return ""
+        case Raw():
+            return f'<c r="{place}" {value.attributes}>{value.content}</c>'
         case bool():
             return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
         case int() | float():
             return f'<c r="{place}"><v>{value}</v></c>'
         case datetime():
             return f'<c r="{place}" s="2"><v>{(value - _EPOCH).total_seconds() / 86400}</v></c>'
+        case timedelta():
+            return f'<c r="{place}" s="3"><v>{value.total_seconds() / 86400}</v></c>'
         case date():
             return f'<c r="{place}" s="1"><v>{(value - _EPOCH.date()).days}</v></c>'
         case _:

@@ -6,13 +6,17 @@ process of the desk or the service never reads such a file itself.
 
 import os
 import pickle
+import re
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import partial, reduce
+from html import unescape
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from posixpath import join, normpath
 from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -65,8 +69,11 @@ def read_apart(reader: str, place: Path, *arguments: object) -> list[Any] | None
     )
 
 
-def sheet_rows(place: str, table: str | None) -> Iterator[Any]:
-    """Yield the names of a workbook's sheets, then batches of rows of the sheet `table`, or of the only sheet."""
+def sheet_rows(place: str, table: str | None, explains: bool) -> Iterator[Any]:  # noqa: FBT001 - pickled by place
+    """Yield the names of a workbook's sheets, its losses, and batches of rows of the sheet `table`, or of the only one.
+
+    `explains`: whether to look for losses; else there are none.
+    """
     calamine = import_module("python_calamine")  # an extra, and only for workbooks
     _require_short_cells(place)
     with calamine.load_workbook(place) as book:
@@ -74,6 +81,7 @@ def sheet_rows(place: str, table: str | None) -> Iterator[Any]:
         yield names
         name = names[0] if table is None and len(names) == 1 else table
         if name in names:
+            yield sheet_losses(place, name) if explains else {}
             rows = iter(book.get_sheet_by_name(name).to_python(skip_empty_area=False))
             while batch := [list(map(_cell, row)) for row in islice(rows, _AT_ONCE)]:
                 yield batch
@@ -109,6 +117,49 @@ def _require_short_texts(pieces: Iterator[bytes]) -> None:
                 f"has a cell of more than {_MOST_CHARACTERS:,} characters, which Excel does not keep: shorten it, or "
                 "save the sheet as CSV"
             )
+
+
+def sheet_losses(place: str, sheet: str | None) -> dict[int, Counter[str]]:
+    """Return the numbers of cells of a sheet that are read as empty, by the place of their column from 0.
+
+    They are `errors` of formulas, and `formulas` whose result no program has stored.
+    """
+    losses: dict[int, Counter[str]] = {}
+    with suppress(BadZipFile), ZipFile(place) as book:
+        parts = {each["Id"]: each["Target"] for each in _tags(book, "xl/_rels/workbook.xml.rels", "Relationship")}
+        sheets = {each["name"]: parts.get(each["id"], "") for each in _tags(book, "xl/workbook.xml", "sheet")}
+        part = normpath(join("/xl", sheets.get(sheet or "", "")))[1:]
+        if part not in book.namelist():
+            return {}
+        rest = b""
+        with book.open(part) as file:
+            for piece in iter(partial(file.read, _MEGABYTE), b""):
+                cells, mark, rest = (rest[-_LONGEST_CELL:] + piece).rpartition(b"c>")  # after the last whole cell
+                for letters, attributes, cell in _CELL.findall(cells + mark) if _MAY_LOSE(cells) else ():
+                    if loss := _loss(attributes, cell):
+                        place_from_1 = reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
+                        losses.setdefault(place_from_1 - 1, Counter())[loss] += 1
+    return losses
+
+
+_CELL = re.compile(rb'<(?:\w+:)?c r="([A-Z]+)[0-9]+"([^>/]*)>(.*?)</(?:\w+:)?c>', re.DOTALL)
+_MAY_LOSE = re.compile(rb't="e"|<(\w+:)?f\b').search
+_HAS_RESULT = re.compile(rb"<(?:\w+:)?v[^>/]*>[^<]").search
+
+
+def _loss(attributes: bytes, cell: bytes) -> str | None:
+    """Return what keeps a cell of a sheet from being read; None if nothing does."""
+    if b't="e"' in attributes:
+        return "errors"
+    is_lost = _MAY_LOSE(cell) and b't="str"' not in attributes and not _HAS_RESULT(cell)
+    return "formulas" if is_lost else None
+
+
+def _tags(book: ZipFile, part: str, name: str) -> Iterator[dict[str, str]]:
+    """Yield the attributes of each tag of a name in a part of a workbook, without their prefixes."""
+    text = book.read(part).decode("utf-8", "replace") if part in book.namelist() else ""
+    for tag in re.findall(rf"<(?:\w+:)?{name}\s[^>]*>", text):
+        yield defaultdict(str, {key: unescape(value) for key, value in re.findall(r'(\w+)="([^"]*)"', tag)})
 
 
 def _cell(cell: object) -> object:

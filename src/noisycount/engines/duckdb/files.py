@@ -126,13 +126,13 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
 
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:
     file = JsonLines.load(place, connection)
-    table = TextTable(connection, file.names, file.types)
+    table = TextTable(connection, file.names, file.types, file.losses)
     return _typed(table, told, FileFormat(), partial(file.lines, connection))
 
 
 def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
     sheet = Workbook.load(place, connection, told.table, told.form, mends=told.is_for_check)
-    table = TextTable(connection, sheet.layout.names, sheet.types, sheet.inexact)
+    table = TextTable(connection, sheet.layout.names, sheet.types, sheet.losses)
     return _typed(table, told, sheet.layout.form, lambda rows: {row: sheet.places[row] for row in rows}, sheet.layout)
 
 
@@ -145,7 +145,7 @@ def _statistics(connection: Connection, place: Path, told: Description) -> Relat
 
 
 def _foreign(connection: Connection, file: foreign.ForeignTable, told: Description) -> Relation:
-    table = TextTable(connection, file.names, file.types)
+    table = TextTable(connection, file.names, file.types, file.losses)
     return _typed(table, told, FileFormat(encoding=told.form.encoding), lambda _: {})
 
 

@@ -1,15 +1,16 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
 """Tables of SQLite, and files of Stata, SPSS and SAS with their value labels, as tables of texts."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from types import NoneType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -33,39 +34,39 @@ class ForeignTable:
 
     names: tuple[str, ...]
     types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
+    losses: Mapping[str, Counter[str]]  # the numbers of their cells that a text does not show, see `ColumnCheck.losses`
 
     @classmethod
     def load(
         cls, connection: Connection, where: str, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
     ) -> Self:
-        """The making of the table.
+        """Make the table.
 
         `where`: what has the names, and has. `batches`: some cells of each column, which are of Python's types.
         """
         require_single_names(names, where)
-        types: dict[str, Counter[Kind]] = {name: Counter() for name in names}
+        found: dict[str, Counter[type]] = {name: Counter() for name in names}
         columns = ", ".join(f"{quoted_name(name)} VARCHAR" for name in names)
         connection.execute(f"CREATE TABLE loaded ({columns})")
         texts = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(names)))
         for batch in batches:
             connection.register(
                 "batch",
-                {f"c{n}": _array(cells, types[name]) for n, (name, cells) in enumerate(zip(names, batch, strict=True))},
+                {f"c{n}": _array(cells, found[name]) for n, (name, cells) in enumerate(zip(names, batch, strict=True))},
             )
             connection.execute(f"INSERT INTO loaded SELECT {texts} FROM batch")
             connection.unregister("batch")
-        return cls(tuple(names), types)
+        types = {name: _counted(_KINDS, found[name], Kind.TEXT) for name in names}
+        return cls(tuple(names), types, {name: _counted(_LOSSES, found[name], None) for name in names})
 
 
-def _array(cells: Sequence[Any], types: Counter[Kind]) -> np.ndarray[Any, Any]:
-    """Cells as DuckDB makes texts of them; their kinds are counted."""
-    found = Counter(map(type, cells))
-    for type_, number in found.items():
-        if type_ is not NoneType:
-            types[_KINDS.get(type_, Kind.TEXT)] += number
-    if found.keys() in ({int}, {float}):
+def _array(cells: Sequence[Any], found: Counter[type]) -> np.ndarray[Any, Any]:
+    """Return cells from which DuckDB makes texts, and count their types."""
+    types = Counter(map(type, cells))
+    found.update(types)
+    if types.keys() in ({int}, {float}):
         return np.array(cells)
-    if not found.keys() <= {str, type(None)}:
+    if not types.keys() <= {str, NoneType}:
         cells = [cell if cell is None or type(cell) is str else cell_text(cell) for cell in cells]
     return np.array([cell or None for cell in cells], dtype=object)
 
@@ -77,10 +78,27 @@ _KINDS = {
     date: Kind.DATE,
     datetime: Kind.TIMESTAMP,
 }
+_LOSSES = {bytes: "bytes", timedelta: "durations"}
+_Label = TypeVar("_Label")
+
+
+def _counted(labels: Mapping[type, _Label], types: Mapping[type, int], other: _Label | None) -> Counter[_Label]:
+    """Return the number of cells by the label of their type; other types have the label `other`, or none."""
+    counts: Counter[_Label] = Counter()
+    for type_, number in types.items():
+        label = labels.get(type_, other)
+        if type_ is not NoneType and label is not None:
+            counts[label] += number
+    return counts
 
 
 def cell_text(cell: object) -> str:
-    """A cell as a text that stands for the same."""
+    """Return a cell as a text that stands for the same.
+
+    Example:
+        >>> cell_text(timedelta(hours=30)), cell_text(timedelta(seconds=-5.5))
+        ('30:00:00', '-00:00:05.500000')
+    """
     match cell:
         case bool():
             return str(cell).lower()
@@ -88,6 +106,9 @@ def cell_text(cell: object) -> str:
             return cell.hex()
         case datetime():
             return cell.isoformat(" ")
+        case timedelta():
+            hours, rest = divmod(abs(cell), timedelta(hours=1))
+            return f"{'-' * (cell < timedelta())}{hours:02}{str(rest)[1:]}"
         case float() | int():
             return repr(cell)
         case _:  # dates and times of day are written in ISO 8601
@@ -123,9 +144,15 @@ def sqlite_table(connection: Connection, place: Path, table: str | None, claim: 
         )
 
     def load(database: sqlite3.Connection) -> ForeignTable:
-        rows = database.execute(f"SELECT * FROM {quoted_name(_stable_table(database, place, table, claim))}")
+        relation = _stable_table(database, place, table, claim)
+        rows = database.execute(f"SELECT * FROM {quoted_name(relation)}")
         names = [column[0] for column in rows.description]
-        return ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
+        loaded = ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
+        for _, name, declared, *_ in database.execute(f"PRAGMA table_info({quoted_name(relation)})").fetchall():
+            numbers = loaded.types[name][Kind.INTEGER] + loaded.types[name][Kind.REAL]
+            if numbers and re.search("DATE|TIME", declared.upper()):
+                loaded.losses[name]["moments"] = numbers
+        return loaded
 
     return read_sqlite(place, load)
 

@@ -114,8 +114,8 @@ class TextTable:
     names: tuple[str, ...]
     # how many cells of a kind each column has, where the file tells kinds apart
     types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
-    # the number of whole numbers of each column that have more digits than the file keeps
-    inexact: Mapping[str, int] = field(default_factory=dict)
+    # the numbers of cells of each column that other programs show otherwise, see `ColumnCheck.losses`
+    losses: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -281,7 +281,7 @@ class TextTable:
                 reason=guess.reason,
                 choices=guess.choices,
                 looks_like=guess.looks_like,
-                inexact=self.inexact.get(name, 0),
+                losses=self.losses.get(name, {}),
                 years=tuple(years[name]) if years.get(name) else None,
             )
             for name, guess in guesses.items()

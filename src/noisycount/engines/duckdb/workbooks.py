@@ -38,10 +38,11 @@ class JsonLines:
     place: Path  # the file, which may be compressed by gzip
     names: tuple[str, ...]  # the keys, in the order in which they come first
     types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
+    losses: Mapping[str, Mapping[str, int]]  # the numbers of its arrays and objects, see `ColumnCheck.losses`
 
     @classmethod
     def load(cls, place: Path, connection: duck.Connection) -> Self:
-        """The making of the table."""
+        """Make the table."""
         if not (is_whole(place) and _are_objects(place, connection)):
             raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
         names = _keys(connection)
@@ -50,10 +51,11 @@ class JsonLines:
         connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
         connection.execute("DROP TABLE objects")
         types = {name: _types(connection, name) for name in names}
+        losses = {name: _objects(connection, name) if types[name][Kind.TEXT] else {} for name in names}
         texts = ", ".join(f"{_text(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
         connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
         connection.execute("DROP TABLE cells")
-        return cls(place, names, types)
+        return cls(place, names, types, losses)
 
     def lines(self, connection: duck.Connection, rows: Collection[int]) -> dict[int, int]:
         """The lines of some objects; none where a line has not one object."""
@@ -107,6 +109,13 @@ def _types(connection: duck.Connection, name: str) -> Counter[Kind]:
     return Counter({KINDS[kind]: number for kind, number in connection.execute(query).fetchall()})
 
 
+def _objects(connection: duck.Connection, name: str) -> dict[str, int]:
+    """Return the number of arrays and objects in a column of JSON; empty if there are none."""
+    query = f"SELECT count(*) FROM cells WHERE json_type({duck.quoted_name(name)}) IN ('ARRAY', 'OBJECT')"
+    number = connection.execute(query).fetchall()[0][0]
+    return {"objects": number} if number else {}
+
+
 def _text(value: str) -> str:
     """The SQL of a JSON value as a text, a string without its quotation marks."""
     text = f"CAST({value} AS VARCHAR)"
@@ -155,7 +164,7 @@ class Workbook:
     layout: Layout  # its names, and which of its rows are records
     types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
     places: Sequence[int]  # which row of the sheet each record is, from 1
-    inexact: Mapping[str, int]  # the number of whole numbers of each column with more digits than a workbook keeps
+    losses: Mapping[str, Mapping[str, int]]  # the numbers of cells of each column, see `ColumnCheck.losses`
 
     @classmethod
     def load(
@@ -163,9 +172,10 @@ class Workbook:
     ) -> Self:
         """Make the table.
 
-        `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
+        `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault; and to
+        count the cells that other programs show otherwise.
         """
-        rows = _rows(place, table)
+        rows, losses = _rows(place, table, explains=mends)
         skip = title_lines([*map(_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
         first = _texts(rows[skip]) if skip < len(rows) else []
         where = f"row {skip + 1} of {str(place)!r}"
@@ -180,8 +190,9 @@ class Workbook:
         cells = [list(zip(*records.values(), strict=True))] if records else []
         loaded = ForeignTable.load(connection, f"{where} has", layout.names, cells)
         columns = cells[0] if cells else [()] * len(layout.names)
-        inexact = {name: _inexact(column) for name, column in zip(layout.names, columns, strict=True)}
-        return cls(layout, loaded.types, tuple(records), inexact)
+        for number, (name, column) in enumerate(zip(layout.names, columns, strict=True)):
+            loaded.losses[name].update({**losses.get(number, {}), "digits": _inexact(column)})
+        return cls(layout, loaded.types, tuple(records), {name: +counts for name, counts in loaded.losses.items()})
 
 
 _KEPT_DIGITS = 15
@@ -199,13 +210,17 @@ def _texts(row: Sequence[Any]) -> list[str]:
     return ["" if cell is None else cell_text(cell) for cell in row]
 
 
-def _rows(place: Path, table: str | None) -> list[list[Any]]:
-    """Return the rows of a sheet, all of one length."""
+def _rows(place: Path, table: str | None, *, explains: bool) -> tuple[list[list[Any]], dict[int, dict[str, int]]]:
+    """Return the rows of a sheet, all of one length, and the losses of each column by its place from 0.
+
+    `explains`: whether to look for losses, see `apart.sheet_losses`.
+    """
     if find_spec("python_calamine") is None:
         raise SourceError(f"{str(place)!r} needs a reader of workbooks: {install_hint('excel')}; or save it as CSV")
-    parts = read_apart("sheet", place, table)
+    parts = read_apart("sheet", place, table, explains)
     if parts is None:
         raise SourceError(f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password")
-    sheets, *batches = parts
+    sheets, *sheet = parts
     chosen_table(place, sheets, table, "sheet")
-    return [row for batch in batches for row in batch]
+    losses, *batches = sheet
+    return [row for batch in batches for row in batch], losses
