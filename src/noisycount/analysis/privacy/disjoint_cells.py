@@ -264,29 +264,35 @@ def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple
     return two_answers_bounds((first, second), positive, negative, epsilon)
 
 
-_RUNS = 256  # of totals: a curve of one answer takes 2 ms
+RUNS = 256  # of totals: a curve of one answer takes 2 ms
 _RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
 
 
-def delta_upper_given_total(move: CellMove, epsilons: list[float]) -> list[float]:
-    """An upper bound of δ₊ of a move whose total T is told, for each ε in rising order.
+_FAINT = 1e-12  # of a sum, a term that may be bounded by its predecessor
+
+
+def delta_upper_given_total(move: CellMove, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
+    """Return an upper bound of δ₊ of a move whose total T the adversary knows, for each ε in rising order.
 
     δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by both mechanisms; T is
     1 + Bin(n − 1, rate). δ_t falls with t, so that the ends of a run of totals bound it on the run.
     """
     answers = one_count_answers(move)
-    found = np.zeros(len(epsilons))
-    for low, _, weight in runs_of_totals(move.size, move.rate, _RUNS if len(answers) == 1 else _RUNS_OF_TWO):
-        of_count = delta_upper_one_count(OneCount.of(move, low), answers, epsilons)
-        found += min(1.0, weight * (1 + _ROUNDING)) * np.array(of_count)
-    return [min(one, 1.0) for one in found.tolist()]
+    sums, of_count = np.zeros(len(epsilons)), np.ones(len(epsilons))
+    runs = min(most_runs, RUNS if len(answers) == 1 else _RUNS_OF_TWO)
+    for low, _, weight in runs_of_totals(move.size, move.rate, runs):
+        share = min(1.0, weight * (1 + _ROUNDING))
+        if (share * of_count > _FAINT * sums).any():
+            of_count = np.array(delta_upper_one_count(OneCount.of(move, low), answers, epsilons))
+        sums += share * of_count
+    return [min(one, 1.0) for one in sums.tolist()]
 
 
 def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float]:
-    """A lower bound of the same, of answers without noise."""
+    """Return a lower bound of δ₊ of a move without noise whose total the adversary knows, for each ε."""
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
-    for _, high, weight in runs_of_totals(move.size, move.rate, _RUNS):
+    for _, high, weight in runs_of_totals(move.size, move.rate, RUNS):
         of_count = delta_lower_one_count(OneCount.of(move, high), answers, epsilons)
         found += weight * (1 - _ROUNDING) * np.array(of_count)
     return list(found.tolist())
@@ -319,8 +325,9 @@ def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
     return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
 
 
-def noiseless_delta_bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
-    """Below and above δ₊ of a move without noise, summed over both counts; (0, 1) of too many."""
+@lru_cache(maxsize=16)  # a lower and an upper bound use it
+def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[tuple[float, float]]:
+    """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many."""
     if move.rate >= 1 or not _is_short(move):
         return [(0.0, 1.0)] * len(epsilons)
     others, found = Others.of(move), []
@@ -372,8 +379,13 @@ class TableAnswers:
     size: int
     cells: tuple[Cell, ...]  # the cells, whose rates add up to 1; at most one is not asked for
 
+    def upper_bounds(self, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
+        """Return the upper ends of `directions` in half of its time, or larger bounds from fewer runs of totals."""
+        bounds = [_upper_bounds(move, epsilons, most_runs) for move in worst_moves(self.size, self.cells)]
+        return [max(at_one) for at_one in zip(*bounds, strict=True)]
+
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋ for each ε: the same, as a record may move either way."""
+        """Return δ₊ and δ₋ for each ε: the same, as a record may move either way."""
         found = [_bounds(move, epsilons) for move in worst_moves(self.size, self.cells)]
         largest: list[Bounded] = [
             Between.of_bounds(max(low for low, _ in at_one), max(high for _, high in at_one))
@@ -396,12 +408,27 @@ def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
 
 
 def _bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
-    """Below and above δ₊ of one move."""
-    most = delta_upper_given_total(move, epsilons)
-    if not all(isinstance(cell.mechanism, Exact) for cell in (move.first, move.second)):
-        return list(zip(delta_lower_binned(move, epsilons), most, strict=True))
-    least, counted = delta_lower_given_total(move, epsilons), noiseless_delta_bounds(move, epsilons)
+    """Return bounds of δ₊ of one move, for each ε."""
+    uppers = _upper_bounds(move, epsilons)
+    if not _is_noiseless(move):
+        return list(zip(delta_lower_binned(move, epsilons), uppers, strict=True))
+    lowers, counted = delta_lower_given_total(move, epsilons), noiseless_delta_bounds(move, tuple(epsilons))
     return [
-        (max(low, counted_low), min(high, counted_high))
-        for low, high, (counted_low, counted_high) in zip(least, most, counted, strict=True)
+        (max(lower, counted_lower), upper)
+        for lower, upper, (counted_lower, _) in zip(lowers, uppers, counted, strict=True)
     ]
+
+
+def _upper_bounds(move: CellMove, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
+    """Return an upper bound of δ₊ of one move, for each ε."""
+    uppers = delta_upper_given_total(move, epsilons, most_runs)
+    if not _is_noiseless(move):
+        return uppers
+    return [
+        min(upper, most) for upper, (_, most) in zip(uppers, noiseless_delta_bounds(move, tuple(epsilons)), strict=True)
+    ]
+
+
+def _is_noiseless(move: CellMove) -> bool:
+    """Return True if both counts are answered without noise."""
+    return isinstance(move.first.mechanism, Exact) and isinstance(move.second.mechanism, Exact)

@@ -6,8 +6,8 @@ from typing import overload
 
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, shaped
-from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
+from noisycount.analysis.privacy.bounds import checked_epsilons, shaped
+from noisycount.analysis.privacy.disjoint_cells import RUNS, Cell, TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.analysis.privacy.workload import asked_questions
 from noisycount.display.values import Shown
@@ -20,6 +20,8 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.validation import positive_number, real_number, require_instance
 
+_FEW_RUNS = 16  # of totals of two groups
+_FAINT = 1e-12  # bounds of a list that are as small as this have no digits, those of its exact counts do
 _DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
 Pattern = tuple[int, ...]
 
@@ -57,14 +59,17 @@ class Groups:
         columns = zip(*patterns, strict=True)
         return known, tuple(frozenset(atom for atom, holds in enumerate(column) if holds) for column in columns)
 
-    def ceiling(self, epsilons: list[float]) -> list[float]:
-        """δ of the exact counts of all large groups, above that of whatever is made from them."""
+    def ceiling(self, epsilon: float, most_runs: int = RUNS) -> float:
+        """Return an upper bound of δ of the exact counts of all large groups, of which all answers are made.
+
+        It is larger if the totals of two groups are parted in fewer runs.
+        """
         if len(self.large) < 2:  # noqa: PLR2004  (one group is no choice)
-            return [0.0] * len(epsilons)
+            return 0.0
         size, chance = self.unknown()
         rates = self.population(size)[0].rates
         table = TableAnswers(size, tuple(Cell(rate, Exact()) for rate in rates))
-        return [min(1.0, one.upper + chance) for one in MonotoneBounds(table).directions(epsilons)[0]]
+        return min(1.0, *(bound + chance for bound in table.upper_bounds([epsilon], most_runs)))
 
 
 LEAST = 10.0  # the expected number of records from which on a group is not given to the outsider
@@ -212,6 +217,8 @@ class ListRisk(Shown):
         groups = self._groups
         if len(groups.large) < 2:  # noqa: PLR2004  (one group is no choice)
             return 0.0
+        if groups.ceiling(epsilon, _FEW_RUNS) < _FAINT:
+            return min(groups.ceiling(epsilon), self._worst(epsilon))
         size, chance = groups.unknown()
         population, questions = groups.population(size)
         try:
@@ -219,7 +226,7 @@ class ListRisk(Shown):
         except ValueError:  # more questions than can be had
             lower, upper = 0.0, 1.0
         if upper > _CLOSE * lower:
-            upper = min(upper, groups.ceiling([epsilon])[0])
+            upper = min(upper, groups.ceiling(epsilon))
         return min(1.0, upper + chance, self._worst(epsilon))
 
     def _adaptive(self, epsilon: float) -> float:
@@ -229,7 +236,7 @@ class ListRisk(Shown):
         )
         if atoms.given > 0:
             return self._worst(epsilon)
-        return min(atoms.ceiling([epsilon])[0], self._worst(epsilon))
+        return min(atoms.ceiling(epsilon), self._worst(epsilon))
 
     @property
     def _groups(self) -> Groups:
