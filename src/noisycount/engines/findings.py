@@ -27,6 +27,7 @@ from noisycount.engines.finding import (
     quoted_examples,
 )
 from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows, singular, unnamed_columns
+from noisycount.query.schema import Kind
 
 
 def with_findings(check: Check, unit: str | None) -> Check:
@@ -244,6 +245,11 @@ LOSSES = {
         "cell",
         "hold an object or an array, which is read as one text: give each part that questions need a key of its own",
     ),
+    "labels": (
+        "codes of which some have no label",
+        "cell",
+        "have a label in place of the code, and others have a code: ask for each by =, as number() reads only codes",
+    ),
     "moments": (
         "numbers in a column of times",
         "cell",
@@ -254,11 +260,15 @@ LOSSES = {
 
 
 def _lossy_cells(check: Check) -> Iterator[Finding]:
-    """Yield the cells that are read otherwise than other programs show them; ids may all be bytes."""
+    """Yield the cells that are read otherwise than other programs show them.
+
+    Ids may all be bytes, and labels in a column of numbers are cells that do not fit.
+    """
     for column in check.columns:
         for key, cells in column.losses.items():
             title, noun, words = LOSSES[key]
-            if key != "bytes" or column.name != check.unit or cells < check.rows - column.missing:
+            are_ids = key == "bytes" and column.name == check.unit and cells == check.rows - column.missing
+            if not are_ids and (key != "labels" or column.kind is Kind.TEXT):
                 text = f"{number_of(noun, cells)} {words if cells != 1 else singular(words)}"
                 yield Finding(Severity.LOOK, title, text, column.name, cells)
 

@@ -172,6 +172,57 @@ LABELLED = {
 }
 
 
+MONTHS = pd.to_datetime(["2024-01-15", "2024-08-20", "1959-12-31"])
+SPSS_SECONDS = [13_900_000_000.0, 13_950_000_000.0, None]  # since 1582-10-14: 2023-04-04 and 2024-11-03
+SAS_DAYS = [23_376.0, 23_400.0, None]  # since 1960-01-01
+
+
+@pytest.mark.parametrize(("form", "days"), [("MOYR8", SPSS_SECONDS), ("QYR8", SPSS_SECONDS), ("WKYR8", SPSS_SECONDS)])
+def test_months_and_quarters_of_spss_are_days(tmp_path: Path, form: str, days: list[float | None]) -> None:
+    """As a format says that shows a part of the day."""
+    pyreadstat.write_sav(pd.DataFrame({"seen": days}), str(tmp_path / "x.sav"), variable_format={"seen": form})
+    asked_days = {"seen = '2023-04-04'": 1, "seen >= '2023-05-01'": 1, "seen is null": 1}
+    assert asked(tmp_path / "x.sav", asked_days) == asked_days
+
+
+@pytest.mark.parametrize("form", ["MONYY7", "WORDDATE18", "YYQ6", "DATE9"])
+def test_dates_of_sas_are_days_in_any_form(tmp_path: Path, form: str) -> None:
+    """Also in those that show a month, a quarter or words."""
+    pyreadstat.write_xport(pd.DataFrame({"seen": SAS_DAYS}), str(tmp_path / "x.xpt"), variable_format={"seen": form})
+    asked_days = {"seen = '2024-01-01'": 1, "seen >= '2024-01-02'": 1, "seen is null": 1}
+    assert asked(tmp_path / "x.xpt", asked_days) == asked_days
+
+
+@pytest.mark.parametrize(
+    ("unit", "first"), [("tm", "2024-08-01"), ("tq", "2024-07-01"), ("th", "2024-07-01"), ("tw", "2024-08-19")]
+)
+def test_periods_of_stata_are_their_first_day(tmp_path: Path, unit: str, first: str) -> None:
+    """Before 1960, too."""
+    pd.DataFrame({"seen": MONTHS}).to_stata(tmp_path / "x.dta", convert_dates={"seen": unit}, write_index=False)
+    asked_days = {f"seen = '{first}'": 1, "seen >= '2024-01-01'": 2, "seen < '1960-02-01'": 1}
+    assert asked(tmp_path / "x.dta", asked_days) == asked_days
+
+
+@pytest.mark.parametrize(("longest", "losses"), [(80_000.0, {}), (90_000.0, {"durations": 2})])
+def test_times_of_a_day_or_more_are_durations(tmp_path: Path, longest: float, losses: dict[str, int]) -> None:
+    """No day of them is lost, and the other cells are read as they were."""
+    path, table = tmp_path / "x.sav", pd.DataFrame({"took": [5_400.0, longest, None]})
+    pyreadstat.write_sav(table, str(path), variable_format={"took": "TIME8"})
+    assert dict(DuckDBSource.checked(path).columns[0].losses) == losses
+    expected = {"took = '01:30:00'": 1, "took = '25:00:00'": int(bool(losses)), "took is null": 1}
+    assert asked(path, expected) == expected
+
+
+def test_codes_of_which_some_have_a_label_are_reported(tmp_path: Path) -> None:
+    """Numbers are read from those without a label alone."""
+    path = tmp_path / "x.sav"
+    table = pd.DataFrame({"liked": [1.0, 2, 3, 4, 5, 5]})
+    pyreadstat.write_sav(table, str(path), variable_value_labels={"liked": {1: "not at all", 5: "very much"}})
+    (finding,) = with_findings(DuckDBSource.checked(path), None).findings
+    assert (finding.title, finding.rows) == ("codes of which some have no label", 3)
+    assert counts(path, "liked in ('4', 'very much')", "number(liked) >= 4") == [3, 1]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["x.sav", "x.zsav", "x.SAV", "x.dta"])
 def test_labels_are_the_values_that_one_asks_by(tmp_path: Path, name: str) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import date, time, timedelta
 from functools import partial, reduce
 from html import unescape
 from importlib import import_module
@@ -170,13 +171,50 @@ def _cell(cell: object) -> object:
 
 
 def statistics_columns(place: str, reader: str, encoding: str | None) -> Iterator[Any]:
-    """Yield the value labels of a file of SPSS, Stata or SAS, then each column's name and cells."""
+    """Yield the value labels of a file of SPSS, Stata or SAS, then each column's name and cells.
+
+    Months, quarters and weeks are read as their first day, and times that are no times of day as durations.
+    """
     pyreadstat = import_module("pyreadstat")  # an extra, and only for such files
     encoded = {} if encoding is None else {"encoding": encoding}
-    columns, facts = getattr(pyreadstat, reader)(place, output_format="dict", **encoded)
+    read = partial(getattr(pyreadstat, reader), place, output_format="dict", **encoded)
+    formats = {name: text or "" for name, text in read(metadataonly=True)[1].original_variable_types.items()}
+    columns, facts = read(extra_date_formats=[*filter(_DAY_FORMAT, {*formats.values()})])
+    clocks = [name for name, cells in columns.items() if any(type(cell) is time for cell in cells)]
+    seconds = read(usecols=clocks, disable_datetime_conversion=True)[0] if clocks else {}
     yield facts.variable_value_labels
     for name, cells in columns.items():
-        yield name, list(cells)
+        if name in seconds and not all(_is_missing(number) or 0 <= number < _DAY for number in seconds[name]):
+            yield name, [None if _is_missing(each) else timedelta(seconds=each) for each in seconds[name]]
+        elif first_day := _FIRST_DAYS.get(formats[name][:3]):
+            yield name, [None if _is_missing(cell) else _first_day(cell, first_day) for cell in cells]
+        else:
+            yield name, list(cells)
+
+
+_DAY = 86_400  # seconds
+# formats of SPSS and SAS that show only a part of a date, or its words
+_DAY_FORMAT = re.compile("MOYR|QYR|WKYR|MONYY|YYMON|YYMM|MMYY|YYQ|WORDDAT|NLDATE").match
+_FIRST_DAYS: dict[str, Callable[[int], date]] = {  # of periods since January 1960, as Stata counts them
+    "%tm": lambda months: date(1960 + months // 12, months % 12 + 1, 1),
+    "%tq": lambda quarters: date(1960 + quarters // 4, quarters % 4 * 3 + 1, 1),
+    "%th": lambda halves: date(1960 + halves // 2, halves % 2 * 6 + 1, 1),
+    "%tw": lambda weeks: (
+        date(1960 + weeks // 52, 1, 1) + timedelta(weeks=weeks % 52)
+    ),  # the last has eight days or more
+}
+
+
+def _first_day(cell: float, first_day: Callable[[int], date]) -> date | float:
+    """Return the first day of a period; the number itself if it is none."""
+    with suppress(ValueError, OverflowError):
+        return first_day(int(cell)) if cell == int(cell) else cell
+    return cell
+
+
+def _is_missing(cell: float | None) -> bool:
+    """Return True if a number of a statistics file is missing."""
+    return cell is None or cell != cell  # noqa: PLR0124 - NaN alone differs from itself
 
 
 READERS: dict[str, Callable[..., Iterator[Any]]] = {"sheet": sheet_rows, "statistics": statistics_columns}

@@ -225,7 +225,12 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
         [column[first : first + _AT_ONCE] for column in columns]
         for first in range(0, max(map(len, columns), default=0), _AT_ONCE)
     )
-    return ForeignTable.load(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
+    loaded = ForeignTable.load(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
+    for name in labels.keys() & loaded.types.keys():
+        types = loaded.types[name]
+        if types[Kind.TEXT] and types.keys() & {Kind.INTEGER, Kind.REAL}:
+            loaded.losses[name]["labels"] = types[Kind.TEXT]
+    return loaded
 
 
 def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
