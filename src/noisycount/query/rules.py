@@ -5,6 +5,7 @@ part may be by itself is checked where it is read: in `query`, `grouping` and `t
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from noisycount.errors import QueryError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -31,22 +32,26 @@ def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidde
         columns = [item.column for item in query.by or () if isinstance(item, ColumnGrouping)]
     if query.delta is None or query.keys is not None:
         has_hidden_keys = False
-    rules = [_rules_of_kind(query), _rules_of_price(query), _rules_of_gaussian_noise(query)]
-    rules += [_rules_of_goal(query, columns)]
-    rules += [_rules_of_cells(query, columns)] if query.by is not None else []
-    rules += [] if has_hidden_keys is None else [_rules_of_keys(query, columns, has_hidden_keys=has_hidden_keys)]
-    for each in rules:
-        _check(each)
+    rules = [_rules_of_kind(query), _rules_of_price(query)]
+    if query.is_table:
+        rules.append(_rules_of_gaussian_noise(query))
+    if query.at_most is not None or query.of is not None:
+        rules.append(_rules_of_goal(query, columns))
+    if query.by is not None:
+        rules.append(_rules_of_cells(query, columns))
+    if query.delta is not None and has_hidden_keys is not None:
+        rules.append(_rules_of_keys(query, columns, has_hidden_keys=has_hidden_keys))
+    _check(rules)
     open_probability(query.confidence, "confidence")
 
 
 def check_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> None:
     """Raise QueryError if a table by keys does not suit the privacy unit; None: each row is a unit."""
-    _check(_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys))
+    _check([_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
 
 
-def _check(rules: Rules) -> None:
-    for is_broken, sentence in rules:
+def _check(rules: Sequence[Rules]) -> None:
+    for is_broken, sentence in chain.from_iterable(rules):
         if is_broken:
             raise QueryError(sentence)
 
@@ -128,7 +133,7 @@ def _rules_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: boo
             margin not in {TOTAL, ()} and not (margin == "all" and len(columns) == 1) for margin in _margins(query)
         )
         yield has_sums, "with hidden keys {margins:total} is the only sum: leave the others out"
-    elif query.delta is not None:
+    else:
         yield query.rho is not None, "{delta} belongs to hidden keys, or to {epsilon}: leave it out"
         is_wrong = query.noise_class is DiscreteLaplace
         yield is_wrong, "{delta} is for hidden keys and Gaussian noise, and all keys are known: leave it out"

@@ -17,6 +17,7 @@ from noisycount.display.numbers import approximately, odds_sentence, percent, pl
 from noisycount.display.values import MOST_ROWS, Charted, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, amount_text
+from noisycount.ledger.price import unit_noun
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
@@ -51,7 +52,7 @@ class _PublishedAnswer(Charted):
     @property
     def _protected(self) -> str:
         """What an outsider guesses about."""
-        return "row" if self.unit is None else "person"
+        return unit_noun(self.unit)
 
     @property
     def _payment(self) -> str:

@@ -21,7 +21,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import RunningTotal
+from noisycount.ledger.price import RunningTotal, unit_noun
 from noisycount.ledger.series import can_top_up, covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -113,7 +113,7 @@ class Answer:
     @property
     def protected(self) -> str:
         """What is guessed about by whoever reads the answer."""
-        return "row" if self.unit is None else "person"
+        return unit_noun(self.unit)
 
     @property
     def odds(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES
 from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells
+from noisycount.ledger.price import unit_noun
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 
@@ -57,7 +58,7 @@ def _other_size(inspection: Inspection) -> Iterator[Finding]:
     size = inspection.dataset.size
     units = inspection.check.rows if inspection.persons is None else inspection.persons
     if size is not None and inspection.is_said and units != size:
-        noun = "row" if inspection.unit is None else "person"
+        noun = unit_noun(inspection.unit)
         text = (
             f"size is {size:,}, but there are {number_of(noun, units)}: the promise of privacy rests on that number, "
             "so correct it, or leave size out"
@@ -78,7 +79,7 @@ def _same_unit(inspection: Inspection) -> Iterator[Finding]:
 
 def _nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
     """Yield the columns whose texts identify nearly all persons."""
-    noun = "row" if inspection.unit is None else "person"
+    noun = unit_noun(inspection.unit)
     units = inspection.check.rows if inspection.persons is None else inspection.persons
     for column in inspection.nearly_unique:
         about = "" if column.values or column.distinct == units else "About "

@@ -14,7 +14,7 @@ from noisycount.ledger.address import LedgerAddress, require_no_row
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Head
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.price import RunningTotal
+from noisycount.ledger.price import RunningTotal, unit_noun
 from noisycount.ledger.series import covers
 from noisycount.ledger.verification import Verification
 from noisycount.query.query import Query
@@ -156,7 +156,7 @@ class DatasetSession:
         spent = Loss() if self.ledger is None else self.ledger.paid(self.records.name)
         return RunningTotal(
             spent if more is None else spent + more,
-            "row" if self.records.unit is None else "person",
+            unit_noun(self.records.unit),
             is_replacement=self.dataset.size is not None,
             rho_delta=self.dataset.budget.rho_delta,
             which=which,

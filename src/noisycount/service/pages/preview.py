@@ -13,7 +13,7 @@ from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.output import Facts
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
-from noisycount.ledger.price import odds_of_all
+from noisycount.ledger.price import odds_of_all, unit_noun
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
@@ -59,7 +59,7 @@ class Offer:
         view = View.at(session, analyst)
         counts = "Rows are counted" if view.unit is None else f"Persons are counted, told apart by {view.unit}"
         size = session.dataset.size
-        protected = "row" if view.unit is None else "person"
+        protected = unit_noun(view.unit)
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
         return cls(
             name=session.dataset.name,
