@@ -16,13 +16,13 @@ import pytest
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.cli.main import COMMANDS, noisycount
 from noisycount.config.file import load_config
-from noisycount.ledger.budget import Loss, budget_from
+from noisycount.ledger.budget import budget_from
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.combined import prefix_errors
 from noisycount.model.tables.levels import cell_level, range_levels, shares
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.dataset import affordable
+from noisycount.release.dataset import AvailableBudget
 from noisycount.release.table_plan import plan_of
 from tests.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
 
@@ -314,9 +314,8 @@ def test_the_errors_of_sums_are_those_of_the_product() -> None:
 def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
     """At ε = 0.01, with the part for keys that a budget has by itself, and without one."""
     parts = {"epsilon": "2", "delta": "1e-6"}
-    default, all_of_it, pure = (
-        affordable(budget_from(budget), Loss(), Fraction("0.01")) for budget in (parts, {**parts, "for_keys": "0"}, "2")
-    )
+    budgets = [budget_from(budget) for budget in (parts, {**parts, "for_keys": "0"}, "2")]
+    default, all_of_it, pure = (AvailableBudget(budget).affordable(Fraction("0.01")) for budget in budgets)
     ledger = read_page("mathematics/ledger.md")
     assert f"{all_of_it:,} fit a budget of" in ledger
     assert f"{default:,} fit. The sum of ε pays for {pure}." in ledger

@@ -19,6 +19,7 @@ from noisycount.ledger.budget import PureBudget
 from noisycount.model.sampling.scalar import price_as_written
 from noisycount.query.query import MAX_CELLS, parse_confidence, parse_margins, parse_within
 from noisycount.readers import options, values
+from noisycount.release.dataset import AvailableBudget
 from noisycount.tasks import plan as task
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one argument per option
 
 
 def _show_forecast(
-    design: "Design", confidence: float, plot: Path | None, paying: task.AvailableBudget | None, *, as_json: bool
+    design: "Design", confidence: float, plot: Path | None, paying: AvailableBudget | None, *, as_json: bool
 ) -> None:
     from noisycount.tasks.forecast import forecast, forecast_json, print_forecast  # noqa: PLC0415
 
@@ -245,16 +246,16 @@ def _make_plan(  # noqa: PLR0913, PLR0917 - one argument per option
     raise _usage_error("give one goal: --within 20%, or --error 15, or --epsilon 0.1")
 
 
-def _available_budget(budget: Fraction | None, dataset: str | None, configuration: Config) -> task.AvailableBudget:
+def _available_budget(budget: Fraction | None, dataset: str | None, configuration: Config) -> AvailableBudget:
     """Return the budget that is given, or the remaining budget of a data set."""
     if dataset is None:
-        return task.AvailableBudget() if budget is None else task.AvailableBudget(PureBudget(budget))
+        return task.UNSPENT if budget is None else AvailableBudget(PureBudget(budget))
     if budget is not None:
         raise _usage_error("give either --budget or --dataset, not both")
     from noisycount.tasks.ledger import spent_of  # noqa: PLC0415 - loads SQLAlchemy
 
     configured = configuration.dataset(dataset)
-    return task.AvailableBudget(configured.budget, spent_of(dataset, configuration), redacted_name(configured.name))
+    return AvailableBudget(configured.budget, spent_of(dataset, configuration), redacted_name(configured.name))
 
 
 def _usage_error(message: str) -> click.UsageError:

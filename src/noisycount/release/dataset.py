@@ -1,8 +1,8 @@
-"""Whose records are counted, what they may pay, and what is left of that."""
+"""A data set with its budget, and the remaining budget of a data set and an analyst."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from noisycount.display.numbers import approximately, rounded_down
@@ -11,102 +11,180 @@ from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, check_text
+from noisycount.ledger.ledger import Ledger
 from noisycount.validation import exact_text
 
 _MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
 _CHEAP = Fraction(1, 10**9)  # the least price
 
 
-@frozen
+@frozen(slots=False)
 class Dataset(Shown):
-    """Whose records are counted, and what they may pay.
+    """A data set whose records are counted, and the budget that pays.
 
     Raises:
         ValueError: The name is not printable, or the budget or the size is out of range.
     """
 
-    name: str  # what the ledger calls the data set; at most 200 printable characters
+    # at most 200 printable characters; or a function that finds the name at its first use, as the description of a
+    # table in memory is written to the ledger then
+    label: str | Callable[[], str]
     budget: Budget  # the most that all its answers may cost together; a number is kept as a budget in ε
-    size: int | None = None  # the number of units where it is public, else None
-    needs_purpose: bool = False  # whether a spend must say what its answer is for
-
-    @property
-    def told(self) -> str:
-        """What it is called to whoever reads an answer."""
-        return redacted_name(self.name)
+    size: int | None = None  # the number of units if it is public
+    needs_purpose: bool = False  # True if an analyst must state what an answer is for
 
     def __post_init__(self) -> None:
-        check_text("name", self.name)
+        if isinstance(self.label, str) or not callable(self.label):
+            check_text("name", self.label)
         object.__setattr__(self, "budget", budget_of(self.budget))
         if self.size is not None and not (type(self.size) is int and self.size > 0):
             raise ValueError(f"size must be a whole number above 0, got {self.size!r}")
 
-
-@dataclass(slots=True, eq=False)
-class LazyDataset(Shown):
-    """A data set whose name is found at its first use, as its description is written to the ledger then."""
-
-    finding: Callable[[], str] = field(repr=False)  # finds the data set
-    budget: Budget  # the most that all its answers may cost together
-    size: int | None = None  # the number of units where it is public, else None
-    needs_purpose: bool = False  # whether a spend must say what its answer is for
-    _found: Dataset | None = None
-
-    @property
+    @cached_property
     def name(self) -> str:
-        """What the ledger calls it."""
-        if self._found is None:
-            self._found = Dataset(self.finding(), self.budget, self.size, self.needs_purpose)
-        return self._found.name
+        """Name of the data set in the ledger."""
+        return self.label if isinstance(self.label, str) else self.label()
 
     @property
-    def told(self) -> str:
-        """What it is called to whoever reads an answer."""
+    def shown_name(self) -> str:
+        """Name that readers of an answer see."""
         return redacted_name(self.name)
 
 
 @frozen
+class AvailableBudget:
+    """A budget, and the loss of the answers that it paid for."""
+
+    budget: Budget
+    spent: Loss = Loss()
+    dataset: str | None = None  # the data set whose budget it is; None: the budget is given
+
+    @property
+    def left(self) -> Fraction:
+        """Largest ε of one more answer."""
+        return self.budget.left(self.spent)
+
+    def affordable(self, epsilon: Fraction) -> int:
+        """Return the number of further answers at an ε for which the budget pays."""
+        from noisycount.model.searches import first_true  # noqa: PLC0415 - loads NumPy
+
+        def is_refused(answers: int) -> bool:
+            return not self.admits(Loss(answers * epsilon, answers * epsilon**2 / 2))
+
+        return first_true(lambda answers: is_refused(answers + 1), 0, _MOST)
+
+    def admits(self, price: Loss) -> bool:
+        """Return True if the budget pays for one more answer at a price."""
+        return self.budget.admits(self.spent + price)
+
+    def left_after(self, price: Loss) -> Fraction:
+        """Return the largest ε of one more answer after one at a price."""
+        return self.budget.left(self.spent + price)
+
+    @property
+    def left_in_rho(self) -> Fraction | None:
+        """Largest ε that any answer with Gaussian noise leaves; None: it leaves as much as now.
+
+        Once one is among the answers, their ε no longer add up, and only their ρ count.
+        """
+        if self.budget.obstacle(Loss.concentrated(Fraction(1)), "") is not None:
+            return None
+        left = self.left_after(Loss.concentrated(Fraction(0)))
+        return left if left < self.left else None
+
+    @property
+    def words(self) -> str:
+        """The largest price of one answer, and the number of cheap ones that the budget pays for.
+
+        Example:
+            >>> from noisycount.ledger.budget import ConcentratedBudget, PureBudget
+            >>> AvailableBudget(PureBudget(Fraction(2)), Loss.of(Fraction("1.55"))).words
+            'ε = 0.45 for one answer, or 45 answers at ε = 0.01'
+            >>> AvailableBudget(ConcentratedBudget(Fraction("0.1"))).words
+            'ε = 0.447 for one answer, or 2,000 answers at ε = 0.01'
+        """
+        largest = self.left
+        if not largest:
+            return "nothing"
+        one, cheap = f"ε = {rounded_down(largest)} for one answer", _cheap_price(largest)
+        if cheap < _CHEAP:
+            return one
+        return f"{one}, or {self.affordable(cheap):,} answers at ε = {exact_text(cheap)}"
+
+
+@frozen(slots=False)
 class RemainingBudget:
-    """Two budgets that must both pay for one more answer, and what is left of each.
+    """The remaining budget of a data set, and of the analyst who asks; both must pay for one more answer.
 
     Example:
         >>> from noisycount.ledger.budget import PureBudget
-        >>> dataset, quota = PureBudget(Fraction(2)), PureBudget(Fraction(1, 5))
-        >>> RemainingBudget(dataset, Fraction(1), quota, Fraction(1, 10)).object["budget"]
-        '0.2'
+        >>> analyst = Analyst("ana", PureBudget(Fraction(1, 5)))
+        >>> remaining = RemainingBudget.of(PureBudget(Fraction(2)), Loss.of(Fraction(1)), analyst, Loss())
+        >>> remaining.remaining, remaining.object["dataset_remaining"]
+        (Fraction(1, 5), '1')
     """
 
-    dataset_budget: Budget  # that of the data set
-    of_dataset: Fraction  # the largest ε that it still pays for
-    quota: Budget | None = None  # that of whoever asks, over all data sets; None: there is none
-    of_quota: Fraction | None = None  # the largest ε that it still pays for; None where there is none
+    budgets: tuple[AvailableBudget, ...]  # that of the data set; and that of the analyst over all data sets, if any
 
     @classmethod
     def of(cls, budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> "RemainingBudget":
-        """What two budgets leave, where the analyst has one."""
-        quota = analyst.budget
-        return cls(budget, budget.left(spent), quota, None if quota is None else quota.left(own))
+        """Return the remaining budgets of a data set and of an analyst, from the loss that each has spent."""
+        quotas = [] if analyst.budget is None else [AvailableBudget(analyst.budget, own)]
+        return cls((AvailableBudget(budget, spent), *quotas))
+
+    @classmethod
+    def in_ledger(
+        cls, ledger: Ledger | None, name: str, budget: Budget, analyst: Analyst, refund: Fraction = Fraction(0)
+    ) -> "RemainingBudget":
+        """Return the remaining budgets by a ledger, once a part of a reserve, in ε, is refunded; None: all remains."""
+        spent = Loss() if ledger is None else ledger.paid(name)
+        own = Loss() if ledger is None or analyst.budget is None else ledger.paid_by(analyst.name)
+        return cls.of(budget, spent.less(refund), analyst, own.less(refund))
+
+    @property
+    def dataset_budget(self) -> Budget:
+        """Budget of the data set."""
+        return self.budgets[0].budget
+
+    @property
+    def quota(self) -> Budget | None:
+        """Budget of the analyst over all data sets; None: there is none."""
+        return self.budgets[1].budget if len(self.budgets) > 1 else None
+
+    @cached_property
+    def of_dataset(self) -> Fraction:
+        """Largest ε for which the budget of the data set still pays."""
+        return self.budgets[0].left
+
+    @cached_property
+    def of_quota(self) -> Fraction | None:
+        """Largest ε for which the budget of the analyst still pays; None: there is none."""
+        return self.budgets[1].left if len(self.budgets) > 1 else None
 
     @property
     def remaining(self) -> Fraction:
-        """The largest ε at which one more question may be asked."""
+        """Largest ε of one more answer."""
         return self.of_dataset if self.of_quota is None else min(self.of_dataset, self.of_quota)
 
     @property
     def budget(self) -> Budget:
-        """The budget of which that is left."""
+        """Budget that leaves the smaller ε."""
         if self.quota is None or self.of_quota is None or self.of_dataset <= self.of_quota:
             return self.dataset_budget
         return self.quota
 
     @property
     def is_a_sum(self) -> bool:
-        """Whether prices in ε add up in either budget."""
-        return self.dataset_budget.is_a_sum and (self.quota is None or self.quota.is_a_sum)
+        """True if prices in ε add up in each budget."""
+        return all(each.budget.is_a_sum for each in self.budgets)
+
+    def admits(self, price: Loss) -> bool:
+        """Return True if the budgets pay for one more answer at a price."""
+        return all(each.admits(price) for each in self.budgets)
 
     @property
     def object(self) -> dict[str, Any]:
-        """All of it as JSON; sums are exact texts."""
+        """The remaining budgets as JSON; sums are exact texts."""
         return {
             "remaining": exact_text(self.remaining),
             "budget": self.budget.written,
@@ -117,43 +195,13 @@ class RemainingBudget:
         }
 
 
-def affordable(budget: Budget, spent: Loss, epsilon: Fraction) -> int:
-    """How many answers at an ε a budget pays for, on top of what was spent."""
-    from noisycount.model.searches import first_true  # noqa: PLC0415 - loads NumPy
-
-    def is_refused(answers: int) -> bool:
-        more = Loss(answers * epsilon, answers * epsilon**2 / 2)
-        return not budget.admits(spent + more)
-
-    return first_true(lambda answers: is_refused(answers + 1), 0, _MOST)
-
-
-def left_words(budget: Budget, spent: Loss) -> str:
-    """What is left of a budget: the largest price of one answer, and how many cheap ones it pays.
-
-    Example:
-        >>> from noisycount.ledger.budget import ConcentratedBudget, PureBudget
-        >>> left_words(PureBudget(Fraction(2)), Loss.of(Fraction("1.55")))
-        'ε = 0.45 for one answer, or 45 answers at ε = 0.01'
-        >>> left_words(ConcentratedBudget(Fraction("0.1")), Loss())
-        'ε = 0.447 for one answer, or 2,000 answers at ε = 0.01'
-    """
-    largest = budget.left(spent)
-    if not largest:
-        return "nothing"
-    one, cheap = f"ε = {rounded_down(largest)} for one answer", _cheap(largest)
-    if cheap < _CHEAP:
-        return one
-    return f"{one}, or {affordable(budget, spent, cheap):,} answers at ε = {exact_text(cheap)}"
-
-
 def next_words(largest: Fraction) -> str:
-    """What the next answer may cost; of prices that do not add up nothing else is left over."""
+    """Return the largest price of the next answer in words; of prices that do not add up no other sum is left."""
     return f"the next may cost up to {approximately(largest)}"
 
 
-def _cheap(largest: Fraction) -> Fraction:
-    """A price of one digit, from a hundredth to a tenth of the largest."""
+def _cheap_price(largest: Fraction) -> Fraction:
+    """Return a price of one digit, from a hundredth to a tenth of the largest."""
     power = Fraction(10)
     while power * 10 <= largest:
         power *= 10

@@ -13,7 +13,6 @@ from noisycount.engines.check import Check
 from noisycount.engines.findings import with_findings
 from noisycount.engines.interface import Closeable, Source
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import rest_of
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger, StaleBaseError
@@ -23,7 +22,7 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import ALL, Keys, Query
 from noisycount.query.schema import Kind, public_of
-from noisycount.release.dataset import Dataset, LazyDataset, RemainingBudget
+from noisycount.release.dataset import Dataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of_debit
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Published, Release, TableRelease
@@ -68,13 +67,13 @@ class Desk(Shown, Closeable):
 
     source: Source
     ledger: Ledger
-    dataset: Dataset | LazyDataset
+    dataset: Dataset
     slot: ReplyTick | None = None
     analyst: Analyst = Analyst()
     attach: Attach | None = None
 
     def __post_init__(self) -> None:
-        kinds = {"dataset": Dataset | LazyDataset, "analyst": Analyst, "slot": ReplyTick | None}
+        kinds = {"dataset": Dataset, "analyst": Analyst, "slot": ReplyTick | None}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 shown = repr(getattr(self, name))[:80]
@@ -356,7 +355,7 @@ class Desk(Shown, Closeable):
             name, request, dataset.budget, payer, formers, purpose=purpose, alone=alone[0]
         )
         debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
-        remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit says it by its totals
+        remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit states its totals
         told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return told(entry)
@@ -373,18 +372,16 @@ class Desk(Shown, Closeable):
     def _key_facts(self) -> dict[str, object]:
         """What may be asked, without a look into the ledger."""
         return {
-            "dataset": self.dataset.told,
+            "dataset": self.dataset.shown_name,
             "unit": self.source.unit,
             **({} if self.dataset.size is None else {"size": self.dataset.size}),
             "budget": self.dataset.budget.written,
             "columns": list(self.source.schema),
         }
 
-    def _remains(self, rest: Fraction = Fraction(0)) -> RemainingBudget:
-        """What is left of the two budgets, once a rest of a reserve, in ε, is given back."""
-        analyst, spent = self.analyst, self.ledger.paid(self.dataset.name)
-        own = Loss() if analyst.budget is None else self.ledger.paid_by(analyst.name)
-        return RemainingBudget.of(self.dataset.budget, spent.less(rest), analyst, own.less(rest))
+    def _remains(self, refund: Fraction = Fraction(0)) -> RemainingBudget:
+        """Return the remaining budgets, once a part of a reserve, in ε, is refunded."""
+        return RemainingBudget.in_ledger(self.ledger, self.dataset.name, self.dataset.budget, self.analyst, refund)
 
     def _known(self, plan: QueryPlan, forms: Forms, analyst: Analyst | None) -> Forms:
         """Return the request for a stored answer that meets the accuracy goal, else the request that was asked.
@@ -411,7 +408,7 @@ class Desk(Shown, Closeable):
         if not any(entry.answer is not None and covers(entry, forms[0]) for entry in self._asked(forms)):
             raise errors.PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
-                f" owner of data set {self.dataset.told!r} wants to know; nothing was charged"
+                f" owner of data set {self.dataset.shown_name!r} wants to know; nothing was charged"
             )
 
     def _stored(self, entry: Entry, plan: QueryPlan, told: "partial[Published]") -> Published:
@@ -477,7 +474,7 @@ class Desk(Shown, Closeable):
         answer = drawn() if self.slot is None else self.slot.held(drawn)
         if answer is None:
             raise errors.SourceError(
-                f"data set {self.dataset.told!r} could not be counted, and why is withheld, as it"
+                f"data set {self.dataset.shown_name!r} could not be counted, and why is withheld, as it"
                 " may quote a record; the debit stays: check that the records can be read, and in"
                 " time, then ask again, which costs nothing more unless they have changed"
             )

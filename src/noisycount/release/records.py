@@ -37,7 +37,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.query.public_values import with_public_values
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
-from noisycount.release.dataset import Dataset, LazyDataset
+from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
 from noisycount.release.reply_tick import ReplyTick
@@ -213,10 +213,7 @@ def desk_of_frame(
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
     source.schema = with_public_values(source.schema, stated.values)
-    named = LazyDataset(
-        lambda: _described(source, unit, stated, catalog, ledger), paying.budget, paying.size, paying.needs_purpose
-    )
-    return Desk(source, ledger, named)
+    return Desk(source, ledger, replace(paying, label=lambda: _described(source, unit, stated, catalog, ledger)))
 
 
 def _described(

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
-from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import RunningTotal, unit_noun
 from noisycount.ledger.series import can_top_up, covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
@@ -36,7 +34,7 @@ from noisycount.release.results import Release, TableRelease
 from noisycount.release.table_plan import table_plan
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
-from noisycount.tasks.plan import AvailableBudget, planned
+from noisycount.tasks.plan import planned
 from noisycount.validation import exact_text
 
 _ANEW = (
@@ -272,7 +270,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
             dataset=session.dataset,
             unit=release.unit,
             analyst=analyst,
-            remains=release.remains or RemainingBudget(session.dataset.budget, release.remaining),
+            remains=release.remains or session.remaining_budget(analyst),
             release=release,
             repeated=release.repeated,
             is_anew=has_earlier and not release.repeated,
@@ -298,7 +296,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     """The same of open records."""
     records, account = session.records, session.account
     plan = session.plan(query)
-    spent = SpendingLimits.of(account, analyst, session.ledger)
+    remains = session.remaining_budget(analyst)
     requests = records.requests(plan)
     asked = session.asked(analyst, requests)
     answered = [entry for entry in asked if entry.answer is not None]
@@ -311,7 +309,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         dataset=account,
         unit=records.unit,
         analyst=analyst,
-        remains=spent.remains,
+        remains=remains,
         repeated=free is not None,
         known=base,
         is_anew=free is None and base is None and known is not None,
@@ -323,9 +321,9 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     if base is not None and plan.goal is None:
         preview = replace(preview, plan=plan.at(_finer(base, requests[0])))
     preview = replace(preview, total=session.running_total(preview.cost, _WITH_THIS if plan.goal is None else _AT_MOST))
-    if not spent.admits(preview.cost):
+    if not remains.admits(preview.cost):
         return replace(preview, affordable=False)
-    return replace(preview, leaves=list(_hints_after(spent, preview.cost)))
+    return replace(preview, leaves=list(_hints_after(remains, preview.cost)))
 
 
 def _reached(plan: QueryPlan, known: Entry | None, answered: Sequence[Entry], base: Entry | None) -> Entry | None:
@@ -352,32 +350,6 @@ def _finer(known: Entry, request: Request) -> Entry:
     """The debit that would top up an answer, as if nothing else had been spent."""
     more, replaces = topped_up(known, standing_of(request).price), (known.key, *known.replaces)
     return replace(known, request=more, spent=more.price, analyst_spent=more.price, replaces=replaces, base=known)
-
-
-@frozen
-class SpendingLimits:
-    """The budgets that must all pay for one more answer, with what was spent of each."""
-
-    budgets: tuple[AvailableBudget, ...]  # that of the data set; and that of whoever asks, if there is one
-
-    @classmethod
-    def of(cls, dataset: DatasetConfig, analyst: Analyst, ledger: Ledger | None) -> Self:
-        """What was spent so far; nothing where there is no ledger. The data set has the name that the ledger books."""
-        budgets = [AvailableBudget(dataset.budget, Loss() if ledger is None else ledger.paid(dataset.account))]
-        if analyst.budget is not None:
-            spent = Loss() if ledger is None else ledger.paid_by(analyst.name)
-            budgets.append(AvailableBudget(analyst.budget, spent))
-        return cls(tuple(budgets))
-
-    @property
-    def remains(self) -> RemainingBudget:
-        """What is left of both budgets."""
-        first, *own = self.budgets
-        return RemainingBudget(first.budget, first.left, *((own[0].budget, own[0].left) if own else ()))
-
-    def admits(self, price: Loss) -> bool:
-        """Whether the budgets pay for one more answer."""
-        return all(each.admits(price) for each in self.budgets)
 
 
 def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
@@ -451,13 +423,13 @@ def one_group_words(plan: TablePlan) -> str:
     return f", and for {math.ceil(100 * most)} % of {price} no error is larger than now"
 
 
-def _hints_after(spent: SpendingLimits, price: Loss) -> Iterator[str]:
+def _hints_after(remains: RemainingBudget, price: Loss) -> Iterator[str]:
     """What an answer with Gaussian noise would leave, before it is asked."""
     if price.epsilon is not None:
         return
-    left = next_words(min(each.left_after(price) for each in spent.budgets))
-    if any(each.left_in_rho is not None for each in spent.budgets):
-        now = approximately(spent.remains.remaining)
+    left = next_words(min(each.left_after(price) for each in remains.budgets))
+    if any(each.left_in_rho is not None for each in remains.budgets):
+        now = approximately(remains.remaining)
         yield (
             "this would be the first answer with Gaussian noise: after it the ρ of all answers"
             f" count, not their ε, and {left}, not {now}"

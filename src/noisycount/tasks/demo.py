@@ -16,11 +16,11 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import Query
 from noisycount.readers.assumption import Assumed, Rate
+from noisycount.release.dataset import AvailableBudget
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, answer_to
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.open_plan import OpenPlan
-from noisycount.tasks.plan import AvailableBudget
 from noisycount.tasks.refine.estimate import Refinement, refinement_json
 from noisycount.validation import exact_text
 

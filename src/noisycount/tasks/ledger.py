@@ -13,7 +13,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asks_for_table
 from noisycount.ledger.verification import Verification
-from noisycount.release.dataset import left_words
+from noisycount.release.dataset import AvailableBudget
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks.opening import debits
 from noisycount.validation import exact_text, optional_text
@@ -44,7 +44,7 @@ class Account:
             return "none", self._spent, "-"
         if self.in_epsilon:
             return self.budget.text, self._spent, exact_text(self.left)
-        return self.budget.text, self._spent, left_words(self.budget, self.spent)
+        return self.budget.text, self._spent, AvailableBudget(self.budget, self.spent).words
 
     @property
     def _spent(self) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 from noisycount.analysis.within import StoppingRule, knowing_price, mean_price, stopping_rule
 from noisycount.display.numbers import approximately, odds_sentence, percent, plus_minus, signed
 from noisycount.frozen import frozen
-from noisycount.tasks.plan import AvailableBudget
+from noisycount.release.dataset import AvailableBudget
+from noisycount.tasks.plan import UNSPENT
 from noisycount.validation import exact_text
 
 _COUNTS = (100, 1000, 10_000)  # for which a price that is left open is told
@@ -24,7 +25,7 @@ class OpenPlan:
     within: Fraction  # the share of the count
     confidence: Fraction
     at_most: Fraction  # ε
-    paying: AvailableBudget = AvailableBudget()  # what pays for such an answer
+    paying: AvailableBudget = UNSPENT  # what pays for such an answer
 
     @property
     def rule(self) -> StoppingRule:

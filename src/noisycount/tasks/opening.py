@@ -18,6 +18,7 @@ from noisycount.ledger.price import RunningTotal, unit_noun
 from noisycount.ledger.series import covers
 from noisycount.ledger.verification import Verification
 from noisycount.query.query import Query
+from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import Forms, QueryPlan
 from noisycount.release.records import Records
@@ -165,6 +166,10 @@ class DatasetSession:
     def plan(self, query: Query) -> QueryPlan:
         """Return the meaning of a query, at the price that it needs."""
         return self.records.plan(query, is_replacement=self.dataset.size is not None)
+
+    def remaining_budget(self, analyst: Analyst) -> RemainingBudget:
+        """Return the remaining budgets of the data set and of an analyst."""
+        return RemainingBudget.in_ledger(self.ledger, self.records.name, self.dataset.budget, analyst)
 
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
         """What no record can satisfy of a question that the analyst paid for."""

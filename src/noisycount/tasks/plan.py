@@ -12,52 +12,17 @@ from noisycount.config.config import DEFAULT_BUDGET
 from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, plus_minus, rounded_up, signed
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Budget, Loss
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.release.dataset import affordable, next_words
+from noisycount.release.dataset import AvailableBudget, next_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 
 if TYPE_CHECKING:
     from noisycount.release.noise_plan import TablePlan
 
 
-@frozen
-class AvailableBudget:
-    """A budget, and what was spent of it, as the ledger adds it up."""
-
-    budget: Budget = DEFAULT_BUDGET  # the whole budget
-    spent: Loss = Loss()  # what all answers have cost together
-    dataset: str | None = None  # whose budget it is; None where it was given
-
-    @property
-    def left(self) -> Fraction:
-        """The largest ε at which one more answer may be asked."""
-        return self.budget.left(self.spent)
-
-    def affordable(self, epsilon: Fraction) -> int:
-        """How many answers at an ε the budget pays for, on top of what was spent."""
-        return affordable(self.budget, self.spent, epsilon)
-
-    def admits(self, price: Loss) -> bool:
-        """Whether it pays for one more answer."""
-        return self.budget.admits(self.spent + price)
-
-    def left_after(self, price: Loss) -> Fraction:
-        """The largest ε of one more answer after one of this price."""
-        return self.budget.left(self.spent + price)
-
-    @property
-    def left_in_rho(self) -> Fraction | None:
-        """The largest ε that any answer with Gaussian noise leaves; None: it leaves as much as now.
-
-        Where one is among the answers, their ε no longer add up, and only their ρ are counted.
-        """
-        if self.budget.obstacle(Loss.concentrated(Fraction(1)), "") is not None:
-            return None
-        left = self.left_after(Loss.concentrated(Fraction(0)))
-        return left if left < self.left else None
+UNSPENT = AvailableBudget(DEFAULT_BUDGET)  # pays if neither a budget nor a data set is given
 
 
 def left_facts(plans: Sequence["TablePlan"], paying: AvailableBudget) -> list[tuple[str, str]]:
@@ -103,7 +68,7 @@ class Plan:
     within: float | None = None  # the same as a share of the guess, if it was given so
     guess: float | None = None  # the public guess of the count, in records; None where there is none
     guessed_from: str | None = None  # where the guess comes from, in words; None where it was given
-    paying: AvailableBudget = AvailableBudget()  # what pays for such answers
+    paying: AvailableBudget = UNSPENT  # what pays for such answers
 
     @property
     def noise(self) -> DiscreteLaplace:

@@ -14,10 +14,9 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.query.schema import PublicValues
-from noisycount.release.dataset import RemainingBudget
+from noisycount.release.dataset import AvailableBudget, RemainingBudget
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks import ledger
-from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.answer_json import stored_rows_json
 from noisycount.tasks.check_display import value_words
@@ -53,14 +52,14 @@ class View:
                 name, unit, columns, public = records.name, records.unit, records.forms, records.schema.public
             entries = tuple(opened.entries(name)) if opened else ()
         spent = entries[-1].spent if entries else Loss()
-        remains = RemainingBudget(dataset.budget, dataset.budget.left(spent))
+        remains = RemainingBudget((AvailableBudget(dataset.budget, spent),))
         return cls(dataset, unit, is_said, columns, public, remains, entries)
 
     @classmethod
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """What an analyst may know of open records: nothing of what others asked."""
         records = session.records
-        remains = SpendingLimits.of(session.account, analyst, session.ledger).remains
+        remains = session.remaining_budget(analyst)
         unit, columns, public = records.unit, records.forms, records.schema.public
         return cls(session.dataset, unit, True, columns, public, remains, usual=usual)  # noqa: FBT003
 

@@ -43,7 +43,6 @@ from noisycount.service.pages.stored_answer import (
 )
 from noisycount.service.questions import stored_reply
 from noisycount.service.state import ServiceState, State
-from noisycount.tasks.answer import SpendingLimits
 from noisycount.tasks.answer_display import (
     NEAR,
     SUM_NAMES,
@@ -409,7 +408,7 @@ def _query(
         query = Query(wheres=wheres, epsilon=told["epsilon"], confidence=told.get("confidence", 0.95))
     with suppress(NoisyCountError):  # the data set, or a column of the question, is gone
         session = state.session(user, told["dataset"])
-        remains = SpendingLimits.of(session.account, state.analyst(user), state.ledger).remains
+        remains = session.remaining_budget(state.analyst(user))
         needs_purpose, is_askable = session.dataset.needs_purpose, remains.remaining > 0
         if entry is not None:
             query = StoredQuestion(entry).query(session.records.schema, told.get("confidence", 0.95))

@@ -10,7 +10,7 @@ from noisycount.ledger.budget import NeighbourRelation
 from noisycount.ledger.entries import Head, TableAnswer
 from noisycount.ledger.price import loss_words
 from noisycount.ledger.verification import Verification
-from noisycount.release.dataset import left_words
+from noisycount.release.dataset import AvailableBudget
 from noisycount.release.stored_question import CONFIDENCE, StoredQuestion
 from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
 from noisycount.tasks.ledger import Account, answer_words, intact_words
@@ -213,7 +213,7 @@ def account_cells(account: Account) -> tuple[str, str, str, str]:
         return account.name, "none", loss_words(account.spent), "no budget of its own"
     text = account.budget.text
     budget = f"ε = {text}" if account.in_epsilon else text
-    return (account.name, budget, loss_words(account.spent), left_words(account.budget, account.spent))
+    return (account.name, budget, loss_words(account.spent), AvailableBudget(account.budget, account.spent).words)
 
 
 def _version_words(dataset: DatasetReport) -> str:
