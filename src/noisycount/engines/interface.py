@@ -1,4 +1,4 @@
-"""What every engine offers: the columns that questions may use, and exact counts."""
+"""The interface of all sources: the columns that questions may use, and exact counts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ from noisycount.query.schema import Kind, Schema, close_names
 
 
 class Closeable(ABC):
-    """What must be closed, and as a context manager closes itself."""
+    """An object that must be closed. As a context manager it closes itself."""
 
     __slots__ = ()
 
     @abstractmethod
     def close(self) -> None:
-        """The end of the use of what is held open."""
+        """Release what is held open."""
 
     def __enter__(self) -> Self:
         return self
@@ -32,14 +32,13 @@ class Closeable(ABC):
         self.close()
 
 
-_NAMED = 8  # columns in one line
+_NAMED = 8  # largest number of columns named in a message
 
 
 def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
-    """The refusal of records with cells that do not fit what is stated of them.
+    """Raise SourceError if a column has cells that do not fit its stated kind.
 
-    It names no cell and no number, and is the same for every question: whether a data set answers depends on its owner,
-    and is nothing that a question could probe.
+    The message names no cell and no number, and is the same for every question, so that no question can probe it.
     """
     refused = [repr(column.name) for column in columns if column.is_refused]
     if refused:
@@ -52,7 +51,7 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
 
 
 def missing_units(unit: str) -> SourceError:
-    """The refusal of records of which some name no person."""
+    """Return the refusal of records without a unit."""
     return SourceError(
         f"unit column {unit!r} has missing values, and a record without a person cannot be counted for anybody: fill "
         "them in or remove those records"
@@ -79,19 +78,19 @@ def require_typed(shown: str, kinds: Mapping[str, ColumnFormat], schema: Schema,
 
 
 class Source(Protocol):
-    """Private records that can be counted, and must be closed; a context manager closes itself."""
+    """Private records that can be counted. A source must be closed; as a context manager it closes itself."""
 
     @property
     def schema(self) -> Mapping[str, Kind]:
-        """The columns that questions may use."""
+        """Columns that questions may use."""
 
     @property
     def unit(self) -> str | None:
-        """The column that names the person, or None where every record is one unit."""
+        """Column that names the person, or None if every record is a unit."""
 
     @property
     def version(self) -> str:
-        """An opaque text that changes when the records may have changed."""
+        """Opaque text that changes when the records may have changed."""
 
     @property
     def has_exact_version(self) -> bool:
@@ -107,51 +106,54 @@ class Source(Protocol):
 
     @property
     def former_versions(self) -> Sequence[str]:
-        """The texts that were its version in older ledgers."""
+        """Versions of the same records in older ledgers."""
 
     @property
     def accepted(self) -> Collection[str]:
-        """The columns whose cells that do not fit count as missing, as their owner said."""
+        """Columns whose unreadable cells count as missing, as the owner stated."""
 
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed, or may not be those of the version any more."""
+        """Raise SourceError if the source is closed, or the records may no longer be those of the version."""
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Do all that can fail before a count, and no count: it comes before the debit.
+        """Do everything that can fail, without counting. This comes before the debit.
 
-        `columns`: those that the count reads; None: all that questions may use.
+        Args:
+            columns: The columns that the count reads; None: all that questions may use.
         """
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate, from one scan of the records.
+        """Return the true count for each predicate, from one scan of the records.
 
         A count is the number of records for which the predicate is true (not false, not unknown) or, with a unit, the
         number of distinct units that have at least one such record.
         """
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of each level of a table, from one scan of the records.
+        """Return the true counts of each level of a table, from one scan of the records.
 
-        A count is the number of records that match and whose keys are of the node or, with a unit, the number of
-        distinct units that have at least one such record in a cell that they are left in.
+        A count is the number of matching records whose keys belong to the node or, with a unit, the number of distinct
+        units that have such a record in a cell that the contribution bound keeps.
 
-        Returned: of each level an array of shape (level.size,).
+        Returns:
+            An array of shape (level.size,) for each level.
         """
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have at least one unit that matches, and how many, in no stated order.
+        """Yield the groups with at least one matching unit, and their counts, in batches and in no particular order.
 
-        They come in batches. What was given before an error is no answer: the records may have changed.
+        After an error the batches so far are no answer: the records may have changed.
         """
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records: facts about them, for their owner.
+        """Return facts about the records, for their owner.
 
-        `unit`: of which column different persons are counted, where it was not said at opening.
+        Args:
+            unit: The column whose persons are counted, if the source was opened without a unit.
         """
 
     def close(self) -> None:
-        """The end of their use."""
+        """Close the source."""
 
     def __enter__(self) -> Self: ...
 
@@ -161,26 +163,26 @@ class Source(Protocol):
 
 
 class CheckedSource(Source, Protocol):
-    """Records that are open whether or not their cells fit; what they are can be written down."""
+    """A source whose kinds and form the owner can write down. It opens also if cells do not fit their kinds."""
 
     @property
     def schema(self) -> Schema:
-        """The columns that questions may use, and the whole that they are from."""
+        """Columns that questions may use, and all columns of the records."""
 
     @property
     def forms(self) -> Mapping[str, ColumnFormat]:
-        """What the cells of each column stand for that questions could use, and of the unit."""
+        """Format of each column that questions could use, and of the unit."""
 
     @property
     def form(self) -> FileFormat | None:
-        """How the texts of a file were found in it; None where it states its types."""
+        """Form of a file of texts; None if the file states its types."""
 
     def used(self) -> Sequence[ColumnCheck]:
-        """What is in the columns of texts that questions may use, and in the unit."""
+        """Return facts about the text columns that questions may use, and about the unit."""
 
 
-def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
-    for column in named:
+def _require_known(used: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
+    for column in used:
         if schema.get(column.name) is not column.stored.kind:
             raise SourceError(
                 f"{use} {column}, which questions may not use here: parse them against the schema of this source"
@@ -188,7 +190,7 @@ def _require_known(named: Iterable[Column], schema: Mapping[str, Kind], use: str
 
 
 class CountedSource(Closeable):
-    """Records that are asked about the columns of their schema, and about nothing else; see ``Source``."""
+    """A source that accepts questions about the columns of its schema only; see `Source`."""
 
     __slots__ = ()
 
@@ -196,20 +198,20 @@ class CountedSource(Closeable):
 
     @property
     def has_exact_version(self) -> bool:
-        """False unless a source proves it; see ``Source.has_exact_version``."""
+        """False by default; see `Source.has_exact_version`."""
         return False
 
     @property
     def edition(self) -> str | None:
-        """None: most sources have no edition; see ``Source.edition``."""
+        """None by default; see `Source.edition`."""
         return None
 
     @abstractmethod
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed or have changed; see ``Source.require_unchanged``."""
+        """Raise SourceError if the records are closed or have changed; see `Source.require_unchanged`."""
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The true count for each predicate; see ``Source.count``."""
+        """Return the true count for each predicate; see `Source.count`."""
         for predicate in predicates:
             _require_known(columns(predicate), self.schema, "predicates read")
         if not predicates:
@@ -218,12 +220,12 @@ class CountedSource(Closeable):
         return self._counts(predicates)
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The true counts of a table; see ``Source.count_cells``."""
+        """Return the true counts of a table; see `Source.count_cells`."""
         self._require_known(question.keys.parts, question.where)
         return self._cells(question)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units, and how many; see ``Source.count_keys``."""
+        """Yield the groups that have units, and their counts; see `Source.count_keys`."""
         self._require_known(question.parts, question.where)
         return self._keys(question)
 
@@ -237,34 +239,34 @@ class CountedSource(Closeable):
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]: ...
 
     def _require_known(self, parts: Iterable[GroupBy], where: Predicate | None) -> None:
-        """The refusal of tables that are of anything but the columns of the schema."""
+        """Raise SourceError if a table uses other columns than those of the schema."""
         _require_known((part.column for part in parts), self.schema, "tables are by")
         _require_known([] if where is None else columns(where), self.schema, "predicates read")
 
 
 class TypedSource(CountedSource):
-    """Records that hold values, and no texts that stand for values; see ``CheckedSource``."""
+    """A source that stores typed values, not texts; see `CheckedSource`."""
 
     __slots__ = ()
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """None: no older ledger knows such records by another text."""
+        """Nothing: such records had the same version in older ledgers."""
         return ()
 
     @property
     def accepted(self) -> frozenset[str]:
-        """None: every value fits the type of its column."""
+        """Nothing: every value fits the type of its column."""
         return frozenset()
 
     @property
     def nan_missing(self) -> frozenset[str]:
-        """The columns in which NaN is a missing value, as the owner states."""
+        """Columns in which NaN is a missing value, as the owner states."""
         return frozenset()
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """The kind of each column, and whether NaN is missing in it."""
+        """Kind of each column, and whether NaN is a missing value in it."""
         return {
             name: ColumnFormat(kind, nan="missing" if name in self.nan_missing else None)
             for name, kind in self.schema.entire.items()
@@ -276,5 +278,5 @@ class TypedSource(CountedSource):
         return
 
     def used(self) -> tuple[ColumnCheck, ...]:
-        """None: no column is one of texts."""
+        """Return nothing: there are no text columns whose formats the owner states."""
         return ()

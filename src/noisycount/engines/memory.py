@@ -1,4 +1,4 @@
-"""Records held in plain Python: the reference for every other engine."""
+"""Records in plain Python, counted one by one: the reference for every other engine. `truth` has its semantics."""
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ _BATCH = 100_000  # groups
 
 @frozen
 class Unit:
-    """Whose record one is."""
+    """The unit of a record."""
 
-    name: Hashable  # what tells units apart
-    text: str  # what of it is hashed
+    name: Hashable  # differs between units
+    text: str  # the text that is hashed
 
     @classmethod
     def of(cls, number: int, record: Record, column: str | None) -> Self:
-        """The one that a column names; by its number each record, where none does."""
+        """Return the unit that a column names; without a column, each record is a unit."""
         if column is None:
             return cls(number, "")
         value = record[column]
@@ -41,17 +41,17 @@ Keys: TypeAlias = tuple[Key, ...]
 
 
 def cell_counts(records: Sequence[Record], column: str | None, question: CellQuestion) -> list[NDArray[np.int64]]:
-    """The true counts of a table; see ``Source.count_cells``. `column`: which names the unit."""
+    """Return the true counts of a table, for a column that names the unit; see `Source.count_cells`."""
     cells: dict[Keys | None, int] = {question.keys.key(cell): cell for cell in range(len(question.keys))}
     if question.has_other:
         cells[None] = len(cells)
-    found: dict[Unit, set[Keys | None]] = defaultdict(set)
+    groups_of: dict[Unit, set[Keys | None]] = defaultdict(set)
     for unit, keys in _groups(records, column, question.keys.parts, question.where):
         group = keys if keys in cells else None
         if group in cells:
-            found[unit].add(group)
+            groups_of[unit].add(group)
     units: list[list[set[Hashable]]] = [[set() for _ in range(level.size)] for level in question.levels]
-    for unit, groups in found.items():
+    for unit, groups in groups_of.items():
         for group in kept_groups(groups, unit.text, question.max_groups, question.salt):
             for level, nodes in zip(question.levels, units, strict=True):
                 if (node := level.of_cell[cells[group]]) >= 0:
@@ -60,41 +60,43 @@ def cell_counts(records: Sequence[Record], column: str | None, question: CellQue
 
 
 def key_counts(records: Sequence[Record], column: str | None, question: KeyQuestion) -> Iterator[KeyCounts]:
-    """The groups that have units; see ``Source.count_keys``."""
-    found: dict[Unit, set[Keys]] = defaultdict(set)
+    """Yield the groups that have units, and their counts; see `Source.count_keys`."""
+    groups_of: dict[Unit, set[Keys]] = defaultdict(set)
     for unit, keys in _groups(records, column, question.parts, question.where):
         if not any(map(_is_outside, question.parts, keys)):
-            found[unit].add(keys)
+            groups_of[unit].add(keys)
     units: Mapping[Keys, set[Hashable]] = defaultdict(set)
-    for unit, groups in found.items():
+    for unit, groups in groups_of.items():
         for group in kept_groups(groups, unit.text, question.max_groups, question.salt):
             units[group].add(unit.name)
-    rest = iter(units.items())
-    while batch := list(islice(rest, _BATCH)):
-        counts = np.array([len(counted) for _, counted in batch], np.int64)
+    remaining = iter(units.items())
+    while batch := list(islice(remaining, _BATCH)):
+        counts = np.array([len(members) for _, members in batch], np.int64)
         yield KeyCounts([keys for keys, _ in batch], counts)
 
 
 def _is_outside(part: GroupBy, key: Key) -> bool:
-    """Whether a key is that of no group; a plain number may be the same."""
+    """Return True if a key belongs to no group. As a value of `EachValue`, the same number is a group."""
     return key == OUTSIDE and not isinstance(part, EachValue)
 
 
 def _groups(
     records: Sequence[Record], column: str | None, parts: Sequence[GroupBy], where: Predicate | None
 ) -> Iterator[tuple[Unit, Keys]]:
-    """The unit of each record that matches, and the keys of its group."""
+    """Yield the unit of each matching record, and the keys of its group."""
     for number, record in enumerate(records):
         if where is None or truth(where, record):
             yield (Unit.of(number, record, column), tuple(part.key(record[part.column.name]) for part in parts))
 
 
 class MemorySource(TypedSource):
-    """Records that are in memory already, counted one by one.
+    """A source of records in memory, counted one by one.
 
-    `records`: one mapping of column names to values each; None, or no entry, is a missing value. `schema`: the kind of
-    every column; other entries of the records are left out. `unit`: the column that names the person, or None where
-    every record is one unit. `columns`: the columns that questions may use, or None for all but the unit.
+    Args:
+        records: A mapping of column names to values for each record. None, or no entry, is a missing value.
+        schema: The kind of every column. Other entries of the records are ignored.
+        unit: The column that names the person; None: every record is a unit.
+        columns: The columns that questions may use; None: all but the unit.
 
     Example:
         >>> from noisycount.query.language import parse
@@ -132,21 +134,21 @@ class MemorySource(TypedSource):
         return True
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Nothing: the records were checked as they were taken in."""
+        """Do nothing: the records were checked when the source was made."""
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records; see ``Source.check``."""
+        """Return facts about the records; see `Source.check`."""
         records = self._open_records()
         columns = [
             ColumnCheck(name, kind, kind.value, None, sum(each[name] is None for each in records))
             for name, kind in self.schema.items()
         ]
-        named = unit or self.unit
-        units = None if named is None else len({each[named] for each in records} - {None})
+        column = unit or self.unit
+        units = None if column is None else len({record[column] for record in records} - {None})
         return Check(len(records), tuple(columns), units=units)
 
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed; they cannot change."""
+        """Raise SourceError if the source is closed. The records cannot change."""
         self._open_records()
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
@@ -166,7 +168,7 @@ class MemorySource(TypedSource):
         return key_counts(self._open_records(), self.unit, question)
 
     def close(self) -> None:
-        """The end of their use; they are forgotten."""
+        """Close the source, and release the records."""
         self._records = None
 
     def _open_records(self) -> list[dict[str, object]]:

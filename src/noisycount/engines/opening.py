@@ -1,4 +1,4 @@
-"""The one place that opens engines: which one reads a source, imported only when it does."""
+"""Opening of sources: the only module that imports engines, each of them when it is used."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def files() -> "type[DuckDBSource]":
-    """The engine of files, folders and lakes: its `found`, `of_copy`, `of_lake` and `checked`."""
+    """Return the engine of files, folders and lakes."""
     from noisycount.engines.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
 
     return DuckDBSource
 
 
 def frames() -> "type[FrameSource]":
-    """The engine of tables in memory: its `open`."""
+    """Return the engine of tables in memory."""
     from noisycount.engines.duckdb.frames import FrameSource  # noqa: PLC0415 - on first use
 
     return FrameSource
@@ -42,12 +42,20 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     claim: UnitClaim | None = None,
     kinds: Mapping[str, ColumnFormat] | None = None,
 ) -> CheckedSource:
-    """The records of a table of a server or a cluster, by an engine that was tested.
+    """Open a table of a server, cluster or lake with an engine that passed the conformance suite.
 
-    `seconds`: after which a count is given up; None: when the server gives it up. `uses_indexes`: whether only records
-    that match are read, which is faster, and whose time tells how many they are. `certificates`: those that the owner
-    has, for engines that no test of ours is made with. `claim`: what the owner states about the rows of a view; None:
-    the unit alone. `kinds`: the columns in which NaN is missing.
+    Args:
+        place: The address and the table.
+        unit: The column that names the person; None: every record is a unit.
+        columns: The columns that questions may use; None: all.
+        seconds: The time-out of a count; None: that of the server.
+        uses_indexes: True if only matching records are read. This is faster, but the time reveals their number.
+        certificates: The owner's certificates, for engines that this project does not test.
+        claim: What the owner states about the rows of a view; None: its unit only.
+        kinds: The columns in which NaN is missing.
+
+    Raises:
+        SourceError: If the table cannot be opened, or its engine has no certificate.
     """
     if isinstance(place, LakePlace):
         return files().of_lake(place, unit=unit, columns=columns, seconds=seconds, kinds=kinds)
@@ -66,9 +74,13 @@ def served(  # noqa: PLR0913 - one argument a property of the records
 
 
 def relation_identities(place: ServerPlace | LakePlace, public_tables: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return what identifies a table by whatever address, then the tables whose records it shares; () if unknown.
+    """Return an identity of a table that is equal at every address, then those of tables whose records it shares.
 
-    `public_tables`: tables and views without private records, which any two views may share.
+    Return () if the server has no such identity.
+
+    Args:
+        place: The address and the table.
+        public_tables: Tables and views without private records, which any two views may share.
     """
     if isinstance(place, LakePlace) or place.engine != "postgresql":
         return ()
@@ -78,9 +90,9 @@ def relation_identities(place: ServerPlace | LakePlace, public_tables: Sequence[
 
 
 def engine_under_test(place: ServerPlace | None) -> EngineUnderTest:
-    """What tests an engine, on tables of made-up records.
+    """Return an engine for the conformance suite: that of a server or cluster, or for None that of files.
 
-    `place`: a table of the server or cluster, which is not touched; None: the engine of files.
+    The table that the place names is not read.
     """
     if place is None:
         from noisycount.engines.duckdb.under_test import DuckDBUnderTest  # noqa: PLC0415 - on first use
@@ -96,7 +108,7 @@ def engine_under_test(place: ServerPlace | None) -> EngineUnderTest:
 
 
 def _server_engine(place: ServerPlace) -> "type[SqlSource | SparkSource]":
-    """The engine of a server; its driver is imported when it is opened."""
+    """Return the engine of a server. Its driver is imported when a table is opened."""
     if not place.is_cluster:
         from noisycount.engines.sql.source import SqlSource  # noqa: PLC0415 - on first use
 

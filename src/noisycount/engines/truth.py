@@ -1,8 +1,8 @@
-"""Whether a record matches, and in which groups a unit is left: what every engine is compared with.
+"""The reference semantics of engines: whether a record matches, and to which groups a unit is bounded.
 
-Of its groups a unit is left in those with the smallest hashes of the key of the rule (the salt), the group and the
-unit: the rule looks at no other unit, and at no order. Each engine computes the same hashes, of texts that only one
-group and one unit have.
+A contribution bound keeps the groups of a unit with the smallest hashes of salt, group and unit. So it depends neither
+on other units nor on the order of records. Each engine computes the same hashes, of texts that are unique to a group
+and a unit.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,34 +16,38 @@ from noisycount.query.grouping import Key
 from noisycount.query.readings import READERS
 
 OTHER = "other"
-"""What stands for the keys of the group of all that is not listed."""
+"""Text of the group of all records whose keys are not listed."""
 
 Group = TypeVar("Group", tuple[Key, ...], tuple[Key, ...] | None)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - columns have no zone
 
 
 def kept_groups(groups: Iterable[Group], unit: str, most: int | None, salt: str) -> set[Group]:
-    """The groups that a unit is left in.
+    """Return the groups that a unit keeps under a contribution bound.
 
-    `groups`: those that it is in, by their keys; None: that of all that is not listed.
+    Args:
+        groups: The groups of the unit by their keys; None is the group of unlisted keys.
+        unit: The text of the unit.
+        most: The largest number of groups of a unit; None: no bound.
+        salt: A text that changes the choice.
 
     Example:
         >>> sorted(kept_groups({("Bern",), ("Genf",), ("Zug",)}, "ann", 2, salt=""))
         [('Genf',), ('Zug',)]
     """
-    found = set(groups)
+    all_groups = set(groups)
     if most is None:
-        return found
-    return set(sorted(found, key=lambda group: _place(group, unit, salt))[:most])
+        return all_groups
+    return set(sorted(all_groups, key=lambda group: _rank(group, unit, salt))[:most])
 
 
 def salt_text(salt: str) -> str:
-    """The text that begins what is hashed of a group."""
+    """Return the first part of the text of a group that is hashed."""
     return _hash(salt).hex()
 
 
 def unit_text(value: object) -> str:
-    """The text of a unit: the same for equal ones.
+    """Return the text of a unit; equal units have equal texts.
 
     Example:
         >>> unit_text(7), unit_text(-0.0), unit_text(True)
@@ -59,18 +63,18 @@ def unit_text(value: object) -> str:
 
 
 def group_text(group: tuple[Key, ...] | None, salt: str) -> str:
-    """The text that begins what is hashed of a unit in a group."""
+    """Return the first part of the text of a unit in a group that is hashed."""
     parts = OTHER if group is None else "".join(map(_part, group))
     return _hash(salt_text(salt) + parts).hex()
 
 
-def _place(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
-    """The hash of a unit in a group, as a number."""
+def _rank(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
+    """Return the hash of a unit in a group, as a number."""
     return int.from_bytes(_hash(group_text(group, salt) + unit), "little")
 
 
 def _part(key: Key) -> str:
-    """The text of one of several keys, which tells where it ends."""
+    """Return the text of one of several keys, with its length."""
     return "-" if key is None else f"{len(_text(key))}:{_text(key)}"
 
 
@@ -86,13 +90,13 @@ Record = Mapping[str, object]
 
 
 def truth(predicate: tree.Predicate, record: Record) -> bool | None:
-    """Whether the record matches, in three-valued logic: None is unknown."""
+    """Return whether the record matches, in three-valued logic: None is unknown."""
     match predicate:
         case tree.Constant(value):
             return value
         case tree.Not(operand):
-            found = truth(operand, record)
-            return None if found is None else not found
+            operand_truth = truth(operand, record)
+            return None if operand_truth is None else not operand_truth
         case tree.And(operands):
             return _strongest([truth(part, record) for part in operands], decisive=False)
         case tree.Or(operands):
@@ -100,7 +104,7 @@ def truth(predicate: tree.Predicate, record: Record) -> bool | None:
         case tree.Missing(column):
             return _value(column, record) is None
         case _:
-            return _tested(predicate, record)
+            return _test_truth(predicate, record)
 
 
 def _strongest(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
@@ -109,7 +113,7 @@ def _strongest(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
     return None if None in truths else not decisive
 
 
-def _tested(
+def _test_truth(
     test: tree.Flag | tree.Comparison | tree.Range | tree.Membership | tree.Pattern, record: Record
 ) -> bool | None:
     column = test.left if isinstance(test, tree.Comparison) else test.column
@@ -120,27 +124,27 @@ def _tested(
         case tree.Flag():
             return bool(value)
         case tree.Comparison(_, operator, right):
-            return _compared(value, operator, _seen(right, record))
+            return _compare(value, operator, _operand_value(right, record))
         case tree.Range(_, low, high):
-            at_least = _compared(value, tree.Operator.AT_LEAST, low.value)
-            return at_least and _compared(value, tree.Operator.AT_MOST, high.value)
+            at_least = _compare(value, tree.Operator.AT_LEAST, low.value)
+            return at_least and _compare(value, tree.Operator.AT_MOST, high.value)
         case tree.Membership(_, choices):
-            return any(_compared(value, tree.Operator.EQUAL, choice.value) for choice in choices)
+            return any(_compare(value, tree.Operator.EQUAL, choice.value) for choice in choices)
         case tree.Pattern(_, pattern):
             return tree.like_expression(pattern).fullmatch(value) is not None
 
 
-def _seen(operand: tree.Column | tree.Literal, record: Record) -> object:
+def _operand_value(operand: tree.Column | tree.Literal, record: Record) -> object:
     return operand.value if isinstance(operand, tree.Literal) else _value(operand, record)
 
 
 def _value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the kind of the column
-    """Return the value of a column in a record; of a parsed one, what its text spells."""
+    """Return the value of a column in a record, for a parsed column the value that its text spells."""
     value: Any = record[column.name]
     return READERS[column.kind](value) if column.is_parsed and value is not None else value
 
 
-def _compared(left: object, operator: tree.Operator, right: object) -> bool | None:
+def _compare(left: object, operator: tree.Operator, right: object) -> bool | None:
     if right is None:
         return None
     if isinstance(left, float) or isinstance(right, float):
@@ -149,7 +153,7 @@ def _compared(left: object, operator: tree.Operator, right: object) -> bool | No
 
 
 def ordered(value: object) -> object:
-    """The value in the order of DuckDB, where NaN equals itself and follows every number."""
+    """Return a value that sorts as in DuckDB, where NaN equals itself and is greater than every number."""
     if not isinstance(value, float):
         return value
     return (True, 0.0) if isnan(value) else (False, value)

@@ -1,4 +1,4 @@
-"""What tells engines apart, what gives them to be tested, and that they passed, as their owner keeps it."""
+"""Identities of engines, and the certificates of engines that passed the conformance suite (`suite`)."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
-if TYPE_CHECKING:  # the service reads certificates before it loads laws and engines
+if TYPE_CHECKING:  # the service reads certificates before it loads engines
     from contextlib import AbstractContextManager
 
     from noisycount.engines.interface import Source
@@ -20,16 +20,16 @@ if TYPE_CHECKING:  # the service reads certificates before it loads laws and eng
 
 @frozen
 class Identity:
-    """An engine, as far as its answers may depend on it.
+    """An engine: the facts on which its answers may depend.
 
     Example:
         >>> print(Identity("postgresql", "15", "C (UTF8)"))
         postgresql 15 with C (UTF8)
     """
 
-    engine: str  # its name, such as `postgresql` or `spark`
-    version: str  # its version, as far as a new one may answer otherwise: `15`, or `4.3`
-    collation: str  # how it compares texts, and how it encodes them: `C (UTF8)`, or `UTF8_BINARY`
+    engine: str  # name, such as `postgresql` or `spark`
+    version: str  # the part of the version that may change answers: `15`, or `4.3`
+    collation: str  # comparison and encoding of texts: `C (UTF8)`, or `UTF8_BINARY`
 
     def __str__(self) -> str:
         return f"{self.engine} {self.version} with {self.collation}"
@@ -41,22 +41,22 @@ _CERTIFIED = frozenset(
         Identity("spark", "4.3", "UTF8_BINARY"),
     ]
 )
-"""What passes the suite in our own tests."""
+"""Engines on which the tests of this project run the suite."""
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @frozen
 class Certificate:
-    """That an engine gave every answer of the suite as it should."""
+    """A record that an engine gave the right answer to every question of the suite."""
 
-    identity: Identity  # which engine
-    date: str  # when, as `2026-01-31`
-    suite: str  # the SHA-256 of the suite's records and questions, in hexadecimal digits
-    answers: int  # how many were compared
-    unheld: tuple[str, ...] = ()  # what its tables cannot hold, and it was not asked
+    identity: Identity
+    date: str  # such as `2026-01-31`
+    suite: str  # SHA-256 of the suite's records and questions, in hexadecimal digits
+    answers: int  # number of compared answers
+    unheld: tuple[str, ...] = ()  # records that its tables cannot store, which were not tested
 
     def __post_init__(self) -> None:
-        """The refusal of what no doctor wrote."""
+        """Raise ValueError if `noisycount doctor` cannot have written the certificate."""
         date.fromisoformat(self.date)
         texts = (self.identity.engine, self.identity.version, self.identity.collation, *self.unheld)
         is_whole = all(isinstance(text, str) and text for text in texts)
@@ -66,7 +66,7 @@ class Certificate:
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The certificate of its parts, as `parts` gives them."""
+        """Return the certificate with the given `parts`. Raise SourceError if they have another form."""
         try:
             identity = Identity(**parts["identity"])
             return cls(**{**parts, "identity": identity, "unheld": tuple(parts["unheld"])})
@@ -75,38 +75,38 @@ class Certificate:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All of it, in the types of JSON."""
-        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return found
+        """All fields in the types of JSON."""
+        parts: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return parts
 
 
 def require_certified(shown: str, identity: Identity, suite: str, certificates: Iterable[Certificate]) -> None:
-    """The refusal of an engine that nobody tested."""
-    kept = list(certificates)
-    own = [each for each in kept if each.identity == identity]
+    """Raise SourceError unless an engine passed this suite, in the tests of this project or by a certificate."""
+    owned = list(certificates)
+    own = [each for each in owned if each.identity == identity]
     if identity in _CERTIFIED or any(each.suite == suite for each in own):
         return
-    others = [str(each.identity) for each in kept if each.identity.engine == identity.engine]
+    others = [str(each.identity) for each in owned if each.identity.engine == identity.engine]
     if own:
-        why = f"its certificate of {own[-1].date} is of another suite"
+        reason = f"its certificate of {own[-1].date} is of another suite"
     elif others:
-        why = f"its certificate is of {others[-1]}"
+        reason = f"its certificate is of {others[-1]}"
     else:
-        why = "it was never tested here"
+        reason = "it was never tested here"
     raise SourceError(
-        f"{shown} is on {identity}, which is not counted, as {why}: "
+        f"{shown} is on {identity}, which is not counted, as {reason}: "
         "its owner tests it by `noisycount doctor SOURCE`, on a temporary table"
     )
 
 
 class EngineUnderTest(Protocol):
-    """An engine that makes temporary tables, and counts them as it counts its owner's."""
+    """An engine that can make temporary tables, and counts them like tables of its owner."""
 
     @property
     def identity(self) -> Identity:
-        """Which engine it is."""
+        """Name, version and collation of the engine."""
 
     def source(
         self, records: "Sequence[Record]", schema: "Mapping[str, Kind]", unit: str | None = None
     ) -> "AbstractContextManager[Source]":
-        """The records in a table of its own, which is gone afterwards."""
+        """Yield the records as a temporary table, which is dropped afterwards."""

@@ -1,4 +1,4 @@
-"""Predicates to ask about: each known trap, which some engine fell into, and random ones."""
+"""Predicates of the conformance suite: every trap that an engine once failed, and random ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -14,9 +14,9 @@ from noisycount.query.readings import READERS
 from noisycount.query.schema import INTEGERS, Kind
 
 _DEEPEST = 17
-"""Levels of a tree: each takes at most one of the 20 levels of the language, and a leaf two."""
+"""Largest depth of a predicate. The language allows 20 levels, of which a leaf takes two."""
 
-_MOST_LEAVES = 24  # far fewer than fill 4,096 bytes
+_MOST_LEAVES = 24  # far fewer than fit into the 4,096 bytes of a question
 _PATTERN_PIECES = ("%", "_", "a", "b", "\\", "é", "👍", "\n", ".", "A", " ", "'", "[", "]", "^")
 _LONGEST_PATTERN = 6
 LITERALS: Mapping[Kind, tuple[Any, ...]] = {
@@ -27,13 +27,13 @@ LITERALS: Mapping[Kind, tuple[Any, ...]] = {
     )
     for kind, cells in CELLS.items()
 }
-"""The cells of each kind that an analyst can write."""
+"""Cells of each kind that can be written as literals."""
 
 
 def random_predicates(
     schema: Mapping[str, Kind], number: int, seed: str, parsed: Sequence[tree.Column] = ()
 ) -> Iterator[tree.Predicate]:
-    """So many predicates about the columns of a schema, and about parsed ones."""
+    """Yield random predicates about the columns of a schema, and about parsed columns."""
     columns = [*(tree.Column(name, kind) for name, kind in schema.items()), *parsed]
     maker = _PredicateMaker(Draws(seed), columns)
     for _ in range(number):
@@ -41,7 +41,7 @@ def random_predicates(
 
 
 def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value
-    """A value, or one next to it in its order."""
+    """Return a value, or the next greater or smaller one."""
     step = draws.below(6) - 1
     if step not in {-1, 1}:
         return value
@@ -56,12 +56,12 @@ def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the 
         case str():
             return value[:-1] if step < 0 else value + draws.one_of(_PATTERN_PIECES)
         case date():
-            value = _beside(value, step)
+            value = _shifted(value, step)
     return value
 
 
-def _beside(value: date, step: int) -> date:
-    """A day or a moment next to another."""
+def _shifted(value: date, step: int) -> date:
+    """Return the next or previous day, or microsecond."""
     try:
         unit = timedelta(microseconds=1) if isinstance(value, datetime) else timedelta(days=1)
         return value + step * unit
@@ -71,18 +71,18 @@ def _beside(value: date, step: int) -> date:
 
 @frozen
 class _PredicateMaker:
-    """What makes predicates about some columns."""
+    """A generator of random predicates about some columns."""
 
     draws: Draws
     columns: Sequence[tree.Column]
 
     def depth(self) -> int:
-        """Of a predicate: of most it is small."""
+        """Draw the depth of a predicate, which is mostly small."""
         draws = self.draws
         return draws.below(_DEEPEST + 1) if draws.is_one_in(12) else draws.below(4)
 
     def predicate(self, depth: int, leaves: int, without: type | None = None) -> tree.Predicate:
-        """A predicate of so many levels, and at most so many leaves."""
+        """Draw a predicate of a given depth, with at most `leaves` leaves, that is not of the class `without`."""
         draws = self.draws
         form = draws.one_of([form for form in (tree.Not, tree.And, tree.Or) if form is not without])
         is_whole = depth <= 0 or (form is not tree.Not and leaves < 2)  # noqa: PLR2004 - the arity
@@ -94,7 +94,7 @@ class _PredicateMaker:
         return tree.And(operands) if form is tree.And else tree.Or(operands)
 
     def operands(self, form: type, depth: int, leaves: int) -> tuple[tree.Predicate, ...]:
-        """What a connective joins: one deep predicate beside others of one leaf each."""
+        """Draw the operands of a connective: one deep predicate, and others of one leaf each."""
         draws = self.draws
         number = min(2 + draws.below(2), leaves)
         deep = self.predicate(depth, leaves - number + 1, form)
@@ -102,17 +102,17 @@ class _PredicateMaker:
         return (deep, *others) if draws.is_one_in(2) else (*others, deep)
 
     def test(self) -> tree.Predicate:
-        """A predicate that joins and negates nothing."""
+        """Draw a predicate without connectives."""
         draws = self.draws
         column = draws.one_of(self.columns)
         if draws.is_one_in(40):
             return tree.Constant(draws.is_one_in(2))
         if draws.is_one_in(10):
             return tree.Missing(column)
-        return self.flag(column) if column.kind is Kind.BOOLEAN else self.compared(column)
+        return self.flag(column) if column.kind is Kind.BOOLEAN else self.comparison(column)
 
-    def compared(self, column: tree.Column) -> tree.Predicate:
-        """A test of the value of a column."""
+    def comparison(self, column: tree.Column) -> tree.Predicate:
+        """Draw a test of the value of a column."""
         draws = self.draws
         if column.kind is Kind.TEXT and draws.is_one_in(3):
             return tree.Pattern(column, self.pattern())
@@ -126,7 +126,7 @@ class _PredicateMaker:
                 return tree.Comparison(column, operator, self.other_side(column))
 
     def flag(self, column: tree.Column) -> tree.Predicate:
-        """A test of a boolean column."""
+        """Draw a test of a boolean column."""
         draws = self.draws
         if draws.is_one_in(2):
             return tree.Flag(column)
@@ -134,13 +134,13 @@ class _PredicateMaker:
         return tree.Comparison(column, operator, self.other_side(column))
 
     def other_side(self, column: tree.Column) -> tree.Column | tree.Literal:
-        """What a column is compared with."""
+        """Draw the other operand of a comparison with a column."""
         if self.draws.is_one_in(3):
             return self.draws.one_of([each for each in self.columns if _compare(column, each)])
         return self.literals(column, 1)[0]
 
     def literals(self, column: tree.Column, number: int) -> tuple[tree.Literal, ...]:
-        """Values of one kind that a column can be compared with."""
+        """Draw literals of one kind that a column can be compared with."""
         draws = self.draws
         kind = column.kind
         if kind is Kind.INTEGER and draws.is_one_in(4):
@@ -149,7 +149,7 @@ class _PredicateMaker:
         return tuple(tree.Literal(kind, value) for value in values)
 
     def pattern(self) -> str:
-        """A text that occurs with some of its characters made wild, or one of wild pieces."""
+        """Draw a pattern: a text of the records with some wildcards, or a sequence of odd pieces."""
         draws = self.draws
         if draws.is_one_in(2):
             pieces = range(draws.below(_LONGEST_PATTERN))
@@ -159,7 +159,7 @@ class _PredicateMaker:
 
 
 def _compare(column: tree.Column, other: tree.Column) -> bool:
-    """Whether two columns can be compared."""
+    """Return True if two columns can be compared."""
     return column.kind is other.kind or (column.kind.is_number and other.kind.is_number)
 
 
@@ -191,7 +191,7 @@ _TEXTS = (
 
 
 def parsed_predicates(parsed: Sequence[tree.Column], texts: Sequence[str]) -> Iterator[tree.Predicate]:
-    """Yield predicates that tell apart all that texts spell.
+    """Yield predicates that distinguish all values that texts spell.
 
     Args:
         parsed: Columns of these texts, under the functions of the language.
@@ -207,7 +207,7 @@ def parsed_predicates(parsed: Sequence[tree.Column], texts: Sequence[str]) -> It
 
 
 def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
-    """Predicates about the columns of mixed records."""
+    """Yield the predicates about the columns of mixed records that are not random."""
     yield from (parse(text, schema) for text in _TEXTS)
     for name, kind in schema.items():
         column = tree.Column(name, kind)
@@ -224,7 +224,7 @@ def _operators(column: tree.Column) -> tuple[tree.Operator, ...]:
 
 
 def _with_values(column: tree.Column) -> Iterator[tree.Predicate]:
-    """A column compared with every value of its kind, in every way."""
+    """Yield comparisons of a column with every value of its kind, in every way."""
     literals = [tree.Literal(column.kind, value) for value in LITERALS[column.kind]]
     for literal, operator in product(literals, _operators(column)):
         yield tree.Comparison(column, operator, literal)
@@ -241,7 +241,7 @@ def _with_values(column: tree.Column) -> Iterator[tree.Predicate]:
 
 
 def _with_columns(column: tree.Column, schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
-    """A column compared with every other, and with itself."""
+    """Yield comparisons of a column with every other column, and with itself."""
     for name, kind in schema.items():
         if kind is column.kind or (kind.is_number and column.kind.is_number):
             for operator in _operators(column):
@@ -249,14 +249,14 @@ def _with_columns(column: tree.Column, schema: Mapping[str, Kind]) -> Iterator[t
 
 
 def _patterns(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
-    """Texts like every pattern, and not like it."""
+    """Yield tests of texts with every pattern, and their negations."""
     texts = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.TEXT]
     for column, pattern in product(texts, _PATTERNS):
         yield from (tree.Pattern(column, pattern), tree.Not(tree.Pattern(column, pattern)))
 
 
 def _three_valued(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
-    """Truths that may be unknown in every connective, and negated."""
+    """Yield every connective of conditions that may be unknown, and its negations."""
     flags = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.BOOLEAN]
     numbers = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.INTEGER]
     truths: list[tree.Predicate] = [

@@ -1,4 +1,4 @@
-"""The made-up records of the suite, of hostile cells, and its hash: the same on every machine."""
+"""The made-up records of the conformance suite, with hostile cells, and the digest of its exercises."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ Choice = TypeVar("Choice")
 
 
 class Draws:
-    """A sequence of choices.
+    """A sequence of pseudorandom choices, equal on every machine.
 
     `seed`: what all of them follow from.
 
@@ -35,22 +35,22 @@ class Draws:
         self._random = Random(seed)  # noqa: S311 - nothing here is a secret
 
     def below(self, number: int) -> int:
-        """A whole number from 0 to below another.
+        """Draw a whole number from 0 to below a limit.
 
         Python promises `random` alone to give the same sequence in all its versions.
         """
         return int(self._random.random() * number)
 
     def is_one_in(self, number: int) -> bool:
-        """True once in so many times."""
+        """Draw True with probability 1/number, else False."""
         return self.below(number) == 0
 
     def one_of(self, choices: Sequence[Choice]) -> Choice:
-        """One of some."""
+        """Draw one element."""
         return choices[self.below(len(choices))]
 
     def some_of(self, choices: Sequence[Choice], number: int) -> list[Choice]:
-        """So many of some, in an order of their own, each once."""
+        """Draw different elements, in random order."""
         left = list(choices)
         return [left.pop(self.below(len(left))) for _ in range(min(number, len(left)))]
 
@@ -171,7 +171,7 @@ SPELLED = (
         "12\0",
     ),
 )
-"""Texts that spell numbers or days, and texts that nearly do."""
+"""Texts that spell numbers or dates, and texts that nearly do."""
 
 _DAYS = (
     *(date.min, date(1582, 10, 4), date(1582, 10, 10), date(1582, 10, 15), date(1752, 9, 3)),
@@ -199,7 +199,7 @@ CELLS: Mapping[Kind, tuple[object, ...]] = {
     Kind.DATE: _DAYS,
     Kind.TIMESTAMP: _MOMENTS,
 }
-"""Values of each kind; a missing one belongs to every kind."""
+"""Hostile values of each kind. Missing values are added to every kind."""
 
 _FIRST_YEAR = 1753  # of the narrowest type of times that servers have
 _SMALLEST_NORMAL = 2.2250738585072014e-308
@@ -208,10 +208,10 @@ _LAST_OF_PLANE = "\uffff"
 
 @frozen
 class Feature:
-    """Some cells that not every engine can hold."""
+    """A class of cells that not every engine can store."""
 
-    name: str  # what they are called
-    covers: Callable[[Any], bool]  # whether a value is one of them
+    name: str
+    covers: Callable[[Any], bool]  # True for the values of the class
 
 
 FEATURES = (
@@ -224,7 +224,7 @@ FEATURES = (
         lambda cell: isinstance(cell, str) and max(cell, default="") > _LAST_OF_PLANE,
     ),
 )
-"""What an engine may refuse to hold; all other cells it must hold."""
+"""Cells that an engine may refuse to store. It must store all others."""
 
 TableQuestion = CellQuestion | KeyQuestion
 
@@ -233,24 +233,24 @@ TableQuestion = CellQuestion | KeyQuestion
 class Exercise:
     """Records and questions about them."""
 
-    name: str  # what the records are about
-    schema: Mapping[str, Kind]  # the kind of every column of theirs
-    records: Sequence[Record]  # a value, or None, of each column
-    unit: str | None = None  # the column that names the person; None: every record is one unit
-    predicates: Sequence[Predicate] = ()  # what is counted
-    tables: Sequence[TableQuestion] = ()  # which tables are counted
-    is_optional: bool = False  # whether an engine may refuse to hold the records
-    is_refused: bool = False  # whether it must refuse to count them
+    name: str
+    schema: Mapping[str, Kind]  # kind of every column
+    records: Sequence[Record]  # a value, or None, for each column
+    unit: str | None = None  # column that names the person; None: every record is a unit
+    predicates: Sequence[Predicate] = ()
+    tables: Sequence[TableQuestion] = ()
+    is_optional: bool = False  # True if an engine may refuse to store the records
+    is_refused: bool = False  # True if an engine must refuse to count them
 
     @property
     def questions(self) -> int:
-        """How many there are."""
+        """Number of questions."""
         return len(self.predicates) + len(self.tables)
 
 
 @cache
 def narrowed(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
-    """An exercise with missing values where cells have one of some features."""
+    """Return an exercise with missing values in place of cells with one of some features."""
     if not features:
         return exercise
     records = [
@@ -265,17 +265,17 @@ MIXED: Mapping[str, Kind] = {
     PERSON: Kind.INTEGER,
     **{f"{kind.value}_{letter}": kind for kind in KINDS.values() for letter in "ab"},
 }
-"""The columns of these records."""
+"""Kinds of the columns of mixed records."""
 
 _ROWS = 64
-_ALIKE = 10  # rows in which the two columns of each kind are equal
-_EMPTY = 2  # rows in which only the person is told
+_ALIKE = 10  # number of rows in which the two columns of each kind are equal
+_EMPTY = 2  # number of rows in which only the person is not missing
 _PERSONS = 25
-_MISSING = 7  # one cell in so many
+_MISSING = 7  # one cell in seven is missing
 
 
 def mixed_records() -> list[Record]:
-    """Records in which every cell of every kind occurs at least once, in one of two columns."""
+    """Return records in which every cell of every kind occurs at least once, in one of two columns."""
     draws = Draws("mixed")
     columns: dict[str, list[object]] = {}
     for kind, cells in CELLS.items():
@@ -290,7 +290,7 @@ def mixed_records() -> list[Record]:
 
 
 def _shuffled(cells: Sequence[object], number: int, draws: Draws) -> list[object]:
-    """So many cells: all of some in a random order, as often as they fit, with missing ones."""
+    """Return a number of cells: all given ones in random order, repeated as needed, with missing values."""
     pool: list[object] = []
     while len(pool) < number:
         for place, cell in enumerate(draws.some_of(cells, len(cells))):
@@ -299,7 +299,7 @@ def _shuffled(cells: Sequence[object], number: int, draws: Draws) -> list[object
 
 
 def digest(exercises: Iterable[Exercise]) -> str:
-    """The SHA-256 of exercises, in hexadecimal digits."""
+    """Return the SHA-256 of exercises, in hexadecimal digits."""
     found = sha256()
     for exercise in exercises:
         for line in _lines(exercise):
@@ -309,7 +309,7 @@ def digest(exercises: Iterable[Exercise]) -> str:
 
 
 def table_parts(question: TableQuestion) -> dict[str, object]:
-    """All of a question for a table."""
+    """Return all parts of a question for a table."""
     where = None if question.where is None else canonical_text(question.where)
     told: dict[str, object] = {"where": where, "most": question.max_groups, "salt": question.salt}
     if not isinstance(question, CellQuestion):
@@ -325,7 +325,7 @@ def table_parts(question: TableQuestion) -> dict[str, object]:
 
 
 def _lines(exercise: Exercise) -> Iterator[object]:
-    """The facts of an exercise, each small enough for one line."""
+    """Yield the parts of an exercise, each small enough for one line."""
     kinds = {name: kind.value for name, kind in exercise.schema.items()}
     yield [exercise.name, kinds, exercise.unit, exercise.is_optional, exercise.is_refused]
     for record in exercise.records:
@@ -335,7 +335,7 @@ def _lines(exercise: Exercise) -> Iterator[object]:
 
 
 def _cell(value: object) -> object:
-    """A cell as JSON holds it, with its kind where that has none."""
+    """Return a cell as a JSON value, with its kind if JSON has no such type."""
     match value:
         case float():
             return {"real": value.hex()}

@@ -1,4 +1,4 @@
-"""The suite that an engine passes before its answers are trusted."""
+"""Examination of an engine: its answers to the exercises of `tables`, compared with the reference in `memory`."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
@@ -26,54 +26,54 @@ from noisycount.query.predicate import Predicate, canonical_text
 
 @frozen
 class Mismatch(Shown):
-    """An answer of an engine that is not as its definition says; its records are made up."""
+    """A wrong answer of an engine about made-up records."""
 
-    records: str  # what the records are about
-    question: str  # what was asked, in its own language
-    expected: int | None  # what the answer is by its definition; None: there is none
-    found: int | None  # what the engine said; None: nothing, or it refused
+    records: str  # name of the exercise
+    question: str  # in the question language
+    expected: int | None  # right answer; None: there is none
+    found: int | None  # answer of the engine; None: it gave none
 
 
 @frozen
 class Examination(Shown):
-    """What an engine said of made-up records."""
+    """The result of an examination."""
 
-    identity: Identity  # which engine
-    answers: int  # how many of its answers were compared
-    differences: tuple[Mismatch, ...]  # those that are not as their definition says; after some it is asked no more
-    unheld: tuple[str, ...]  # what its tables cannot hold, and was not asked
-    seconds: float  # how long it took
-    suite: str  # the SHA-256 of what it was asked about which records, in hexadecimal digits
+    identity: Identity
+    answers: int  # number of compared answers
+    differences: tuple[Mismatch, ...]  # wrong answers; after some the examination stops
+    unheld: tuple[str, ...]  # records that its tables cannot store, which were not tested
+    seconds: float
+    suite: str  # SHA-256 of the records and questions, in hexadecimal digits
 
     def certificate(self, day: date) -> Certificate | None:
-        """That it passed, on a day; None: it did not."""
+        """Return the certificate that the engine passed on a day, or None if it did not pass."""
         if self.differences:
             return None
         return Certificate(self.identity, day.isoformat(), self.suite, self.answers, self.unheld)
 
 
 TableCounts = Mapping[object, int]
-"""The counts of a table by what they are of: (level, node), or the keys of a group."""
+"""Counts of a table by (level, node), or by the keys of a group."""
 
-_AGAIN = "told again"  # of keys that an engine tells twice
+_AGAIN = "told again"  # mark of keys that an engine returned twice
 
 
 @cache
 def true_counts(exercise: Exercise) -> Sequence[int]:
-    """The true count of each predicate of an exercise."""
+    """Return the true count of each predicate of an exercise."""
     units = [Unit.of(number, record, exercise.unit) for number, record in enumerate(exercise.records)]
     return [_count(predicate, exercise.records, units) for predicate in exercise.predicates]
 
 
 def true_table(exercise: Exercise, question: TableQuestion) -> TableCounts:
-    """The true counts of a table."""
+    """Return the true counts of a table."""
     if isinstance(question, CellQuestion):
         return _by_node(cell_counts(exercise.records, exercise.unit, question))
     return _by_keys(key_counts(exercise.records, exercise.unit, question))
 
 
-def asked_table(source: Source, question: TableQuestion) -> TableCounts:
-    """What an engine says that the counts of a table are."""
+def engine_table(source: Source, question: TableQuestion) -> TableCounts:
+    """Return the counts of a table by an engine."""
     if isinstance(question, CellQuestion):
         return _by_node(source.count_cells(question))
     return _by_keys(source.count_keys(question))
@@ -89,20 +89,22 @@ def _by_node(levels: Iterable[NDArray[np.int64]]) -> TableCounts:
 
 
 def _by_keys(batches: Iterable[KeyCounts]) -> TableCounts:
-    found: dict[object, int] = {}
+    counts: dict[object, int] = {}
     for batch in batches:
         for keys, count in zip(batch.keys, batch.counts.tolist(), strict=True):
-            found[(_AGAIN, keys) if keys in found else keys] = count
-    return found
+            counts[(_AGAIN, keys) if keys in counts else keys] = count
+    return counts
 
 
-_LONGEST = 60  # characters of a list of keys or edges
+_LONGEST = 60  # characters of a list of keys or edges in a message
 
 
 def number_text(question: TableQuestion, place: object) -> str:
-    """A table and one of its numbers.
+    """Return a text for one number of a table.
 
-    `place`: the level and node of the number, or the keys of its group; None: the whole table.
+    Args:
+        question: The table.
+        place: The level and node of the number, or the keys of its group; None: the whole table.
     """
     parts = question.keys.parts if isinstance(question, CellQuestion) else question.parts
     text = f"by {' and '.join(_cut(part.text) for part in parts)}"
@@ -116,9 +118,9 @@ def number_text(question: TableQuestion, place: object) -> str:
 
 
 def _node(question: CellQuestion, level: int, node: int) -> str:
-    """A node of a level by the keys of its cells, of which it may have many."""
+    """Return the name of a level, and the keys of a node's cells."""
     named = question.levels[level]
-    cells = [cell for cell, of in enumerate(named.of_cell.tolist()) if of == node]
+    cells = [cell for cell, parent in enumerate(named.of_cell.tolist()) if parent == node]
     keys = [question.keys.key(c) if c < len(question.keys) else "other" for c in cells]
     return f"{named.name} {_cut(', '.join(map(str, keys)))}"
 
@@ -127,12 +129,12 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-_AT_ONCE = 100  # predicates of one scan
+_BATCH = 100  # predicates of one scan
 
 
 @frozen
 class _Answer:
-    """A number that an engine gave, beside what it is by definition; None is a refusal."""
+    """A number that an engine returned, and the right one; None is a refusal."""
 
     records: str
     question: Callable[[], str]
@@ -142,20 +144,20 @@ class _Answer:
 
 @dataclass(slots=True)
 class Examiner:
-    """An engine, and what it is asked."""
+    """The examination of an engine with some exercises."""
 
-    engine: EngineUnderTest  # the engine
-    exercises: Sequence[Exercise]  # what it is asked
-    progress: Callable[[int, int], None] | None = None  # it is told how many questions of how many were asked
-    most: int = 20  # after how many differences it is asked no more
+    engine: EngineUnderTest
+    exercises: Sequence[Exercise]
+    progress: Callable[[int, int], None] | None = None  # called with the numbers of asked and of all questions
+    most: int = 20  # number of differences after which the examination stops
     asked: int = 0
     unheld: list[str] = field(default_factory=list)
 
     def examination(self) -> Examination:
-        """All that the engine says, until it was wrong too often."""
-        begun, answers, differences = monotonic(), 0, list[Mismatch]()
-        with closing(self._answers()) as given:
-            for answer in given:
+        """Compare all answers of the engine, and stop after too many differences."""
+        start, answers, differences = monotonic(), 0, list[Mismatch]()
+        with closing(self._answers()) as all_answers:
+            for answer in all_answers:
                 answers += 1
                 if answer.found == answer.expected:
                     continue
@@ -167,44 +169,44 @@ class Examiner:
             answers,
             tuple(differences),
             tuple(dict.fromkeys(self.unheld)),
-            monotonic() - begun,
+            monotonic() - start,
             digest(self.exercises),
         )
 
     def _answers(self) -> Generator[_Answer]:
-        """Every answer of the engine, in order."""
+        """Yield every answer of the engine, in order."""
         missing = self._missing_features()
         for each in self.exercises:
             exercise = narrowed(each, missing)
             if exercise.is_refused:
                 yield self._refusal(exercise)
                 continue
-            with ExitStack() as opened:
-                source = self._opened(exercise, opened)
+            with ExitStack() as stack:
+                source = self._open(exercise, stack)
                 if source is None:
                     self.unheld.append(exercise.name)
-                    self._tell(exercise.questions)
+                    self._report_progress(exercise.questions)
                     continue
                 yield from self._counts(exercise, source)
                 yield from self._tables(exercise, source)
 
     def _missing_features(self) -> tuple[Feature, ...]:
-        """Which cells its tables cannot hold, once it was seen that they hold all others."""
-        with ExitStack() as opened:
-            self._opened(narrowed(self.exercises[0], FEATURES), opened)
+        """Return the features of cells that the engine's tables cannot store. All other cells must be stored."""
+        with ExitStack() as stack:
+            self._open(narrowed(self.exercises[0], FEATURES), stack)
         missing = [feature for feature in FEATURES if not self._holds(feature)]
         self.unheld += [each.name for each in missing]
         return tuple(missing)
 
     def _holds(self, feature: Feature) -> bool:
-        """Whether a table of it can hold some cells."""
-        with ExitStack() as opened:
-            return self._opened(_probe(feature), opened) is not None
+        """Return True if a table of the engine can store the cells of a feature."""
+        with ExitStack() as stack:
+            return self._open(_probe(feature), stack) is not None
 
-    def _opened(self, exercise: Exercise, opened: ExitStack) -> Source | None:
-        """The records in a table of it; None where it may refuse them, and does."""
+    def _open(self, exercise: Exercise, stack: ExitStack) -> Source | None:
+        """Open the records as a table. Return None if the engine refuses optional records."""
         try:
-            source = opened.enter_context(self._source(exercise))
+            source = stack.enter_context(self._source(exercise))
             source.prepare()
         except SourceError:
             if exercise.is_optional:
@@ -216,79 +218,79 @@ class Examiner:
         return self.engine.source(exercise.records, exercise.schema, exercise.unit)
 
     def _refusal(self, exercise: Exercise) -> _Answer:
-        """That an engine counts nothing in records that cannot be counted."""
-        found = None
+        """Return the answer about records that must be refused: it should be None."""
+        count = None
         with suppress(SourceError), self._source(exercise) as source:
-            found = source.count(exercise.predicates)[0]
-        self._tell(exercise.questions)
-        return _Answer(exercise.name, lambda: canonical_text(exercise.predicates[0]), None, found)
+            count = source.count(exercise.predicates)[0]
+        self._report_progress(exercise.questions)
+        return _Answer(exercise.name, lambda: canonical_text(exercise.predicates[0]), None, count)
 
     def _counts(self, exercise: Exercise, source: Source) -> Iterator[_Answer]:
-        """The counts of predicates, many from one scan."""
+        """Yield the counts of predicates, in scans of many."""
         expected = true_counts(exercise)
-        for first in range(0, len(exercise.predicates), _AT_ONCE):
-            batch = exercise.predicates[first : first + _AT_ONCE]
-            found = _counted(source, batch)
-            true = expected[first : first + _AT_ONCE]
-            for predicate, wanted, count in zip(batch, true, found, strict=True):
-                yield _Answer(exercise.name, partial(canonical_text, predicate), wanted, count)
-            self._tell(len(batch))
+        for first in range(0, len(exercise.predicates), _BATCH):
+            batch = exercise.predicates[first : first + _BATCH]
+            counts = _count_batch(source, batch)
+            true = expected[first : first + _BATCH]
+            for predicate, true_count, count in zip(batch, true, counts, strict=True):
+                yield _Answer(exercise.name, partial(canonical_text, predicate), true_count, count)
+            self._report_progress(len(batch))
 
     def _tables(self, exercise: Exercise, source: Source) -> Iterator[_Answer]:
-        """The counts of tables, number by number."""
+        """Yield the counts of tables, number by number."""
         for question in exercise.tables:
             expected = true_table(exercise, question)
             try:
-                found = asked_table(source, question)
+                counts = engine_table(source, question)
             except SourceError:
                 text = partial(number_text, question, None)
                 yield _Answer(exercise.name, text, sum(expected.values()), None)
             else:
-                for place in {**expected, **found}:
+                for place in {**expected, **counts}:
                     text = partial(number_text, question, place)
-                    yield _Answer(exercise.name, text, expected.get(place), found.get(place))
-            self._tell(1)
+                    yield _Answer(exercise.name, text, expected.get(place), counts.get(place))
+            self._report_progress(1)
 
-    def _tell(self, questions: int) -> None:
+    def _report_progress(self, questions: int) -> None:
         self.asked += questions
         if self.progress is not None:
             self.progress(self.asked, sum(each.questions for each in self.exercises))
 
 
-def _counted(source: Source, predicates: Sequence[Predicate]) -> list[int | None]:
-    """The counts from one scan; where it fails, each from one of its own, None where that does."""
+def _count_batch(source: Source, predicates: Sequence[Predicate]) -> list[int | None]:
+    """Count predicates in one scan. If it fails, count each alone, with None for those that fail."""
     try:
         return [*source.count(predicates)]
     except SourceError:
         if len(predicates) == 1:
             return [None]
-    return [count for each in predicates for count in _counted(source, [each])]
+    return [count for each in predicates for count in _count_batch(source, [each])]
 
 
 def _probe(feature: Feature) -> Exercise:
-    """Records with nothing but some cells."""
+    """Return records that consist of the cells of a feature."""
     kinds = {kind: [*filter(feature.covers, cells)] for kind, cells in CELLS.items()}
-    found = {kind: cells for kind, cells in kinds.items() if cells}
+    columns = {kind: cells for kind, cells in kinds.items() if cells}
     records = [
-        {kind.value: cell for kind, cell in zip(found, row, strict=True)} for row in zip_longest(*found.values())
+        {kind.value: cell for kind, cell in zip(columns, row, strict=True)} for row in zip_longest(*columns.values())
     ]
-    return Exercise(feature.name, {kind.value: kind for kind in found}, records, is_optional=True)
+    return Exercise(feature.name, {kind.value: kind for kind in columns}, records, is_optional=True)
 
 
 _HASH = "5e10efb3a01f05310a4dc6b552c6cc369bd0fd0f7642b72b9c20837d4b9c3fc8"
 
 
 def suite_hash() -> str:
-    """The SHA-256 of the records and questions of the suite, in hexadecimal digits.
+    """Return the SHA-256 of the suite's records and questions, in hexadecimal digits.
 
-    It is written here, as no opening of a server should wait while it is computed.
+    It is a constant, which a test checks: computing it would delay each opening of a server.
     """
     return _HASH
 
 
 @cache
 def suite(one_in: int = 1) -> Sequence[Exercise]:
-    """The exercises, with one question in so many."""
+    """Return the exercises, with every question or one in `one_in`."""
     return tuple(
         replace(each, predicates=each.predicates[::one_in], tables=each.tables[::one_in]) for each in exercises()
     )
@@ -297,5 +299,5 @@ def suite(one_in: int = 1) -> Sequence[Exercise]:
 def examined(
     engine: EngineUnderTest, progress: Callable[[int, int], None] | None = None, asked: Sequence[Exercise] | None = None
 ) -> Examination:
-    """What an engine says of made-up records, compared with what is so by definition."""
+    """Examine an engine with some exercises; None: with the whole suite."""
     return Examiner(engine, suite() if asked is None else asked, progress).examination()

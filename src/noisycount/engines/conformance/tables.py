@@ -1,4 +1,4 @@
-"""All that an engine is asked: predicates, and tables by key, of persons in many groups too."""
+"""The exercises of the conformance suite: records with predicates and tables, also of persons in many groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -38,27 +38,27 @@ _SALTS = ("", "salt", "it's")
 
 
 def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[TableQuestion]:
-    """So many tables of the columns of a schema: of listed keys, and of hidden ones."""
+    """Yield random tables of the columns of a schema, with listed and with hidden keys."""
     maker = _TableMaker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
     wheres = random_predicates(schema, number, f"where of {seed}")
-    for place, where in enumerate(wheres):
-        chosen = where if place % 3 == 0 else None
-        yield maker.keys(chosen) if place % 4 == 0 else maker.cells(chosen)
+    for index, where in enumerate(wheres):
+        condition = where if index % 3 == 0 else None
+        yield maker.keys(condition) if index % 4 == 0 else maker.cells(condition)
 
 
 @frozen
 class _TableMaker:
-    """What makes tables of some columns."""
+    """A generator of random tables of some columns."""
 
     draws: Draws
     columns: Sequence[Column]
 
     def keys(self, where: Predicate | None) -> KeyQuestion:
-        """A table whose keys only the records know."""
+        """Draw a table with hidden keys."""
         return KeyQuestion(self.parts(), where, self.most(), self.draws.one_of(_SALTS))
 
     def cells(self, where: Predicate | None) -> CellQuestion:
-        """A table whose keys are known."""
+        """Draw a table with listed keys."""
         draws, parts = self.draws, self.parts()
         values = [self.values(part) for part in parts]
         codes = list(product(*(range(len(each)) for each in values)))
@@ -70,16 +70,16 @@ class _TableMaker:
         return CellQuestion(keys, where, levels, has_other, self.most(), draws.one_of(_SALTS))
 
     def most(self) -> int | None:
-        """In how many groups a unit may be."""
+        """Draw a contribution bound: the largest number of groups of a unit, or None."""
         return None if self.draws.is_one_in(2) else 1 + self.draws.below(3)
 
     def parts(self) -> list[GroupBy]:
-        """One to three different parts."""
-        found = {part.text: part for part in (self.part() for _ in range(_MOST_PARTS))}
-        return self.draws.some_of(list(found.values()), 1 + self.draws.below(_MOST_PARTS))
+        """Draw one to three different groupings."""
+        different = {part.text: part for part in (self.part() for _ in range(_MOST_PARTS))}
+        return self.draws.some_of(list(different.values()), 1 + self.draws.below(_MOST_PARTS))
 
     def part(self) -> GroupBy:
-        """Something to group by."""
+        """Draw a grouping."""
         column = self.draws.one_of(self.columns)
         is_plain = self.draws.is_one_in(2)
         match column.kind:
@@ -93,25 +93,25 @@ class _TableMaker:
                 return EachValue(column)
 
     def edges(self, kind: Kind) -> tuple[int | float, ...]:
-        """Where ranges begin: few of values that occur, or many."""
+        """Draw the edges of ranges: a few values of the records, or many numbers."""
         draws = self.draws
         if draws.is_one_in(4):
             first = draws.below(_MANY_EDGES) - _MANY_EDGES
             step = 1 if kind is Kind.INTEGER else 0.5
-            return tuple(step * (first + place) for place in range(_MANY_EDGES))
+            return tuple(step * (first + index) for index in range(_MANY_EDGES))
         choices: list[Any] = list(LITERALS[Kind.INTEGER])
         if kind is Kind.REAL:
             choices += LITERALS[Kind.REAL]
         return tuple(sorted(set(draws.some_of(choices, 1 + draws.below(9)))))
 
     def values(self, part: GroupBy) -> tuple[Key, ...]:
-        """Some keys of a part, each once."""
+        """Draw different keys of a grouping."""
         known = part.known_keys or tuple(_keys(part))
         most = len(known) + 1 if part.known_keys else _MOST_KEYS
         return tuple(self.draws.some_of([*known, None], 1 + self.draws.below(most)))
 
     def levels(self, cells: int) -> tuple[Level, ...]:
-        """The cells, their total, and sums of some of them."""
+        """Return three levels: the cells, their total, and sums of random cells."""
         size = 1 + self.draws.below(4)
         sums = [self.draws.below(size + 1) - 1 for _ in range(cells)]
         return (
@@ -122,7 +122,7 @@ class _TableMaker:
 
 
 def _keys(part: GroupBy) -> list[Key]:
-    """Every key of a part that values have which an analyst can write."""
+    """Return the keys of a grouping that the literals have."""
     values = LITERALS[part.column.kind]
     if isinstance(part, Period):
         return sorted({part.key(value) for value in (*values, date(1999, 12, 31))}, key=str)
@@ -136,7 +136,7 @@ _SALTS_TRUNCATED_TABLES = ("", "salt")
 
 
 def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
-    """Tables by town, by age, and by both: of listed keys and of hidden ones. `towns`: those that are listed."""
+    """Yield tables by town, by age, and by both, with listed towns and with hidden keys, under contribution bounds."""
     for parts, most, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
         yield KeyQuestion(parts, None, most, salt)
         keys = _listed(parts, towns)
@@ -146,16 +146,16 @@ def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
 
 
 def _listed(parts: tuple[GroupBy, ...], towns: Sequence[str]) -> KeySet:
-    """Every combination of some towns and of some ages."""
+    """Return all combinations of the towns and two ranges of ages."""
     values = tuple(tuple(towns) if part is _TOWN else (0, 2) for part in parts)
     codes = [*product(*(range(len(each)) for each in values))]
     return KeySet(parts, values, np.array(codes, np.int32).reshape(-1, len(parts)))
 
 
 def _levels(cells: int) -> tuple[Level, ...]:
-    """The cells, every second one with its neighbour, and all of them."""
-    places = np.arange(cells, dtype=np.int32)
-    return (Level("cells", places, cells), Level("pairs", places // 2, (cells + 1) // 2), Level("total", places * 0, 1))
+    """Return three levels: the cells, pairs of neighbouring cells, and the total."""
+    cell = np.arange(cells, dtype=np.int32)
+    return (Level("cells", cell, cells), Level("pairs", cell // 2, (cells + 1) // 2), Level("total", cell * 0, 1))
 
 
 _KEYWORDS = ("select", "order", "group", "user", "table", "null", "case", "count", "by", "from")
@@ -164,21 +164,21 @@ _CASES = ("age", "Age", "AGE")
 _NAMES = ("ann", "Ann", "ANN", "ann ", " ann", "é", "e\u0301", "ss", "ß", "", "1", "01")
 _ROWS = (1, 2, 1000)
 _FEW_ROWS = 8
-_CROWD = 3000  # where sketches of 2**15 places err by one in three hundred
+_CROWD = 3000  # persons, enough for an approximate count by a sketch to be wrong
 _RANDOM = 5_000
-"""Random predicates without a unit, and as many with one."""
+"""Number of random predicates without a unit, and of those with one."""
 
 _TABLES = 100
 
 
 def exercises() -> Iterator[Exercise]:
-    """The exercises, those that decide whether an engine makes tables at all first."""
+    """Yield the exercises. The first one shows whether an engine can make tables at all."""
     yield from _mixed()
     yield from _persons()
     yield _crowd()
     yield from _spelled()
     yield from _named_columns()
-    yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_of_all(MIXED)])
+    yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_column_predicates(MIXED)])
     yield Exercise(
         "a record without a person",
         {PERSON: Kind.INTEGER, "age": Kind.INTEGER},
@@ -190,42 +190,42 @@ def exercises() -> Iterator[Exercise]:
 
 
 def _mixed() -> Iterator[Exercise]:
-    """Cells of every kind beside each other, by records and by persons."""
+    """Yield exercises with cells of every kind, counted by records and by persons."""
     records = mixed_records()
-    asked = {name: kind for name, kind in MIXED.items() if name != PERSON}
+    columns = {name: kind for name, kind in MIXED.items() if name != PERSON}
     for unit, name in ((None, "cells of every kind"), (PERSON, "cells of every kind by person")):
-        predicates = [*fixed_predicates(asked), *random_predicates(asked, _RANDOM, name)]
-        made = list(random_tables(asked, _TABLES, name))
-        yield Exercise(name, MIXED, records, unit, predicates, made)
+        predicates = [*fixed_predicates(columns), *random_predicates(columns, _RANDOM, name)]
+        tables = list(random_tables(columns, _TABLES, name))
+        yield Exercise(name, MIXED, records, unit, predicates, tables)
 
 
 def _persons() -> Iterator[Exercise]:
-    """Persons of 1, 2, 1,000 and a few records, whose names are nearly the same."""
+    """Yield exercises with persons of 1, 2, 1,000 and a few records, whose names are nearly equal."""
     numbers = (0, -1, 7, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
     for kind, persons in ((Kind.INTEGER, numbers), (Kind.TEXT, _NAMES), (Kind.BOOLEAN, (True,))):
         schema = {PERSON: kind, "age": Kind.INTEGER, "town": Kind.TEXT}
         rows = [*_ROWS, *[_FEW_ROWS] * len(persons)]
         records = [
-            {PERSON: person, "age": (row * 7 + place) % 90, "town": _NAMES[(row + place) % 5]}
-            for place, (person, number) in enumerate(zip(persons, rows, strict=False))
+            {PERSON: person, "age": (row * 7 + index) % 90, "town": _NAMES[(row + index) % 5]}
+            for index, (person, number) in enumerate(zip(persons, rows, strict=False))
             for row in range(number)
         ]
-        asked, name = [Constant(value=True), *_of_ages()], f"persons that are {kind.value}"
-        tables = list(truncated_tables(_NAMES[:4]))  # of five
-        yield Exercise(name, schema, records, PERSON, asked, tables)
+        predicates, name = [Constant(value=True), *_age_predicates()], f"persons that are {kind.value}"
+        tables = list(truncated_tables(_NAMES[:4]))  # of the five towns
+        yield Exercise(name, schema, records, PERSON, predicates, tables)
 
 
 def _crowd() -> Exercise:
-    """So many persons that a sketch of them would be wrong."""
+    """Return an exercise with so many persons that an approximate count by a sketch would be wrong."""
     schema = {PERSON: Kind.INTEGER, "age": Kind.INTEGER}
     records = [{PERSON: number * 7919, "age": number % 90} for number in range(_CROWD)]
     age = Column("age", Kind.INTEGER)
-    asked = [Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)]
-    return Exercise("very many persons", schema, records, PERSON, asked)
+    predicates = [Comparison(age, Operator.LESS, Literal(Kind.INTEGER, limit)) for limit in range(5, 95, 5)]
+    return Exercise("very many persons", schema, records, PERSON, predicates)
 
 
 def _spelled() -> Iterator[Exercise]:
-    """Texts that spell numbers and days beside such values, by records and by persons."""
+    """Yield exercises with texts that spell numbers and dates, counted by records and by persons."""
     schema = {PERSON: Kind.INTEGER, "text": Kind.TEXT, "number": Kind.REAL, "day": Kind.DATE, "other": Kind.TEXT}
     parsed = [Column(name, kind, is_parsed=True) for name in ("text", "other") for kind in FUNCTIONS.values()]
     draws = Draws("spelled")
@@ -240,13 +240,13 @@ def _spelled() -> Iterator[Exercise]:
         }
         for text in (*SPELLED, None)
     ]
-    asked = {name: kind for name, kind in schema.items() if name != PERSON}
+    columns = {name: kind for name, kind in schema.items() if name != PERSON}
     for unit, name in ((None, "texts that spell numbers and days"), (PERSON, "texts that spell them, by person")):
-        drawn = random_predicates(asked, _RANDOM // 10, name, parsed)
-        yield Exercise(name, schema, records, unit, [*parsed_predicates(parsed[:2], SPELLED), *drawn])
+        random = random_predicates(columns, _RANDOM // 10, name, parsed)
+        yield Exercise(name, schema, records, unit, [*parsed_predicates(parsed[:2], SPELLED), *random])
 
 
-def _of_ages() -> Iterator[Predicate]:
+def _age_predicates() -> Iterator[Predicate]:
     age, town = Column("age", Kind.INTEGER), Column("town", Kind.TEXT)
     for operator in Operator:
         for value in (0, 7, 14, 89):
@@ -257,7 +257,7 @@ def _of_ages() -> Iterator[Predicate]:
 
 
 def _named_columns() -> Iterator[Exercise]:
-    """Columns whose names are keywords, have signs, or differ in case alone."""
+    """Yield exercises with columns whose names are keywords, contain signs, or differ only in case."""
     for about, names in (
         ("columns named like keywords", _KEYWORDS),
         ("columns with signs in their names", _SIGNS),
@@ -267,25 +267,25 @@ def _named_columns() -> Iterator[Exercise]:
         records = [_ladder(names, row) for row in range(len(names) + 1)]
         hidden = [KeyQuestion([EachValue(Column(name, Kind.INTEGER))], None) for name in names[:3]]
         for unit in (None, names[0]):
-            asked = {name: kind for name, kind in schema.items() if name != unit}
+            columns = {name: kind for name, kind in schema.items() if name != unit}
             yield Exercise(
                 about,
                 schema,
                 records,
                 unit,
-                list(_of_all(asked)),
+                list(_column_predicates(columns)),
                 [each for each in hidden if each.parts[0].column.name != unit],
                 is_optional=True,
             )
 
 
 def _ladder(names: Sequence[str], row: int) -> Record:
-    """A record with a different number of ones for each name."""
-    return {name: int(place < row) for place, name in enumerate(names)}
+    """Return the record of a row: 1 in its first `row` columns, so that each column has another number of ones."""
+    return {name: int(index < row) for index, name in enumerate(names)}
 
 
-def _of_all(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
-    """Something about every column of a schema."""
+def _column_predicates(schema: Mapping[str, Kind]) -> Iterator[Predicate]:
+    """Yield some predicates about every column of a schema."""
     for name, kind in schema.items():
         column = Column(name, kind)
         yield from (Missing(column), Not(Missing(column)))
