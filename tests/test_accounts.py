@@ -81,8 +81,8 @@ def test_a_colleague_asks_and_does_not_read(study: Path) -> None:
         ("check", "survey"): alone,
         ("ledger", "show"): alone,
         ("serve", "--port", "0"): alone,
-        ("analysts", "list"): "access.json cannot be read (Permission denied): only the ledger's owner may",
-        ("analysts", "add", "me", "--data-set", "survey"): "keys cannot be kept in",
+        ("analysts", "list"): "access.json cannot be read (Permission denied): only the ledger's owner may read it",
+        ("analysts", "add", "me", "--data-set", "survey"): "keys cannot be stored in",
         ("init", "--add", "survey.parquet", "--name", "mine", "--unit", "row", "--yes"): alone,
     }
     outside = ["count", str(study / "survey.parquet"), "--unit", "person", *ASK, "--config", "/dev/null"]

@@ -90,7 +90,7 @@ def test_one_key_or_all_of_somebody_are_revoked(run: Run, by: str, left: int) ->
     ("words", "told"),
     [
         (("ana", "--data-set", "surve"), "'surve' is not configured: did you mean survey?"),
-        (("ana",), "--data-set is missing: name each that may be asked; known: survey, payroll"),
+        (("ana",), "--data-set is missing: name each data set that the key may use; configured: survey, payroll"),
         (("a b", "--data-set", "survey"), "'a b': a name is letters, digits, - and _: choose"),
         (("a" * 201, "--data-set", "survey"), "NAME must be 1 to 200 printable characters"),
         (("ana", "--role", "owner", "--data-set", "survey"), "an owner sees every data set: leave"),
@@ -149,7 +149,7 @@ def test_keys_without_their_secret_are_refused(run: Run, refused: Refused, here:
     """A new secret in its place would make every key wrong without a word."""
     run(*ADD)
     (here / "ledger.db.data/access.secret").unlink()
-    assert "is missing or was changed, without which no key of" in refused(*ADD)
+    assert "is missing or was changed, so that no key of" in refused(*ADD)
 
 
 def test_a_ledger_on_a_server_has_its_keys_beside_the_configuration(run: Run, here: Path) -> None:

@@ -166,10 +166,10 @@ def test_a_place_without_keys_says_so(ring: Keyring, tmp_path: Path) -> None:
     key, _ = ring.issue("ana", Role.ANALYST, ["survey"])
     ring.path.unlink()
     ring.path.mkdir()
-    with pytest.raises(ConfigError, match=r"cannot be read .*: only the ledger's owner may$"):
+    with pytest.raises(ConfigError, match=r"cannot be read .*: only the ledger's owner may read it$"):
         ring.holder(key.text)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match=r"keys cannot be kept in .* \(.*\): mend that"):
+    with pytest.raises(ConfigError, match=r"keys cannot be stored in .* \(.*\): make the folder writable"):
         Keyring(tmp_path / "file").issue("ana", Role.ANALYST, ["survey"])
 
 

@@ -1,4 +1,7 @@
-"""Who asks with a request: attempts, cookies, forms and sessions of the pages, in memory alone, and keys and tokens."""
+"""Authentication of requests: keys and tokens, and the sessions, cookies and forms of the pages.
+
+Sessions and failed attempts are in memory only. `keys` stores keys, `oidc` checks tokens.
+"""
 
 import hashlib
 import hmac
@@ -26,14 +29,14 @@ from noisycount.service.errors import ForbiddenError, ForgedError, RateError, Un
 from noisycount.service.keys import IssuedKey, Keyring, User
 from noisycount.service.state import RateLimiter, ServiceState, State
 
-MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # wrong keys from one network within so many seconds are answered at once
-_PLACES = 10_000  # that are kept in mind, the latest
-_HOME_BITS = 64  # of an IPv6 address, of which one customer has all the rest
+MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # largest number of wrong keys from one network within so many seconds
+_MOST_NETWORKS = 10_000  # networks whose attempts are remembered
+_NETWORK_BITS = 64  # of an IPv6 address: a customer usually has all addresses with the same first 64 bits
 
 
 @dataclass(slots=True)
 class Attempts:
-    """The wrong keys of the last minute, by where they came from."""
+    """The times of wrong keys in the last minute, by network."""
 
     clock: Callable[[], float] = time.monotonic
     _failed: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict, init=False)
@@ -48,51 +51,51 @@ class Attempts:
             return max(0.0, failed[0] + ATTEMPT_SECONDS - self.clock())
 
     def fail(self, host: str) -> None:
-        """Keep a wrong key in mind that came from an address."""
+        """Remember that a wrong key came from an address."""
         with self._turn:
-            place = _network(host)
-            self._failed.setdefault(place, deque(maxlen=MOST_ATTEMPTS)).append(self.clock())
-            self._failed.move_to_end(place)
-            while len(self._failed) > _PLACES:
+            network = _network(host)
+            self._failed.setdefault(network, deque(maxlen=MOST_ATTEMPTS)).append(self.clock())
+            self._failed.move_to_end(network)
+            while len(self._failed) > _MOST_NETWORKS:
                 self._failed.popitem(last=False)
 
 
 def _network(host: str) -> str:
-    """Whose address it is."""
+    """Return the network of an address: an IPv4 address itself, or the first 64 bits of an IPv6 address."""
     try:
         address = ip_address(host)
     except ValueError:
         return host
     if isinstance(address, IPv6Address):
-        return str(ip_network((int(address), _HOME_BITS), strict=False))
+        return str(ip_network((int(address), _NETWORK_BITS), strict=False))
     return host
 
 
 SESSION_COOKIE, FORM_COOKIE = "noisycount", "noisycount-login"  # the two cookies
-_HOST_ONLY = "__Host-"  # a browser takes such a cookie from this very host alone, by https
+_HOST_ONLY = "__Host-"  # a browser accepts a cookie with this prefix only from the host itself, by https
 
 
 def cookie_value(request: Request, name: str) -> str | None:
-    """What a cookie says; None where there is none."""
+    """Return the value of a cookie, or None if the request has none."""
     return request.cookies.get(_full_name(request, name))
 
 
-def set_cookie(request: Request, response: Response, name: str, said: str) -> None:
-    """Let a browser say something with every request to this server, and tell it to no script."""
+def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    """Set a cookie that the browser sends with every request to this server, and that no script can read."""
     response.set_cookie(
-        _full_name(request, name), said, path="/", secure=is_secure(request), httponly=True, samesite="strict"
+        _full_name(request, name), value, path="/", secure=is_secure(request), httponly=True, samesite="strict"
     )
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
-    """Let a browser forget a cookie."""
+    """Delete a cookie of the browser."""
     response.delete_cookie(
         _full_name(request, name), path="/", secure=is_secure(request), httponly=True, samesite="strict"
     )
 
 
 def is_secure(request: Request) -> bool:
-    """Whether nobody between browser and server, or its proxy, can read."""
+    """Return True if the request came by https, to this server or to its proxy."""
     return request.url.scheme == "https"
 
 
@@ -100,42 +103,42 @@ def _full_name(request: Request, name: str) -> str:
     return f"{_HOST_ONLY}{name}" if is_secure(request) else name
 
 
-FORM_SECONDS = 3600.0  # seconds for which a form may stay open
+FORM_SECONDS = 3600.0  # seconds for which a login form stays valid
 _BYTES = 32
-_DIGITS = 12  # of seconds: thirty thousand years
+_DIGITS = 12  # largest number of digits of seconds: thirty thousand years
 
 
 @frozen
 class LoginForm:
-    """Pairs of a cookie and a token that only this server makes, so that no other site logs anybody in."""
+    """Pairs of a cookie and a form token that only this server can make, so that no other site can log a user in."""
 
     clock: Callable[[], float] = time.monotonic
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(_BYTES), repr=False)
 
     def cookie(self) -> str:
-        """What the cookie of a new form says."""
+        """Return the cookie value of a new form."""
         return f"{int(self.clock())}.{secrets.token_urlsafe(_BYTES)}"
 
     def token(self, cookie: str) -> str:
-        """What the form says that goes with a cookie."""
+        """Return the form token that belongs to a cookie."""
         return hmac.digest(self._secret, cookie.encode("utf-8", "replace"), "sha256").hex()
 
     def is_valid(self, cookie: str, token: str) -> bool:
-        """Whether a form came from here, to the same browser, and not long ago."""
-        said = token.encode("utf-8", "replace")
-        is_ours = hmac.compare_digest(self.token(cookie).encode("ascii"), said)
-        return is_ours and self.is_fresh(cookie)
+        """Return True if this server sent the form to the same browser, not long ago."""
+        token_bytes = token.encode("utf-8", "replace")
+        is_own = hmac.compare_digest(self.token(cookie).encode("ascii"), token_bytes)
+        return is_own and self.is_fresh(cookie)
 
     def is_fresh(self, cookie: str) -> bool:
-        """Whether the cookie of a form can still be used."""
-        begun = cookie.partition(".")[0]
-        is_number = begun.isascii() and begun.isdigit() and len(begun) <= _DIGITS
-        return is_number and 0 <= self.clock() - int(begun) < FORM_SECONDS
+        """Return True if the cookie of a form has not expired."""
+        start = cookie.partition(".")[0]
+        is_number = start.isascii() and start.isdigit() and len(start) <= _DIGITS
+        return is_number and 0 <= self.clock() - int(start) < FORM_SECONDS
 
 
-IDLE_SECONDS = 1800.0  # seconds after which a session ends that nobody used
-LONGEST_SECONDS = 43_200.0  # seconds after which any session ends, and after its last use its drafts
-MOST_SESSIONS = 20  # of one key: each more ends the oldest
+IDLE_SECONDS = 1800.0  # seconds after which an unused session ends
+LONGEST_SECONDS = 43_200.0  # seconds after which any session ends; its drafts are kept so long after the last use
+MOST_SESSIONS = 20  # largest number of sessions of one key: a further one ends the oldest
 
 
 @frozen
@@ -150,11 +153,11 @@ class LoginSession:
     drafts: Drafts = field(default_factory=Drafts, repr=False)
 
     def is_over(self, now: float) -> bool:
-        """Return True if the session was not used for long, or lasts too long."""
+        """Return True if the session has ended, unused or at its longest duration."""
         return now - self.used >= IDLE_SECONDS or now - self.begun >= LONGEST_SECONDS
 
     def is_forgotten(self, now: float) -> bool:
-        """Return True if the session is over for so long that its user cannot resume its drafts."""
+        """Return True if the session ended so long ago that its drafts can be dropped."""
         return now - self.used >= LONGEST_SECONDS
 
 
@@ -174,58 +177,58 @@ class Sessions:
 
         The session of the former cookie ends. Its drafts pass to the new session if both are of one user.
         """
-        said, now = secrets.token_urlsafe(_BYTES), self.clock()
+        value, now = secrets.token_urlsafe(_BYTES), self.clock()
         with self._turn:
             self._forget(now)
             ended = None if former is None else self._open.pop(_hash(former), None)
             drafts = Drafts() if ended is None or ended.name != name else ended.drafts
-            mine = [cookie for cookie, one in self._open.items() if one.key_id == key_id]
-            mine.sort(key=lambda cookie: not self._open[cookie].is_over(now))  # those that are over go first
-            for oldest in mine[: max(0, len(mine) - MOST_SESSIONS + 1)]:
+            cookies = [cookie for cookie, session in self._open.items() if session.key_id == key_id]
+            cookies.sort(key=lambda cookie: not self._open[cookie].is_over(now))  # sessions that have ended come first
+            for oldest in cookies[: max(0, len(cookies) - MOST_SESSIONS + 1)]:
                 del self._open[oldest]
-            self._open[_hash(said)] = LoginSession(key_id, name, secrets.token_urlsafe(_BYTES), now, now, drafts)
-        return said
+            self._open[_hash(value)] = LoginSession(key_id, name, secrets.token_urlsafe(_BYTES), now, now, drafts)
+        return value
 
-    def session(self, said: str) -> LoginSession | None:
-        """Return the session of a cookie, used now, or None if there is none or it is over."""
-        name, now = _hash(said), self.clock()
+    def session(self, cookie: str) -> LoginSession | None:
+        """Return the session of a cookie and note its use, or return None if it has none that goes on."""
+        name, now = _hash(cookie), self.clock()
         with self._turn:
-            found = self._open.get(name)
-            if found is None or found.is_over(now):
+            session = self._open.get(name)
+            if session is None or session.is_over(now):
                 return None
-            self._open[name] = replace(found, used=now)
-            return found
+            self._open[name] = replace(session, used=now)
+            return session
 
-    def ended(self, said: str) -> LoginSession | None:
-        """Return the session of a cookie that time has ended, not long ago, or None."""
+    def ended(self, cookie: str) -> LoginSession | None:
+        """Return the session of a cookie if it ended by time, not long ago, else None."""
         now = self.clock()
         with self._turn:
             self._forget(now)
-            found = self._open.get(_hash(said))
-        return found if found is not None and found.is_over(now) else None
+            session = self._open.get(_hash(cookie))
+        return session if session is not None and session.is_over(now) else None
 
-    def keep_draft(self, said: str, fields: Iterable[tuple[str, str]], refusal: str = "") -> str | None:
-        """Keep a form in the session of a cookie, which time may have ended; return None if there is no session."""
+    def keep_draft(self, cookie: str, fields: Iterable[tuple[str, str]], refusal: str = "") -> str | None:
+        """Store a form in the session of a cookie, which may have ended by time. Return None if there is no session."""
         with self._turn:
-            found = self._open.get(_hash(said))
-            return None if found is None else found.drafts.keep(fields, refusal)
+            session = self._open.get(_hash(cookie))
+            return None if session is None else session.drafts.keep(fields, refusal)
 
     def _forget(self, now: float) -> None:
-        """Drop the sessions that nobody can resume."""
-        self._open = {cookie: one for cookie, one in self._open.items() if not one.is_forgotten(now)}
+        """Drop the sessions whose drafts are no longer kept."""
+        self._open = {cookie: session for cookie, session in self._open.items() if not session.is_forgotten(now)}
 
-    def end(self, said: str) -> None:
+    def end(self, cookie: str) -> None:
         """End the session of a cookie, if it has one."""
         with self._turn:
-            self._open.pop(_hash(said), None)
+            self._open.pop(_hash(cookie), None)
 
     def __len__(self) -> int:
         now = self.clock()
-        return sum(not each.is_over(now) for each in self._open.values())
+        return sum(not session.is_over(now) for session in self._open.values())
 
 
-def _hash(said: str) -> bytes:
-    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).digest()
+def _hash(cookie: str) -> bytes:
+    return hashlib.sha256(cookie.encode("utf-8", "surrogateescape")).digest()
 
 
 if TYPE_CHECKING:
@@ -234,32 +237,32 @@ if TYPE_CHECKING:
 
 @frozen
 class SharedMemory:
-    """What all workers of a service share in memory: objects of one process, and proxies of them in the others."""
+    """Objects in memory that all workers of a service share: in one process, with proxies in the others."""
 
-    rates: RateLimiter  # how often each user may ask
+    rates: RateLimiter
     attempts: Attempts
     sessions: Sessions
     login_form: LoginForm  # a copy in each process, with the same secret
-    turn: Path  # a file that the worker which writes to the ledger locks
+    turn: Path  # file that a worker locks while it writes to the ledger
 
 
-_KEY = "nc_"  # how a key begins, and no token
-_SHARED = ("sessions", "attempts", "login_form")  # what several workers share
+_KEY = "nc_"  # prefix of keys, which no token has
+_SHARED = ("sessions", "attempts", "login_form")  # fields that several workers share
 
 
 @frozen
 class Auth:
     """Keys, tokens and sessions of one server."""
 
-    keyring: Keyring  # the keys beside the ledger
-    tokens: "Tokens | None" = None  # those of an issuer; None: none is taken
+    keyring: Keyring
+    tokens: "Tokens | None" = None  # of an OpenID Connect issuer; None: tokens are refused
     sessions: Sessions = field(default_factory=Sessions)  # of the pages
-    attempts: Attempts = field(default_factory=Attempts)  # the wrong keys that were shown to the login
-    login_form: LoginForm = field(default_factory=LoginForm)  # the form of the login
+    attempts: Attempts = field(default_factory=Attempts)  # wrong keys at the login
+    login_form: LoginForm = field(default_factory=LoginForm)
 
     @classmethod
     def of(cls, configuration: Config, shared: SharedMemory | None = None) -> Self:
-        """Return what an owner configured, with what several workers share if there are several."""
+        """Return the authentication that an owner configured, with the shared objects if there are several workers."""
         keyring, config = Keyring.of(configuration), configuration.service.oidc
         memory = {} if shared is None else {name: getattr(shared, name) for name in _SHARED}
         if config is None:
@@ -268,22 +271,22 @@ class Auth:
 
         return cls(keyring, Tokens.of(config, configuration), **memory)
 
-    async def bearer(self, shown: str) -> User | None:
-        """Who comes with the key or the token behind `Bearer`; None: nobody."""
+    async def bearer(self, credential: str) -> User | None:
+        """Return the user of a key or token after `Bearer`, or None if it is not valid."""
         with _checking():
-            if self.tokens is not None and not shown.startswith(_KEY):
-                return await run_in_threadpool(self.tokens.user, shown)  # an issuer is far, the keys are at hand
-            holder = self.keyring.holder(shown)
+            if self.tokens is not None and not credential.startswith(_KEY):
+                return await run_in_threadpool(self.tokens.user, credential)  # may fetch the issuer's keys
+            holder = self.keyring.holder(credential)
         return None if holder is None else holder.user
 
-    def login(self, shown: str, former: str | None = None) -> tuple[str, IssuedKey] | None:
+    def login(self, key: str, former: str | None = None) -> tuple[str, IssuedKey] | None:
         """Begin a session in place of that of a former cookie; return its cookie and key, or None for a wrong key."""
         with _checking():
-            holder = self.keyring.holder(shown)
+            holder = self.keyring.holder(key)
         return None if holder is None else (self.sessions.begin(holder.id, holder.name, former), holder)
 
     def session(self, cookie: str) -> tuple[LoginSession, User] | None:
-        """The session of a cookie, and who is logged in; None where its key opens nothing more."""
+        """Return the session of a cookie and its user, or None if its key is no longer valid."""
         session = self.sessions.session(cookie)
         if session is None:
             return None
@@ -297,7 +300,7 @@ class Auth:
 
 @contextmanager
 def _checking() -> Iterator[None]:
-    """Tell a user nothing of what the owner has to mend."""
+    """Replace a ConfigError by UncheckedError, which shows the user no details of the owner's configuration."""
     try:
         yield
     except ConfigError as error:
@@ -305,35 +308,39 @@ def _checking() -> Iterator[None]:
 
 
 def auth_of(request: Request) -> Auth:
-    """What knows the users of the server that was asked."""
+    """Return the authentication of the server that received a request."""
     auth: Auth = request.app.state.auth
     return auth
 
 
 async def user_of(request: Request) -> User:
-    """Who asks: by a key or a token as `Authorization: Bearer`, or by the session of the page.
+    """Return the user of a request, by a key or token in `Authorization: Bearer`, or by the session of the page.
 
-    A session may change something only by a form of its own. `request.state` has the user, and for a session
-    `csrf`, which each of its forms carries, the `session`, and the `form` that was sent.
+    A session may change something only by one of its own forms. `request.state` receives the `user` and, for a session,
+    the `csrf` token of its forms, the `session`, and the `form` that was sent.
+
+    Raises:
+        UnauthenticatedError: If the request has no valid key, token or session.
+        ForgedError: If a form was sent by a page of another site.
     """
-    shown = request.headers.getlist("authorization")
-    user = await (_by_header(request, shown) if shown else _by_session(request))
+    headers = request.headers.getlist("authorization")
+    user = await (_by_header(request, headers) if headers else _by_session(request))
     request.state.user = user
     return user
 
 
 async def owner_of(user: Annotated[User, Depends(user_of)]) -> User:
-    """An owner who asks."""
+    """Return the user of a request if that is an owner. Raise ForbiddenError if not."""
     if not user.is_owner:
         raise ForbiddenError
     return user
 
 
-async def _by_header(request: Request, shown: list[str]) -> User:
-    scheme, _, rest = shown[0].partition(" ")
-    if len(shown) > 1 or scheme.lower() != "bearer":
+async def _by_header(request: Request, headers: list[str]) -> User:
+    scheme, _, credential = headers[0].partition(" ")
+    if len(headers) > 1 or scheme.lower() != "bearer":
         raise UnauthenticatedError
-    user = await auth_of(request).bearer(rest.strip())
+    user = await auth_of(request).bearer(credential.strip())
     if user is None:
         raise UnauthenticatedError
     return user
@@ -344,8 +351,8 @@ _READING = {"GET", "HEAD", "OPTIONS"}
 
 async def _by_session(request: Request) -> User:
     auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE) or ""
-    found = auth.session(cookie)
-    session = auth.sessions.ended(cookie) if found is None else found[0]
+    current = auth.session(cookie)
+    session = auth.sessions.ended(cookie) if current is None else current[0]
     if session is None:
         raise UnauthenticatedError
     if request.method not in _READING:
@@ -353,25 +360,25 @@ async def _by_session(request: Request) -> User:
         await _check_csrf(request, session.csrf)
         request.state.form = await request.form()
     request.state.session = session
-    if found is None:
+    if current is None:
         raise UnauthenticatedError
     request.state.csrf = session.csrf
-    return found[1]
+    return current[1]
 
 
 def check_origin(request: Request) -> None:
-    """Refuse what a page of another server sends: browsers say with every form where it was filled in."""
+    """Raise ForgedError if a page of another site sent the request. Browsers name the site of every form."""
     origin = request.headers.get("origin")
     if origin is None or origin == "null":
         if request.headers.get("sec-fetch-site") == "same-origin":
             return
         raise ForgedError
     try:
-        said = urlsplit(origin)
+        site = urlsplit(origin)
     except ValueError:
         raise ForgedError from None
     schemes = {"https"} if is_secure(request) else {"http", "https"}  # a proxy may end TLS
-    if said.netloc != request.headers.get("host") or said.scheme not in schemes:
+    if site.netloc != request.headers.get("host") or site.scheme not in schemes:
         raise ForgedError
 
 
@@ -381,24 +388,24 @@ _FORM = "application/x-www-form-urlencoded"  # no page sends a file
 
 
 async def _check_csrf(request: Request, expected: str) -> None:
-    """Refuse a form that carries the token of its session in no field and no header."""
-    said = request.headers.get(CSRF_HEADER) or await form_field(request, CSRF_FIELD)
-    if not hmac.compare_digest(said.encode("utf-8", "replace"), expected.encode("ascii")):
+    """Raise ForgedError if a form has the token of its session neither in a field nor in a header."""
+    token = request.headers.get(CSRF_HEADER) or await form_field(request, CSRF_FIELD)
+    if not hmac.compare_digest(token.encode("utf-8", "replace"), expected.encode("ascii")):
         raise ForgedError
 
 
 async def form_field(request: Request, name: str) -> str:
-    """The text of a field of a form; empty where there is none."""
+    """Return the text of a form's field; empty if there is none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     form = await request.form() if kind == _FORM else FormData()
-    said = form.get(name)
-    return said if isinstance(said, str) else ""
+    text = form.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def keep_draft(request: Request, refusal: str = "") -> str | None:
-    """Keep the form of a request in its session, which may have just ended; return the draft's name.
+    """Store the form of a request in its session, which may have just ended. Return the draft's name.
 
-    Return None for a request without a form, or without a session that could keep it.
+    Return None if the request has no form, or no session.
     """
     session, form = getattr(request.state, "session", None), getattr(request.state, "form", None)
     if session is None or form is None:
@@ -414,23 +421,23 @@ def draft_of(request: Request, name: str) -> FormDraft | None:
     return None if session is None else session.drafts.draft(name)
 
 
-_CHART = 0.1  # of a token: a slider that is moved asks for four charts
+_CHART_TOKENS = 0.1  # rate tokens of a chart: a moved slider requests four charts
 
 
 async def limited_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
-    """Who asks, not too often."""
+    """Return the user of a request. Raise RateError if the user sends too many."""
     _require_rate(state, user, 1.0)
     return user
 
 
 async def chart_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
-    """Who looks at a chart about no data set, not all too often."""
-    _require_rate(state, user, _CHART)
+    """Return the user of a request for a chart without a data set. Raise RateError if the user sends too many."""
+    _require_rate(state, user, _CHART_TOKENS)
     return user
 
 
 def _require_rate(state: ServiceState, user: User, tokens: float) -> None:
-    """Raise RateError if a user asks too often; the limits may be those of another process."""
+    """Raise RateError if a user has too few rate tokens. Another process may hold the limits."""
     if seconds := state.rates.wait(user.name, tokens):
         raise RateError(seconds)
 

@@ -1,6 +1,6 @@
-"""The keys to a server: who holds which, what it opens, and the private file that keeps them.
+"""API keys of a server, the users and data sets that they stand for, and the private file that stores them.
 
-A key is shown once, when it is issued; what is kept of it is a keyed hash.
+A key is shown once, when it is issued. The file stores a keyed hash of it.
 """
 
 import hmac
@@ -24,14 +24,14 @@ from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import check_text
 
-_ID_BYTES = 6  # tells keys apart, and is no secret
-_SECRET_BYTES = 32  # 256 random bits: nobody guesses one
+_ID_BYTES = 6  # the public part of a key
+_SECRET_BYTES = 32  # 256 random bits
 _FORM = re.compile(rf"nc_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{{2 * _SECRET_BYTES}}})")
 
 
 @frozen
 class Key:
-    """A key as its holder has it.
+    """An API key as its holder has it.
 
     Example:
         >>> key = Key.new()
@@ -39,32 +39,32 @@ class Key:
         (True, True, False)
     """
 
-    id: str  # the part that may be shown, by which it is looked up
-    secret: str = field(repr=False)  # the part that is shown once, 64 hexadecimal digits
+    id: str  # public part, by which the key is looked up
+    secret: str = field(repr=False)  # 64 hexadecimal digits, shown once
 
     @classmethod
     def new(cls) -> Self:
-        """A key that nobody had before."""
+        """Draw a new key."""
         return cls(secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES))
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The key that a text is; None for another text."""
+        """Return the key of a text, or None if the text is no key."""
         match = _FORM.fullmatch(text)
         return None if match is None else cls(*match.groups())
 
     @property
     def text(self) -> str:
-        """All of it, as its holder gives it."""
+        """Whole key, as its holder sends it."""
         return f"nc_{self.id}_{self.secret}"
 
     def digest(self, secret: bytes) -> bytes:
-        """The HMAC-SHA-256 of the whole key: all that is kept of it."""
+        """Return the HMAC-SHA-256 of the whole key, which is stored in its place."""
         return hmac.digest(secret, self.text.encode("ascii"), "sha256")
 
 
 class Role(StrEnum):
-    """What a user may do."""
+    """The rights of a user."""
 
     OWNER = "owner"
     ANALYST = "analyst"
@@ -72,24 +72,24 @@ class Role(StrEnum):
 
 @frozen
 class User:
-    """Somebody whose key or token was checked."""
+    """A user whose key or token was checked."""
 
-    name: str  # under which the ledger books what they ask
-    role: Role  # an owner sees every data set, the whole ledger and the report
-    grants: frozenset[str] | None  # the names of the data sets that an analyst may see; None: every one
+    name: str  # the analyst in the ledger
+    role: Role  # an owner may see every data set, the whole ledger and the report
+    grants: frozenset[str] | None  # names of the data sets that an analyst may see; None: all
 
     @property
     def is_owner(self) -> bool:
-        """Whether they may see all of the ledger and the report."""
+        """True if the user may see the whole ledger and the report."""
         return self.role is Role.OWNER
 
     def may_see(self, dataset_name: str) -> bool:
-        """Whether a data set is there for them."""
+        """Return True if the user may see a data set."""
         return self.is_owner or self.grants is None or dataset_name in self.grants
 
 
 class KeyState(StrEnum):
-    """Whether a key opens anything."""
+    """The validity of a key."""
 
     VALID = "valid"
     EXPIRED = "expired"
@@ -98,20 +98,20 @@ class KeyState(StrEnum):
 
 @frozen
 class IssuedKey:
-    """A key as its owner knows it."""
+    """A key as the owner's file stores it."""
 
-    id: str  # the part of the key that is no secret
-    name: str  # of the analyst who holds it
-    role: Role  # what they may do
-    datasets: tuple[str, ...] | None  # the names of the data sets that they may ask; None: every one
-    digest: bytes = field(repr=False)  # the keyed hash of the key
-    made: datetime  # when it was issued
-    expires: datetime | None = None  # from when on it opens nothing; None: never
-    revoked: datetime | None = None  # since when it opens nothing; None: it was not revoked
+    id: str  # public part of the key
+    name: str  # the analyst who holds it
+    role: Role
+    datasets: tuple[str, ...] | None  # names of the data sets that the analyst may use; None: all
+    digest: bytes = field(repr=False)  # keyed hash of the key
+    made: datetime  # time of issue
+    expires: datetime | None = None  # end of validity; None: never
+    revoked: datetime | None = None  # time of revocation; None: not revoked
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """A key of which `parts` were kept."""
+        """Return the key with the given `parts`."""
         datasets = parts["datasets"]
         return cls(
             id=str(parts["id"]),
@@ -126,7 +126,7 @@ class IssuedKey:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All of it, as JSON."""
+        """All fields in the types of JSON."""
         return {
             **{name: getattr(self, name) for name in ("id", "name", "role", "datasets")},
             "digest": self.digest.hex(),
@@ -135,16 +135,16 @@ class IssuedKey:
 
     @property
     def user(self) -> User:
-        """Who comes with it."""
+        """User who holds the key."""
         grants = None if self.datasets is None else frozenset(self.datasets)
         return User(self.name, self.role, grants)
 
     def state(self, now: datetime) -> KeyState:
-        """Whether it opens anything at a time."""
+        """Return the validity of the key at a time."""
         if self.revoked is not None:
             return KeyState.REVOKED
-        is_over = self.expires is not None and self.expires <= now
-        return KeyState.EXPIRED if is_over else KeyState.VALID
+        is_expired = self.expires is not None and self.expires <= now
+        return KeyState.EXPIRED if is_expired else KeyState.VALID
 
 
 def _read_time(text: str | None) -> datetime | None:
@@ -157,21 +157,20 @@ _MEMBERS = {"version", "keys", "seal"}
 
 
 def _now() -> datetime:
-    """This second: nobody needs to know more of when a key was made."""
+    """Return the current time in whole seconds."""
     return datetime.now(UTC).replace(microsecond=0)
 
 
-# What an unknown key is compared with, so that it takes as long as a known one.
-_NOBODY = IssuedKey("", "", Role.ANALYST, (), secrets.token_bytes(32), _now(), revoked=_now())
+# An unknown key is compared with this one, so that the check takes as long as for a known key.
+_UNKNOWN = IssuedKey("", "", Role.ANALYST, (), secrets.token_bytes(32), _now(), revoked=_now())
 _NO_KEY = Key("", "")
 
 
 @dataclass(slots=True)
 class Keyring:
-    """All keys beside one ledger, and the secret with which they are hashed.
+    """All keys of one ledger, and the secret with which they are hashed.
 
-    What is there is read at every look, so that a key that was revoked opens nothing any more; it
-    is parsed anew only where a byte of it changed.
+    The file is read at every use, so that a revoked key is refused at once. It is parsed again only if it changed.
     """
 
     folder: Path
@@ -180,15 +179,15 @@ class Keyring:
 
     @classmethod
     def of(cls, configuration: Config) -> Self:
-        """The keys beside the ledger of a configuration."""
+        """Return the keys in the data folder of a configuration."""
         folder = configuration.data_folder
         if folder is None:
-            raise ConfigError("keys need a noisycount.toml beside which they are kept: write one")
+            raise ConfigError("keys are stored beside noisycount.toml, which is missing: write one")
         return cls(folder)
 
     @property
     def path(self) -> Path:
-        """Where the keys are."""
+        """File that stores the keys."""
         return self.folder / "access.json"
 
     @property
@@ -196,9 +195,9 @@ class Keyring:
         return self.folder / "access.secret"
 
     def issued(self) -> Keys:
-        """All keys that were ever issued, the oldest first."""
-        content, (known, keys) = _content(self.path), self._parsed
-        if content != known:
+        """Return all keys that were ever issued, the oldest first."""
+        content, (parsed_content, keys) = _content(self.path), self._parsed
+        if content != parsed_content:
             keys = () if content is None else self._read(content)
             self._parsed = (content, keys)
         return keys
@@ -206,42 +205,42 @@ class Keyring:
     def issue(
         self, name: str, role: Role, datasets: Sequence[str] | None, lifetime: timedelta | None = None
     ) -> tuple[Key, IssuedKey]:
-        """A new key, which only this reply has, and what is kept of it."""
+        """Issue a key. Return the key itself, which is not stored, and its stored form."""
         key, made = Key.new(), self.now()
-        known = None if datasets is None else tuple(sorted(set(datasets)))
+        names = None if datasets is None else tuple(sorted(set(datasets)))
         expires = None if lifetime is None else made + lifetime
         with self.changing() as (keys, secret):
-            issued = IssuedKey(key.id, name, role, known, key.digest(secret), made, expires)
+            issued = IssuedKey(key.id, name, role, names, key.digest(secret), made, expires)
             keys.append(issued)
         return key, issued
 
-    def revoke(self, who: str) -> Keys:
-        """The keys that open nothing from now on: one by its id, or all that somebody holds."""
+    def revoke(self, id_or_name: str) -> Keys:
+        """Revoke the key with an id, or all keys of an analyst. Return the revoked keys."""
         with self.changing() as (keys, _):
-            chosen = [key for key in keys if who in {key.id, key.name} and key.revoked is None]
-            ended = {key.id: replace(key, revoked=self.now()) for key in chosen}
-            keys[:] = [ended.get(key.id, key) for key in keys]
-        return tuple(ended.values())
+            chosen = [key for key in keys if id_or_name in {key.id, key.name} and key.revoked is None]
+            revoked = {key.id: replace(key, revoked=self.now()) for key in chosen}
+            keys[:] = [revoked.get(key.id, key) for key in keys]
+        return tuple(revoked.values())
 
     def holder(self, text: str) -> IssuedKey | None:
-        """What is kept of a key that somebody shows; None for what opens nothing.
+        """Return the stored form of a valid key, or None for any other text.
 
-        One digest is computed and compared whatever is shown, in a time that does not depend on where they differ.
+        One digest is computed and compared for every text, in a time that does not depend on where the digests differ.
         """
         key = Key.read(text) or _NO_KEY
-        known = {each.id: each for each in self.issued()}.get(key.id, _NOBODY)
-        is_right = hmac.compare_digest(key.digest(self._secret()), known.digest)
-        return known if is_right and known.state(self.now()) is KeyState.VALID else None
+        stored = {each.id: each for each in self.issued()}.get(key.id, _UNKNOWN)
+        is_right = hmac.compare_digest(key.digest(self._secret()), stored.digest)
+        return stored if is_right and stored.state(self.now()) is KeyState.VALID else None
 
     def valid(self, key_id: str) -> IssuedKey | None:
-        """The key of an id if it opens something still."""
+        """Return the key with an id if it is still valid, else None."""
         now = self.now()
         valid = (key for key in self.issued() if key.state(now) is KeyState.VALID)
         return next((key for key in valid if key.id == key_id), None)
 
     @contextmanager
     def changing(self) -> Iterator[tuple[list[IssuedKey], bytes]]:
-        """All keys, to be changed, and the secret of their hashes; nobody else writes meanwhile."""
+        """Yield a list of all keys for changes, and the secret of their hashes. Other writers wait."""
         try:
             make_private(self.folder)
             with _locked(self.folder / "access.lock"):
@@ -250,35 +249,35 @@ class Keyring:
                 keys, secret = list(self.issued()), self._secret()
                 yield keys, secret
                 parts = [key.parts for key in keys]
-                kept = {"version": _VERSION, "keys": parts, "seal": _seal(parts, secret)}
-                write_private(self.path, json.dumps(kept, indent=1).encode("ascii"))
+                content = {"version": _VERSION, "keys": parts, "seal": _seal(parts, secret)}
+                write_private(self.path, json.dumps(content, indent=1).encode("ascii"))
         except OSError as error:
             raise ConfigError(
-                f"keys cannot be kept in {self.folder} ({error.strerror}): mend that and ask again"
+                f"keys cannot be stored in {self.folder} ({error.strerror}): make the folder writable and try again"
             ) from None
 
     def _secret(self) -> bytes:
-        """The secret of the hashes; an empty one where no key was ever issued."""
+        """Return the secret of the hashes; empty if no key was ever issued."""
         content = _content(self._secret_path)
         if content is not None and len(content) == _SECRET_BYTES:
             return content
         if content is None and not self.issued():
             return b""
         raise ConfigError(
-            f"{self._secret_path} is missing or was changed, without which no key of {self.path} "
-            "can be checked: restore it from a copy, or remove both and issue new keys"
+            f"{self._secret_path} is missing or was changed, so that no key of {self.path} "
+            "can be checked: restore it from a copy, or remove both files and issue new keys"
         )
 
     def _read(self, content: bytes) -> Keys:
-        """The keys that bytes are."""
+        """Parse the content of the file. Raise ConfigError if it is damaged."""
         secret = _content(self._secret_path) or b""
-        is_secret = len(secret) == _SECRET_BYTES  # else `_secret` refuses it, and no key opens
+        is_secret = len(secret) == _SECRET_BYTES  # if not, `_secret` raises an error at every check of a key
         try:
-            said = json.loads(content)
-            seal = _seal(said["keys"], secret)
-            is_sealed = not is_secret or said.get("seal", seal) == seal
-            if said["version"] == _VERSION and said.keys() <= _MEMBERS and is_sealed:
-                return tuple(map(IssuedKey.of_parts, said["keys"]))
+            members = json.loads(content)
+            seal = _seal(members["keys"], secret)
+            is_sealed = not is_secret or members.get("seal", seal) == seal
+            if members["version"] == _VERSION and members.keys() <= _MEMBERS and is_sealed:
+                return tuple(map(IssuedKey.of_parts, members["keys"]))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
         raise ConfigError(
@@ -287,25 +286,25 @@ class Keyring:
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a file; None where there is none."""
+    """Return the bytes of a file, or None if there is no file."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror}): only the ledger's owner may") from None
+        raise ConfigError(f"{path} cannot be read ({error.strerror}): only the ledger's owner may read it") from None
 
 
 def _seal(keys: Sequence[object], secret: bytes) -> str:
-    """The keyed hash of all that is kept of keys: whose they are, what they open, until when."""
-    said = json.dumps(keys, sort_keys=True).encode("ascii")
-    return hmac.digest(secret, said, "sha256").hex()
+    """Return the keyed hash of all stored keys with their users, data sets and times."""
+    text = json.dumps(keys, sort_keys=True).encode("ascii")
+    return hmac.digest(secret, text, "sha256").hex()
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """The only writer, of all threads and processes, for as long as it takes."""
-    import fcntl  # noqa: PLC0415  (POSIX alone has it; whoever reads keys needs it not)
+    """Hold a lock of a file against other threads and processes."""
+    import fcntl  # noqa: PLC0415  (only on POSIX, and not needed to read keys)
 
     lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -316,7 +315,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def check_analyst(name: str, configuration: Config) -> None:
-    """Refuse a name under which the ledger could book nothing."""
+    """Raise ConfigError for a name that cannot be an analyst in the ledger."""
     try:
         check_text("NAME", name)
     except ValueError as error:
@@ -331,16 +330,16 @@ def check_analyst(name: str, configuration: Config) -> None:
 
 
 def granted_datasets(role: Role, datasets: Sequence[str], configuration: Config) -> tuple[str, ...] | None:
-    """The data sets that a key opens; None: every one, for an owner."""
+    """Return the data sets of a key, or None for an owner, who may use all."""
     if role is Role.OWNER:
         if datasets:
             raise ConfigError(
-                f"--data-set {datasets[0]!r}: an owner sees every data set: leave --data-set out, or say --role analyst"
+                f"--data-set {datasets[0]!r}: an owner sees every data set: leave --data-set out, or add --role analyst"
             )
         return None
     if not datasets:
-        known = ", ".join(configuration.datasets) or "none yet: describe one in noisycount.toml"
-        raise ConfigError(f"--data-set is missing: name each that may be asked; known: {known}")
+        names = ", ".join(configuration.datasets) or "none yet: describe one in noisycount.toml"
+        raise ConfigError(f"--data-set is missing: name each data set that the key may use; configured: {names}")
     for name in datasets:
         if name not in configuration.datasets:
             raise ConfigError(f"--data-set {name!r} is not configured: {suggestion(name, configuration.datasets)}")

@@ -1,7 +1,7 @@
-"""Who comes with a token of an issuer (OpenID Connect), read strictly whatever a library allows.
+"""Users of signed tokens of an OpenID Connect issuer.
 
-Libraries differ: some take a list of issuers that holds the right one, or a time that is not a
-number, with which every comparison is false, so that a token never ends.
+Tokens are checked more strictly than libraries do. Some libraries accept a list of issuers that contains the right one,
+or NaN as a time, with which no comparison is true, so that the token never expires.
 """
 
 import base64
@@ -38,14 +38,14 @@ _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, Recurs
 class Tokens:
     """The tokens of one issuer for one audience."""
 
-    config: OidcConfig  # whose, for whom, and who that may be
-    users: Mapping[str, User]  # who comes, by subject
-    keys: "IssuerKeys"  # the issuer's
+    config: OidcConfig  # issuer, audience, and analysts
+    users: Mapping[str, User]  # by subject
+    keys: "IssuerKeys"
     now: Callable[[], float] = time.time  # seconds since 1970
 
     @classmethod
     def of(cls, config: OidcConfig, configuration: Config) -> Self:
-        """The tokens that an owner takes, for the analysts and data sets of a configuration."""
+        """Return the accepted tokens, for the analysts and data sets of a configuration."""
         users = {}
         for subject, analyst in config.analysts.items():
             check_analyst(analyst.name, configuration)
@@ -56,7 +56,10 @@ class Tokens:
         return cls(config, users, IssuerKeys(config))
 
     def user(self, token: str) -> User | None:
-        """Who comes with a signed JSON Web Token; None: it is not the issuer's, not for us, over, or nobody's."""
+        """Return the user of a signed JSON Web Token.
+
+        Return None if the token has another issuer or audience, has expired, or its subject is no configured analyst.
+        """
         if len(token) > _LONGEST_TOKEN:
             return None
         try:
@@ -75,7 +78,7 @@ class Tokens:
         return None if subject is None else self.users.get(subject)
 
     def _key(self, signed: GuestProtocol) -> Key:
-        """The key that the header of a token names, of those of the issuer and of no other."""
+        """Return the issuer's key that the header of a token names. Raise ValueError if there is none."""
         key_id: Any = signed.headers().get("kid")
         key = self.keys.key(key_id) if key_id is None or isinstance(key_id, str) else None
         if key is None:
@@ -87,31 +90,31 @@ _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 
 
 def decode_part(part: str) -> bytes:
-    """The bytes of a part of a token."""
+    """Decode a part of a token from base64url. Raise ValueError for other texts."""
     if not _BASE64URL.fullmatch(part):
         raise ValueError("no base64url")
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """A JSON object in which no member is said twice, at any depth.
+    """Parse a JSON object. Raise ValueError if a member occurs twice, at any depth.
 
-    RFC 7515, section 4, and RFC 7519, section 4, let a reader refuse such members or take the last:
-    two readers may then see two tokens.
+    RFC 7515, section 4, and RFC 7519, section 4, let a reader refuse such members or use the last one, so that two
+    readers could see different tokens.
     """
-    found = exact_json(content)
-    if not isinstance(found, dict):
-        raise ValueError("no JSON object")  # noqa: TRY004  (what came from outside has no type)
-    return found
+    value = exact_json(content)
+    if not isinstance(value, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004  (a value from outside, not a wrong type of an argument)
+    return value
 
 
 _TYPES = {"jwt", "at+jwt", "application/at+jwt"}
-_REFUSED = {"crit", "b64"}  # extensions of RFC 7515 and RFC 7797: none is understood here
-_NESTED = "jwt"  # RFC 7519, section 5.2: a token in a token
+_REFUSED = {"crit", "b64"}  # extensions of RFC 7515 and RFC 7797, which are not supported
+_NESTED = "jwt"  # content type of a nested token (RFC 7519, section 5.2)
 
 
 def is_of_login(header: Mapping[str, object], algorithms: Collection[str]) -> bool:
-    """Whether an unchecked header is that of a token that tells who comes, signed as chosen."""
+    """Return True if the header of a token, not yet verified, has a suitable type and an accepted algorithm."""
     algorithm, kind = header.get("alg"), header.get("typ", "JWT")
     return (
         isinstance(algorithm, str)
@@ -124,81 +127,81 @@ def is_of_login(header: Mapping[str, object], algorithms: Collection[str]) -> bo
 
 
 _LEEWAY = 30  # seconds by which two clocks may differ
-_LATEST = 253_402_300_800  # seconds: the year 10000; later is a slip (milliseconds), or no end
+_LATEST = 253_402_300_800  # seconds: the year 10000; a later time is a mistake, such as milliseconds
 
 
 def subject_of(claims: Mapping[str, object], config: OidcConfig, now: float) -> str | None:
-    """Who comes, of the claims of a signed token; None: it is for others, or is over."""
-    holds = claims.get("iss") == config.issuer and _is_for(claims.get("aud"), config.audience)
-    if not (holds and _is_current(claims, now) and isinstance(claims.get("sub", ""), str)):
+    """Return the subject of a signed token, or None if it has another issuer or audience, or has expired."""
+    is_own = claims.get("iss") == config.issuer and _is_for(claims.get("aud"), config.audience)
+    if not (is_own and _is_current(claims, now) and isinstance(claims.get("sub", ""), str)):
         return None
     if config.claim == "email" and claims.get("email_verified", True) is not True:
-        return None  # OpenID Connect Core, section 5.1: anybody may have written it down
+        return None  # OpenID Connect Core, section 5.1: the user may have entered any address
     subject = claims.get(config.claim)
     return subject if isinstance(subject, str) else None
 
 
-def _is_for(said: object, audience: str) -> bool:
-    """Whether the audience is this text, or a list of texts with it (RFC 7519, section 4.1.3)."""
-    if isinstance(said, list):
-        return all(isinstance(one, str) for one in said) and audience in said
-    return said == audience
+def _is_for(claim: object, audience: str) -> bool:
+    """Return True if the audience claim is the audience, or a list of texts with it (RFC 7519, section 4.1.3)."""
+    if isinstance(claim, list):
+        return all(isinstance(text, str) for text in claim) and audience in claim
+    return claim == audience
 
 
 def _is_current(claims: Mapping[str, object], now: float) -> bool:
-    """Whether a token ends, has not ended, has begun and was not made in the future."""
-    ends = _time(claims.get("exp"))
-    begins = [_time(claims[name]) for name in ("nbf", "iat") if name in claims]
-    if ends is None or ends <= now - _LEEWAY:
+    """Return True if a token has an end that has not passed, is valid already, and was not issued in the future."""
+    end = _time(claims.get("exp"))
+    starts = [_time(claims[name]) for name in ("nbf", "iat") if name in claims]
+    if end is None or end <= now - _LEEWAY:
         return False
-    return all(begin is not None and begin <= now + _LEEWAY for begin in begins)
+    return all(start is not None and start <= now + _LEEWAY for start in starts)
 
 
-def _time(said: object) -> float | None:
-    """Seconds since 1970; None: it is no such number, as NaN is in no interval."""
-    if isinstance(said, bool) or not isinstance(said, int | float):
+def _time(claim: object) -> float | None:
+    """Return a time in seconds since 1970, or None if the claim is no such number. NaN is refused too."""
+    if isinstance(claim, bool) or not isinstance(claim, int | float):
         return None
-    return said if 0 <= said < _LATEST else None
+    return claim if 0 <= claim < _LATEST else None
 
 
-_SECONDS = 5.0
+_TIMEOUT = 5.0  # s
 _LARGEST = 262_144  # bytes: some hundred keys
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Nobody is followed elsewhere: an owner named an address."""
+    """A handler that follows no redirect: the owner stated the address."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917  (its signature)
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> None:
-        """No request."""
+        """Return no request."""
 
 
 def read_address(address: str) -> bytes:
-    """What an address holds, by https or on this machine."""
+    """Fetch an address by https, or on this machine. Raise ValueError for others, OSError if it fails."""
     if not is_safe_url(address):
         raise ValueError("an address that is neither https nor on this machine")
     try:
-        with build_opener(_NoRedirects).open(address, timeout=_SECONDS) as reply:
+        with build_opener(_NoRedirects).open(address, timeout=_TIMEOUT) as reply:
             content: bytes = reply.read(_LARGEST + 1)
     except HTTPError as error:
-        error.close()  # it is a reply as well
+        error.close()  # the error is also the reply
         raise
     except HTTPException as error:
         raise OSError(str(error)) from None
     if len(content) > _LARGEST:
-        raise ValueError("an address that holds too much")
+        raise ValueError("a reply that is too large")
     return content
 
 
-_FRESH = 3600.0  # seconds for which keys are taken as they are
-_LONGEST_KEPT = 86_400.0  # and at most, where the issuer does not answer
-_PAUSE = 60.0  # between two requests: who makes up key ids makes no storm
+_FRESH = 3600.0  # seconds for which fetched keys are used without asking again
+_LONGEST_KEPT = 86_400.0  # seconds for which they are used if the issuer does not answer
+_PAUSE = 60.0  # smallest number of seconds between two requests, also if tokens name invented key ids
 
 
 @dataclass(slots=True)
 class IssuerKeys:
-    """The public keys with which an issuer signs, from a file, or fetched when they are needed."""
+    """The public keys of an issuer, read from a file or fetched when they are needed."""
 
     config: OidcConfig
     fetch: Callable[[str], bytes] = read_address
@@ -210,7 +213,11 @@ class IssuerKeys:
     _turn: Lock = field(default_factory=Lock, init=False)
 
     def key(self, key_id: str | None) -> Key | None:
-        """The key of an id, fetched again once a minute at most where it is missing; without an id the only one."""
+        """Return the key with an id, or without an id the only key. Fetch missing keys at most once a minute.
+
+        Raises:
+            ConfigError: If there are no keys.
+        """
         with self._turn:
             if isinstance(self.config.keys, Path):
                 self._take(_content_of(self.config.keys))
@@ -219,7 +226,7 @@ class IssuerKeys:
             if self._chosen(key_id) is None and not isinstance(self.config.keys, Path):
                 self._refresh()
             if self._content is None:
-                raise ConfigError(f"the keys of {self.config.issuer} cannot be had")
+                raise ConfigError(f"the keys of {self.config.issuer} cannot be fetched: check its address")
             return self._chosen(key_id)
 
     def _chosen(self, key_id: str | None) -> Key | None:
@@ -231,7 +238,7 @@ class IssuerKeys:
         return self._got is None or self.clock() - self._got > seconds
 
     def _refresh(self) -> None:
-        """Fetch the keys, unless that was just tried; what is there stays for a day if it fails."""
+        """Fetch the keys, unless that was tried a moment ago. If it fails, the present keys stay for a day."""
         now = self.clock()
         if self._tried is not None and now - self._tried < _PAUSE:
             return
@@ -244,18 +251,18 @@ class IssuerKeys:
                 self._content, self._keys = None, ()
 
     def _address(self) -> str:
-        """Where the keys are, as the owner or the issuer says."""
+        """Return the address of the keys, as the owner states or as the issuer publishes."""
         if self.config.keys is not None:
             return str(self.config.keys)
         issuer = self.config.issuer
-        said = json.loads(self.fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration"))
-        address = said["jwks_uri"]
-        if said["issuer"] != issuer or not is_safe_url(address):
+        metadata = json.loads(self.fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration"))
+        address = metadata["jwks_uri"]
+        if metadata["issuer"] != issuer or not is_safe_url(address):
             raise ValueError("an issuer that gives itself another name")
         return str(address)
 
     def _take(self, content: bytes) -> None:
-        """Keep the keys that are public, and for signatures."""
+        """Store the public keys for signatures."""
         if content != self._content:
             self._keys = _public_keys(content)
             self._content = content
@@ -269,25 +276,24 @@ def _content_of(path: Path) -> bytes:
 
 
 def _public_keys(content: bytes) -> tuple[Key, ...]:
-    """The keys of a JSON Web Key Set with which a signature may be checked.
+    """Return the keys of a JSON Web Key Set that can check signatures.
 
-    A shared secret in it is left out: who may check with it could sign. So is a key of a kind
-    that is not known yet (RFC 7517, section 5), whatever the library would make of it.
+    Shared secrets are left out, as they can also sign, and keys of unknown types (RFC 7517, section 5).
     """
     try:
-        said: dict[str, Any] = json.loads(content)
-        usable = [key for key in said["keys"] if key.get("use", "sig") == "sig"]
+        members: dict[str, Any] = json.loads(content)
+        usable = [key for key in members["keys"] if key.get("use", "sig") == "sig"]
     except _MALFORMED:
         raise ConfigError("the keys of the issuer are no JSON Web Key Set") from None
-    keys = tuple(key for one in usable for key in _known(one) if not isinstance(key, OctKey))
+    keys = tuple(key for member in usable for key in _imported(member) if not isinstance(key, OctKey))
     if not keys:
-        raise ConfigError("the keys of the issuer hold none that checks a signature")
+        raise ConfigError("the keys of the issuer contain none that checks a signature")
     return keys
 
 
-def _known(said: dict[str, Any]) -> list[Key]:
-    """The key that a member of a set describes; nothing where it is of an unknown kind."""
+def _imported(member: dict[str, Any]) -> list[Key]:
+    """Return the key that a member of a set describes, or nothing if its type is unknown."""
     try:
-        return KeySet.import_key_set({"keys": [said]}).keys
+        return KeySet.import_key_set({"keys": [member]}).keys
     except _MALFORMED:
         return []
