@@ -43,6 +43,7 @@ class ColumnCheck(Shown):
     reason: str = "the file says so"  # why it has this kind
     lines: tuple[int, ...] = ()  # the line of the file that has the first of each example; none where it has no lines
     distinct: int | None = None  # about how many different texts it has; None: nobody looked, or they are no texts
+    ids: int = 0  # the number of its different values if its name says that they are ids; 0: nobody looked
     is_measured: bool = (
         False  # True if most of its texts are short numbers, such as codes of places or values with units
     )

@@ -1,5 +1,6 @@
 """What the owner of records sees of persons: the rows of each, and ids that may be spellings of one."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, combinations
@@ -29,6 +30,26 @@ _NEIGHBOURS = {
     str(number): {str(number - 1), str(number + 1)} - {"-1", "0"} if number else {"1"}
     for number in (0, -1, -9, -99, -999, -9999, *(10**digits - 1 for digits in range(3, 13)))
 }
+
+
+_PERSON = (
+    "(person|patient|particip|subject|respond|client|customer|member|user|employee|student|pupil|resident|citizen|"
+    "insured|proband|teilnehm|kunde|mitglied|versichert|personne|usager|eleve)"
+)
+_NAMES_PERSONS = re.compile(
+    f"id|[pu]id|ssn|{_PERSON}|(record|case)_?id|ids?_?{_PERSON}.*|.*{_PERSON}.*(id|nr|no|num|number|code|key)s?",
+    re.IGNORECASE,
+).fullmatch
+
+
+def names_persons(column: str) -> bool:
+    """Return True if the name of a column says that it identifies persons.
+
+    Example:
+        >>> [names_persons(name) for name in ("PatientID", "id", "participant no", "ward_id", "patient_type")]
+        [True, True, True, False, False]
+    """
+    return _NAMES_PERSONS(column.strip()) is not None
 
 
 @frozen

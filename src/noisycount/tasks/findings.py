@@ -6,6 +6,7 @@ A finding that follows from the records alone belongs to `engines/findings.py`, 
 from collections.abc import Callable, Iterator
 
 from noisycount.display.numbers import number_of
+from noisycount.display.texts import toml_value
 from noisycount.engines.check import EXAMPLES
 from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells
 from noisycount.ledger.price import unit_noun
@@ -51,6 +52,26 @@ def _unstated_unit(inspection: Inspection) -> Iterator[Finding]:
     if not inspection.is_said:
         text = "State the person of each row: --unit COLUMN, or --unit row if every row is another person"
         yield Finding(Severity.LOOK, "the unit", text)
+
+
+def _repeated_ids(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a unit with one value alone, and columns of repeated ids if every row is stated to be one unit."""
+    rows = inspection.check.rows
+    if inspection.persons == 1 < rows:
+        text = (
+            f"All {rows:,} rows are of one person, so that no count exceeds 1: state a column that identifies persons"
+        )
+        yield Finding(Severity.LOOK, "a single person", text, inspection.unit)
+    for column in inspection.check.columns if inspection.is_said and inspection.unit is None else ():
+        if 1 < column.ids < rows - column.missing < column.ids * _MOST_ROWS:
+            text = (
+                f"{number_of('row', rows - column.missing)} have {column.ids:,} different values. If these identify "
+                f'persons, state unit = {toml_value(column.name)}: unit = "row" protects one row of a person alone'
+            )
+            yield Finding(Severity.LOOK, "persons with several rows", text, column.name)
+
+
+_MOST_ROWS = 100  # of a person on average; a value with more is hardly one
 
 
 def _other_size(inspection: Inspection) -> Iterator[Finding]:
@@ -130,6 +151,7 @@ _FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
     _encoding,
     _other_columns,
     _unstated_unit,
+    _repeated_ids,
     _other_size,
     _same_unit,
     _nearly_unique_texts,

@@ -421,3 +421,28 @@ def test_a_file_without_such_a_unit_is_refused_by_its_name(tmp_path: Path) -> No
     SPELLED.write_parquet(path)
     with pytest.raises(SourceError, match="unit names 'nobody', which is no column"):
         DuckDBSource.open(path, unit="nobody", kinds={"nobody": ONE_SPELLING})
+
+
+@pytest.mark.parametrize(
+    ("column", "ids", "reported"),
+    [
+        ("PatientID", [1, 1, 2, 2], ["PatientID"]),
+        ("PatientID", ["a", "a", "b"], ["PatientID"]),
+        ("PatientID", [1, 2, 3], []),
+        ("ward_id", [1, 1, 2, 2], []),
+        ("person", [*[1] * 150, *[2] * 150], []),  # how many persons there are, more likely
+    ],
+)
+def test_ids_that_repeat_are_reported_if_every_row_is_a_unit(
+    run: Run, here: Path, column: str, ids: list[object], reported: list[str]
+) -> None:
+    """A person with several rows is not protected then."""
+    (here / "a.csv").write_text("\n".join([f"{column},age", *(f"{each},30" for each in ids)]))
+    findings = run("check", "a.csv", "--unit", "row", "--json").object["findings"]
+    assert [each["column"] for each in findings if each["title"] == "persons with several rows"] == reported
+
+
+def test_a_unit_with_one_value_is_reported(run: Run, here: Path) -> None:
+    """Every count is 0 or 1 then."""
+    (here / "a.csv").write_text("site,age\n" + "A,1\n" * 3)
+    assert "All 3 rows are of one person, so that no count exceeds 1" in run("check", "a.csv", "--unit", "site").prose

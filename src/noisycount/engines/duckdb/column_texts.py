@@ -6,6 +6,7 @@ from dataclasses import replace
 from noisycount.engines.check import FEW, Check, ColumnCheck
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.guesses import with_resemblances
+from noisycount.engines.persons import names_persons
 from noisycount.engines.spellings import spellings_of
 from noisycount.query.schema import Kind
 
@@ -31,10 +32,13 @@ def with_values(connection: Connection, check: Check, unit: str | None) -> Check
 
 
 def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
-    """Return a column of texts with how many different ones it has, all of few, and those with several spellings."""
+    """Return a column with the number of its ids, or of texts with their number, all of few, and their spellings."""
+    name = quoted_name(column.name)
+    if column.kind is not None and names_persons(column.name):
+        ((ids,),) = connection.execute(f"SELECT count(DISTINCT {name}) FROM records").fetchall()
+        column = replace(column, ids=ids)
     if column.kind is not Kind.TEXT:
         return column
-    name = quoted_name(column.name)
     test = f"avg(regexp_full_match(trim({name}), {quoted_text(_MEASURED)})::INT)"
     some = f"SELECT {name} FROM records WHERE {name} IS NOT NULL LIMIT {_SAMPLE}"
     ((share,),) = connection.execute(f"SELECT {test} FROM ({some})").fetchall()
