@@ -1,4 +1,4 @@
-"""The desk of one's own data, from Python."""
+"""`open_desk`, which opens records from Python. It loads engines and the ledger at its first call."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     table: str | None = None,
     analyst: str | None = None,
 ) -> Desk:
-    """The desk that counts one's own records, under a budget that a ledger keeps.
+    """Open records with a ledger, and return the desk that answers queries about them.
 
     Args:
-        source: A file, folder or pattern of files; a table of pandas, Polars, Arrow or DuckDB, or
-            any other with `__arrow_c_stream__`; or the name of a data set of `noisycount.toml`, which says the rest.
-        unit: The column that names the person, or `row` where every row is another person. It is
-            said once and for all: the ledger keeps it, and refuses another one for these records.
-            None: as `noisycount.toml` says, or as it was said before.
-        budget: The most that all answers together may cost, in ε; or {"rho": "0.1"}, or
-            {"epsilon": "2", "delta": "1e-6"}, which pays for Gaussian noise and hidden keys too.
-        ledger: The file of the ledger, or its address, such as
-            `postgresql+psycopg://user@host/name`; None: that of `noisycount.toml` in this folder
-            or above it, else one of the user. A data set of `noisycount.toml` has its own alone.
-        name: What the ledger calls the records; None: their path, or their content.
-        size: The number of units where everybody may know it; else None.
-        columns: What questions may use; None: all but the unit.
-        values: What columns can have, as everybody may know, never as the records tell: {"town": ["Bern", "Biel"],
-            "age": "0 to 120"}. Tables by them need no keys, and a value outside them is refused before the charge.
-        table: Which table of a DuckDB file.
-        analyst: Who asks, to be said where `noisycount.toml` names `[analysts]`; what they ask must
-            fit their own budget too.
+        source: A file, folder or pattern of files; a table of pandas, Polars, Arrow or DuckDB, or any other with
+            `__arrow_c_stream__`; or the name of a data set of `noisycount.toml`, which states the other arguments.
+        unit: The privacy unit: the column that identifies a person, or `row` if each row is another person. It is
+            stated once: the ledger stores it and refuses another unit for these records. None: as `noisycount.toml`
+            states it, or as it was stated before.
+        budget: The largest sum of all prices, in ε; or {"rho": "0.1"}, or {"epsilon": "2", "delta": "1e-6"}, which
+            pays for Gaussian noise and hidden keys too.
+        ledger: The file of the ledger, or its address, such as `postgresql+psycopg://user@host/name`. None: the
+            ledger of `noisycount.toml` in this folder or above it, else one in the folder of the user. A data set of
+            `noisycount.toml` has a ledger, and no other can be given.
+        name: The name of the records in the ledger. None: their path, or a number for a table in memory.
+        size: The number of units if it is public, else None.
+        columns: The columns that queries may use. None: all except the unit.
+        values: Public values of columns, never looked up in the records: {"town": ["Bern", "Biel"], "age": "0 to
+            120"}. Tables by these columns need no keys, and a query for another value is refused before the charge.
+        table: The table of a DuckDB file.
+        analyst: The name of the analyst who asks. Required if `noisycount.toml` has `[analysts]`, whose budgets must
+            pay too.
 
     Returns:
-        A desk; as a context manager it closes the records and the ledger.
+        A desk. As a context manager it closes the records and the ledger.
 
     Raises:
-        ValueError: A budget, name or size is out of range.
-        ConfigError: `noisycount.toml` cannot be used or says otherwise, nobody said whose rows
-            these are, another unit is written down, or the analyst is missing or not configured.
+        ValueError: The budget, the name or the size is out of range.
+        ConfigError: `noisycount.toml` cannot be used or contradicts an argument; the unit is missing, or another one
+            was stated before; or the analyst is missing or not configured.
         SourceError: The records cannot be read.
         LedgerError: The ledger cannot be used.
 
@@ -71,4 +71,15 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     """
     from noisycount.tasks.desk import desk_of  # noqa: PLC0415 - loads engines and the ledger
 
-    return desk_of(source, unit, budget, ledger, name, size, columns, values, table, analyst)
+    return desk_of(
+        source,
+        unit=unit,
+        budget=budget,
+        ledger=ledger,
+        name=name,
+        size=size,
+        columns=columns,
+        values=values,
+        table=table,
+        analyst=analyst,
+    )
