@@ -59,12 +59,18 @@ class TableAnswer(Shown):
         """
         import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
 
-        counts = [np.asarray(level).tolist() for level in levels]
+        arrays = [np.array(level) for level in levels]
+        counts = [array.tolist() for array in arrays]
         parts: dict[str, object] = {"levels": counts} if keys is None else {"keys": keys, "levels": counts}
         if order is not None and (places := np.asarray(order).tolist()) != list(range(len(places))):
             parts["order"] = places
         answer = cls(json.dumps(parts, separators=(",", ":")))
-        answer.__dict__["_read"] = _checked(parts)
+        if set(parts) == {"levels"} and all(array.dtype == np.int64 and array.ndim == 1 for array in arrays) and arrays:
+            for array in arrays:
+                array.flags.writeable = False
+            answer.__dict__["_read"] = tuple(arrays), None, None
+        else:
+            answer.__dict__["_read"] = _checked(parts)
         return answer
 
     @property
@@ -239,7 +245,7 @@ class Request(Shown):
         exact = _difference if is_difference else validation.exact_epsilon
         for name in ("epsilon", "rho"):
             value = getattr(self, name)
-            if isinstance(value, Fraction) and not is_difference:
+            if isinstance(value, Fraction) and type(value.numerator) is int and not is_difference:
                 _require_price(value, name)
             elif value is not None:
                 object.__setattr__(self, name, exact(value, name))

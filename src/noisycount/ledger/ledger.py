@@ -258,7 +258,8 @@ class Ledger(Shown):
                 return stored, False
             if (finer := state.entry(connection, state.answered_finer(entry.key))) is not None:
                 return finer, False
-            if _key_of(stored.base) != _key_of(entry.base):
+            bases = [each.base.key if each.base else None for each in (stored, entry)]
+            if bases[0] != bases[1]:
                 raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
             settled = None if stopped is None else stopped_at(stored.request, stopped)
             state.append(chain.answer_columns(entry.key, answer, made, settled))
@@ -404,10 +405,6 @@ class Ledger(Shown):
         with self.transactions.transaction(writes=True) as connection:
             lock_out_writers(connection)
             make_table(connection, self.place)
-
-
-def _key_of(entry: Entry | None) -> str | None:
-    return None if entry is None else entry.key
 
 
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger

@@ -129,7 +129,7 @@ class LedgerState:
         """The debit under a key with its answer and with what it tops up, if there is one."""
         if key is None or key not in self.debits:
             return None
-        entry, replaced = self._entry(connection, key), tuple(self.replaced_by(key))
+        entry, replaced = self._entry(connection, key), tuple(linked_keys(self.coarser, key))
         if not replaced:
             return entry
         base, answered = None, [place for place, each in enumerate(replaced) if each in self.answers]
@@ -147,16 +147,6 @@ class LedgerState:
         except ValueError:
             raise damaged(debit["number"]) from None
         return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
-
-    def replaced_by(self, key: str) -> Iterator[str]:
-        """The keys of what a debit tops up, the next one first."""
-        return self._along(self.coarser, key)
-
-    @staticmethod
-    def _along(links: Mapping[str, str], key: str) -> Iterator[str]:
-        """The keys that links lead to, one after the other."""
-        while (following := links.get(key)) is not None:
-            yield (key := following)
 
     def askers(self, key: str) -> Iterator[str]:
         """Yield the analysts who asked for a debit; the first of them paid. Reads no row."""
@@ -213,7 +203,7 @@ class LedgerState:
 
     def answered_finer(self, key: str) -> str | None:
         """The key of the finest answer that rests on a debit; None: there is none."""
-        answered = [each for each in self._along(self.finer, key) if each in self.answers]
+        answered = [each for each in linked_keys(self.finer, key) if each in self.answers]
         return answered[-1] if answered else None
 
     def row(self, connection: Connection, number: int) -> Row:
@@ -264,7 +254,10 @@ class LedgerState:
             return "does not follow the row before: a row was put in another's place"
         try:
             made = utc_time(row["made"])
-            why = self._fault_of(row)
+            if row["kind"] not in KINDS:
+                return "is no debit, no answer, no description, no reply, no repeat and no checkpoint"
+            find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{row['kind']}")
+            why = find_fault(row)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "holds what no ledger writes"
         if why is None:
@@ -272,12 +265,6 @@ class LedgerState:
             self.head = Head(row["number"], row["hash"])
             self.records.append(index_record(row, _names(row)))
         return why
-
-    def _fault_of(self, row: Row) -> str | None:
-        if row["kind"] not in KINDS:
-            return "is no debit, no answer, no description, no reply, no repeat and no checkpoint"
-        fault_of: Callable[[Row], str | None] = getattr(self, f"_fault_of_{row['kind']}")
-        return fault_of(row)
 
     def _fault_of_debit(self, row: Row) -> str | None:
         entry = debit_of(row)
@@ -408,6 +395,12 @@ class LedgerState:
             "has_replies": self.has_replies,
         }
         return checkpoint_text(parts, self.checkpoint, [*self.former_records, *self.records])
+
+
+def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:
+    """Yield the keys of debits that links lead to from a key: `coarser` to those topped up, `finer` to those on top."""
+    while (following := links.get(key)) is not None:
+        yield (key := following)
 
 
 def _names(row: Row) -> tuple[str, ...]:

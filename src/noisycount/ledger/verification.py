@@ -12,7 +12,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.entries import Entry, Head
 from noisycount.ledger.series import standing_of
-from noisycount.ledger.state import LedgerState
+from noisycount.ledger.state import LedgerState, linked_keys
 from noisycount.ledger.storage import Row, row_at
 
 
@@ -22,7 +22,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
     for row in rows:
         state.read([row])
         if row["kind"] == chain.DEBIT:
-            replaced, debit = tuple(state.replaced_by(row["key"])), chain.entry_of(row, None)
+            replaced, debit = tuple(linked_keys(state.coarser, row["key"])), chain.entry_of(row, None)
             base = entries[replaced[0]] if replaced and standing_of(debit.request).is_gaussian else None
             entries[row["key"]] = replace(debit, replaces=replaced, base=base)
         elif row["kind"] == chain.ANSWER:

@@ -322,30 +322,28 @@ class Desk(Shown, Closeable):
     def answer(
         self, query: Query, key: str | None = None, purpose: str | None = None, plan: QueryPlan | None = None
     ) -> Published:
-        """What a question asks: a table, or of one question alone a count; as `release` tells.
-
-        A key is random where nobody names one, not the digest, which depends on the version: that tells the content of
-        the records.
+        """Answer a query: a table, or one count if it has one condition. See `release` for charges and errors.
 
         Args:
-            query: The question.
-            key: As for `release`, like `purpose`.
+            query: The query.
+            key: As for `release`. A key that is left out is random: the digest of the request depends on the version,
+                and so on the content of the records.
             purpose: What the answer is for.
-            plan: What the question means for these records, where that is known.
+            plan: The plan of the query by `plan`, if it is made already.
         """
         source, dataset = self.source, self.dataset
-        if plan is None:
-            plan = self.plan(query)
+        plan = plan or self.plan(query)
         source.require_unchanged()
         alone = plan.requests(dataset.name, source)
-        own = self._known(plan, alone, self.analyst)
-        plan.require_possible(
-            public_of(source.schema), lambda: any(covers(entry, own[0]) for entry in self._asked(own))
-        )
-        if purpose is None and dataset.needs_purpose:
-            self._require_asked(own)
+        own = alone if plan.goal is None else self._known(plan, alone, self.analyst)
+        plan.require_possible(public_of(source.schema), lambda: self._has_paid(own))
+        if purpose is None and dataset.needs_purpose and not self._has_paid(own, answered=True):
+            raise errors.PurposeError(
+                "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
+                f" owner of data set {dataset.shown_name!r} wants to know; nothing was charged"
+            )
         request, formers = own
-        if plan.goal is not None and own is alone:  # others' answers count only for an analyst who could do without
+        if plan.goal is not None and own is alone:  # answers of others count only for an analyst who could pay alone
             self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
             request, formers = self._known(plan, alone, None)
         if not self.ledger.has_answer(request, formers, self.analyst):
@@ -356,15 +354,15 @@ class Desk(Shown, Closeable):
         )
         debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
         remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit states its totals
-        told = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
+        publish = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
-            return told(entry)
-        drawn_as = plan_of_debit(plan, entry)
-        if not charged and (drawn_as.goal is not None or not covers(entry, request)):
-            # somebody's debit without an answer: where that will stop decides what this question costs
-            replace(self, attach=None)._stored(entry, drawn_as, told)  # noqa: SLF001 - another desk
+            return publish(entry)
+        debited_plan = plan_of_debit(plan, entry)
+        if not charged and (debited_plan.goal is not None or not covers(entry, request)):
+            # a debit without an answer, of whichever analyst: its stopping price decides what this query costs
+            replace(self, attach=None)._draw_and_store(entry, debited_plan, publish)  # noqa: SLF001 - another desk
             return self.answer(query, None if key == entry.key else key, purpose, plan)
-        return self._stored(entry, drawn_as, told)
+        return self._draw_and_store(entry, debited_plan, publish)
 
     def _facts(self) -> dict[str, object]:
         return {**self._key_facts(), "remaining": self.remaining, "analyst": self.analyst.name}
@@ -388,46 +386,37 @@ class Desk(Shown, Closeable):
 
         If an analyst is given, only among the answers that this analyst may know.
         """
-        if plan.goal is None:
-            return forms
         entries = self.ledger.entries_asking(*forms, analyst)
         known = finest_of(entry for entry in entries if entry.answer is not None)
         if known is None or not plan.is_met(known):
             return forms
         return plan.at(known).requests(self.dataset.name, self.source)
 
-    def _asked(self, forms: Forms) -> list[Entry]:
-        """Return the debits of the same question at any price that the analyst may know."""
-        return self.ledger.entries_asking(*forms, self.analyst)
+    def _has_paid(self, forms: Forms, *, answered: bool = False) -> bool:
+        """Return True if the analyst may know a debit that covers a request, with an answer if `answered`.
 
-    def _require_asked(self, forms: Forms) -> None:
-        """The refusal of a spend without a purpose; who has the answer already asks for it again.
-
-        Whether somebody else has it makes no difference: nobody could else find out for nothing.
+        Debits of other analysts make no difference: else an analyst could find them out without paying.
         """
-        if not any(entry.answer is not None and covers(entry, forms[0]) for entry in self._asked(forms)):
-            raise errors.PurposeError(
-                "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
-                f" owner of data set {self.dataset.shown_name!r} wants to know; nothing was charged"
-            )
+        entries = self.ledger.entries_asking(*forms, self.analyst)
+        return any(covers(entry, forms[0]) and not (answered and entry.answer is None) for entry in entries)
 
-    def _stored(self, entry: Entry, plan: QueryPlan, told: "partial[Published]") -> Published:
-        """The entry with its stored answer, and what is left then.
+    def _draw_and_store(self, entry: Entry, plan: QueryPlan, publish: "partial[Published]") -> Published:
+        """Draw and store the answer of an entry, and return it with the remaining budget.
 
-        An answer that could not be stored goes no further: whoever asked could else collect one
-        from each failure, all of them for one price.
+        If the answer cannot be stored, it is not returned: a caller could else collect one answer per failure, all for
+        one price.
         """
         try:
             while True:
                 try:
-                    return self._enclosed(entry, *self._drawn(plan, entry.base), told)
-                except StaleBaseError:  # another thread answered what this one tops up: draw anew, given that
+                    return self._store_answer(entry, *self._draw_answer(plan, entry.base), publish)
+                except StaleBaseError:  # another thread answered the entry that this one tops up: draw given that
                     entry = cast("Entry", self.ledger.entry(entry.key))
         except errors.SourceError as error:
             refusal: errors.NoisyCountError = errors.without_traceback(error)
         except errors.LedgerError as error:
             refusal = errors.LedgerError(f"{error}; {_PAID}")
-        except Exception:  # noqa: BLE001 - its text, whatever it is, could hold the answer
+        except Exception:  # noqa: BLE001 - any message could contain the answer
             refusal = errors.LedgerError(
                 f"the answer could not be stored, and why is withheld, as it may hold the answer; {_PAID}"
             )
@@ -436,8 +425,8 @@ class Desk(Shown, Closeable):
             raise
         raise refusal
 
-    def _enclosed(
-        self, entry: Entry, drawn: TableAnswer, stopped: Fraction | None, told: "partial[Published]"
+    def _store_answer(
+        self, entry: Entry, drawn: TableAnswer, stopped: Fraction | None, publish: "partial[Published]"
     ) -> Published:
         """Store the noisy answer, in the form of its debit, and return the result.
 
@@ -447,31 +436,31 @@ class Desk(Shown, Closeable):
         answer, attached, result = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None, None
         if self.attach is not None:
             request = entry.request if stopped is None else stopped_at(entry.request, stopped)
-            result = self._settled(entry, replace(entry, answer=answer, request=request), told)
+            result = self._refund_and_publish(entry, replace(entry, answer=answer, request=request), publish)
             attached = self.attach(result)
         stored = self.ledger.store(entry, answer, attached, stopped)
         if result is not None and attached is not None and attached.is_written:
             return result
-        return self._settled(entry, stored, told, is_stored=True)
+        return self._refund_and_publish(entry, stored, publish, is_stored=True)
 
-    def _settled(
-        self, entry: Entry, stored: Entry, told: "partial[Published]", *, is_stored: bool = False
+    def _refund_and_publish(
+        self, entry: Entry, stored: Entry, publish: "partial[Published]", *, is_stored: bool = False
     ) -> Published:
-        """What is told of an answer, and of a reserve that was charged, once the rest is given back.
+        """Return the result; if the answer used less ε than was reserved, without the rest in charge and budgets.
 
-        Where another process answered it first, that answer says where it stopped: what was drawn here tells nothing.
+        If another process answered the entry first, that answer states its stopping price, and this draw is dropped.
         """
         rest = rest_of(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
         if not rest:
-            return told(stored)
-        charged = told.keywords["charged"]
+            return publish(stored)
+        charged = publish.keywords["charged"]
         remains = self._remains(Fraction(0) if is_stored else rest)
-        return told(stored, charged=charged and charged.less(rest), remains=remains)
+        return publish(stored, charged=charged and charged.less(rest), remains=remains)
 
-    def _drawn(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
-        """The noisy answer, at its tick; what goes wrong could tell the true one, so it ends in `_unless`."""
-        drawn = partial(_unless_it_fails, partial(plan.outcome, self.source, base))
-        answer = drawn() if self.slot is None else self.slot.held(drawn)
+    def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
+        """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""
+        draw = partial(_result_or_none, partial(plan.outcome, self.source, base))
+        answer = draw() if self.slot is None else self.slot.held(draw)
         if answer is None:
             raise errors.SourceError(
                 f"data set {self.dataset.shown_name!r} could not be counted, and why is withheld, as it"
@@ -481,10 +470,10 @@ class Desk(Shown, Closeable):
         return answer
 
 
-def _unless_it_fails(
+def _result_or_none(
     draw: Callable[[], tuple[TableAnswer, Fraction | None]],
 ) -> tuple[TableAnswer, Fraction | None] | None:
-    """The noisy answer, or None: no error, of whatever class, may leave with what it knows."""
+    """Return the noisy answer, or None if drawing fails, as the text of an error could contain a count."""
     try:
         return draw()
     except Exception as error:  # noqa: BLE001 - its text could hold a count

@@ -58,8 +58,8 @@ class QueryPlan(ABC):
 
     @property
     def loss(self) -> Loss:
-        """The price of all."""
-        return self.noise.loss
+        """Price of all answers."""
+        return self.noise.price.loss
 
     @property
     @abstractmethod
@@ -86,24 +86,21 @@ class QueryPlan(ABC):
         """The same in English."""
         return None if self.condition is None else english(self.condition)
 
-    def require_typed_order(self, is_paid: Callable[[], bool]) -> list[str]:
-        """Return why the question orders texts as numbers or dates, if it is paid for already; else raise that."""
-        refusals = text_order_refusals(self.predicates)
-        if refusals and not is_paid():
-            raise PredicateError("; ".join(refusals))
-        return refusals
+    @cached_property
+    def order_refusals(self) -> list[str]:
+        """Reasons why the query is refused, as it orders texts as if they were numbers or dates."""
+        return text_order_refusals(self.predicates)
 
-    def in_vain(self, public: Public) -> tuple[str, list[str]]:
-        """What asks for what is nowhere, by its words or by the public values of columns, and why; no data is read."""
-        return "where asks", impossible_hints(self.predicates, public)
+    def impossible_reasons(self, public: Public) -> list[str]:
+        """Return the reasons why no record can match the query, from its text and the public values. Reads no data."""
+        return impossible_hints(self.predicates, public)
 
     def require_possible(self, public: Public, is_paid: Callable[[], bool]) -> list[str]:
-        """Return why the question should not be asked, if it is paid for already; else raise PredicateError."""
-        refusals = self.require_typed_order(is_paid)
-        what, hints = self.in_vain(public)
-        if hints and not is_paid():
-            raise PredicateError(f"{what} in vain: {'; '.join(hints)}")
-        return [*refusals, *hints]
+        """Return the reasons why the query should not be asked if it is paid for already, else raise PredicateError."""
+        orders, impossible = self.order_refusals, self.impossible_reasons(public)
+        if (orders or impossible) and not is_paid():
+            raise PredicateError("; ".join(orders) or f"no record can match: {'; '.join(impossible)}")
+        return [*orders, *impossible]
 
     @property
     def words(self) -> str:
@@ -150,10 +147,13 @@ class QueryPlan(ABC):
         return replace(self, noise=self.noise.at(epsilon, scales))  # type: ignore[type-var]
 
     def stopping(self, known: Entry) -> Stopping | None:
-        """When the answers of an entry stopped, if that was left open; by the goal that is asked, if it is met too."""
-        goal, base = Goal.stored(known), known.base
-        if goal is None:
+        """Return the stopping rule of a stored answer, or that of the new goal if the stored answer already meets it.
+
+        None: the answer was asked at a price.
+        """
+        if "within" not in known.request.asked:
             return None
+        goal, base = cast("Goal", Goal.stored(known)), known.base
         if self.goal is not None and not goal.promises(self.goal) and self.is_met(known):
             goal, base = self.goal, known
         return Stopping(goal, self.at(known).noise, base)
@@ -186,17 +186,13 @@ class QueryPlan(ABC):
         request, *formers = self._requests(records, table=self.facts, where=self.where, scales=scales)
         return request, formers
 
-    @property
-    def _goal_parts(self) -> dict[str, Any]:
-        """What a ledger keeps of how near an answer is wanted."""
-        return {} if self.goal is None else {"within": self.goal.json}
-
     def _requests(self, records: RecordsIdentity, **parts: object) -> list[Request]:
         """Return the request for each version of the records, the newest first."""
         dataset, unit, known, (edition, is_exact) = records
         mechanism, price = self.noise.levels[0].mechanism.name, self.loss
         rho = price.rho if price.epsilon is None else None
-        asked = {**parts, **self._goal_parts, "unit": unit, "mechanism": mechanism}
+        goal = {} if self.goal is None else {"within": self.goal.json}
+        asked = {**parts, **goal, "unit": unit, "mechanism": mechanism}
         versions: list[dict[str, str | None]] = [{"version": version} for version in known]
         if edition is not None or not is_exact:  # an older ledger holds no edition
             versions.insert(0, {**versions[0], EDITION: edition})
@@ -270,14 +266,6 @@ class QueryPlan(ABC):
         fits = all(size in {None, len(of)} for size, of in zip(sizes, answer.levels, strict=True))
         return answer if fits and (answer.keys is None) == (self.noise.threshold is None) else None
 
-    def drawn_parts(self, entry: Entry) -> list[TableAnswer]:
-        """The independent draws of which an answer is made, the newest first; none where it is one draw."""
-        answers = [self.stored(part) for part in parts_of(entry)]
-        found = [answer for answer in answers if answer is not None]
-        if len(found) < len(answers) or any(each.keys != found[0].keys for each in found):
-            raise unexpected_answer(entry.key)
-        return found if len(found) > 1 else []
-
     @abstractmethod
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
         """What a `TableRelease` tells of counts: their order, what each counts, their keys."""
@@ -297,9 +285,20 @@ class QueryPlan(ABC):
     def published(
         self, entry: Entry, charged: Loss, remains: RemainingBudget, source: Source, confidence: float
     ) -> Published:
-        """What a ledger keeps under an entry, as it is told."""
+        """Return the published answer of an entry.
+
+        Args:
+            entry: The entry, which has an answer.
+            charged: The charge of this request for it.
+            remains: The remaining budgets.
+            source: The records.
+            confidence: The confidence of the errors of an answer at a price.
+
+        Raises:
+            LedgerError: The ledger holds an answer of another form.
+        """
         plan = self.at(entry)
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "remaining": remains.remaining,
             "remains": remains,
             "dataset": redacted_name(entry.request.dataset),
@@ -311,11 +310,14 @@ class QueryPlan(ABC):
             "stopping": self.stopping(entry),
         }
         with suppress(ValueError, TypeError, IndexError, OverflowError):
-            if parts := plan.drawn_parts(entry):
-                told["parts"] = tuple(plan.shown(part)["answers"] for part in parts)
-                return plan.result(nearest_answer(gaussian_noises(entry), parts), charged, **told)
-            if (answer := plan.stored(entry)) is not None:
-                return plan.result(answer, charged, **told)
+            entries = parts_of(entry)
+            draws = [draw for draw in map(plan.stored, entries) if draw is not None]
+            if len(draws) == len(entries) and all(draw.keys == draws[0].keys for draw in draws):
+                answer = draws[0]
+                if len(draws) > 1:
+                    answer = nearest_answer(gaussian_noises(entry), draws)
+                    facts["parts"] = tuple(plan.shown(draw)["answers"] for draw in draws)
+                return plan.result(answer, charged, **facts)
         raise unexpected_answer(entry.key)
 
 
@@ -356,12 +358,7 @@ class ListPlan(QueryPlan):
     @property
     def facts(self) -> dict[str, Any]:
         """The questions, in one order."""
-        return {"questions": [self.texts[place] for place in self.sorted_places]}
-
-    @property
-    def wordings(self) -> Sequence[str]:
-        """The texts under which a ledger may hold one count: in normal form, and as it was asked."""
-        return list(dict.fromkeys((self.texts[0], canonical_text(self.readings[0].asked))))
+        return {"questions": sorted(self.texts)}
 
     def _forms(self, records: RecordsIdentity) -> Forms:
         """Return the request for records, and all forms in which the ledger may hold it.
@@ -372,7 +369,8 @@ class ListPlan(QueryPlan):
         if not self.is_one:
             return super()._forms(records)
         scale = exact_text(self.noise.levels[0].mechanism.exact_scale)
-        of_wordings = [self._requests(records, where=text, scale=scale) for text in self.wordings]
+        wordings = dict.fromkeys((self.texts[0], canonical_text(self.readings[0].asked)))
+        of_wordings = [self._requests(records, where=text, scale=scale) for text in wordings]
         alone = [request for of_version in zip(*of_wordings, strict=True) for request in of_version]
         listed = self._requests(records, table=self.facts, where=None, scales=[scale])
         return alone[0], [*alone, *listed] if isinstance(self, CountPlan) else [*listed, *alone]
@@ -447,7 +445,8 @@ def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
     """The plan by which the answer to a debit is drawn, whoever asks for it, and at whatever price."""
     if isinstance(plan, ListPlan) and plan.is_one:
         plan = CountPlan(plan.readings, plan.texts, plan.noise)
-    return replace(plan.at(entry), goal=Goal.stored(entry))  # type: ignore[type-var]
+    goal = Goal.stored(entry) if "within" in entry.request.asked else None
+    return replace(plan.at(entry), goal=goal)  # type: ignore[type-var]
 
 
 def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:

@@ -80,11 +80,11 @@ class CellsPlan(_GroupedPlan):
         """Its parts, keys and margins, in one order."""
         return self.question.facts(self.canonical.keys)
 
-    def in_vain(self, public: Public) -> tuple[str, list[str]]:
-        """The same of its keys."""
+    def impossible_reasons(self, public: Public) -> list[str]:
+        """Return the reasons of the keys, else those of the condition."""
         assert self.question.keys is not None  # noqa: S101 - its keys are known
         foreign = list(islice(foreign_keys(self.question.keys, public), _SHOWN))
-        return ("keys ask", foreign) if foreign else super().in_vain(public)
+        return foreign or super().impossible_reasons(public)
 
     def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
         return source.count_cells(self.question.cell_question(self.canonical))
@@ -184,10 +184,12 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     for text, where in zip(texts, query.wheres, strict=True):
         if texts.count(text) > 1:
             raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
-    levels = [level_of_questions(len(texts))]
-    noise_at = partial(table_plan, levels, groups=None, is_replacement=is_replacement)
+    noise_at: NoiseAt = partial(count_plan, is_replacement=is_replacement)
+    if query.is_list:
+        noise_at = partial(table_plan, [level_of_questions(len(texts))], groups=None, is_replacement=is_replacement)
     noise = noise_at(_price(query, noise_at, has_hidden_keys=False))
-    return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, _goal(query, noise))
+    goal = None if query.at_most is None else _goal(query, noise)
+    return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, goal)
 
 
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
@@ -215,16 +217,16 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     else:
         noise_at = partial(table_plan, question.levels(), groups=groups, is_replacement=is_replacement)
     noise = noise_at(_price(query, noise_at, has_hidden_keys=is_hidden))
-    return HiddenKeysPlan(question, noise) if is_hidden else CellsPlan(question, noise, _goal(query, noise))
+    if is_hidden:
+        return HiddenKeysPlan(question, noise)
+    return CellsPlan(question, noise, None if query.at_most is None else _goal(query, noise))
 
 
-def _goal(query: Query, noise: TablePlan) -> Goal | None:
-    """Return the accuracy goal whose price is left open, if there is one. Raises ValueError if no rule keeps it."""
-    if query.at_most is None:
-        return None
+def _goal(query: Query, noise: TablePlan) -> Goal:
+    """Return the accuracy goal whose price is left open. Raises ValueError if no stopping rule keeps it."""
     decisive = parse_of(query.of) if query.of is not None else ALL if len(query.wheres) > 1 else ""
     share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
-    goal = Goal(share, confidence, exact_epsilon(query.at_most, "at_most"), decisive)
+    goal = Goal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
     Stopping(goal, noise).rule  # noqa: B018 - it is the rule that refuses
     return goal
 
@@ -275,6 +277,12 @@ def _readable_prices() -> list[Fraction]:
     """Return all prices of two digits that a ledger can store, in ascending order."""
     prices = [Fraction(digits) * Fraction(10) ** power for power in range(-10, 5) for digits in range(10, 100)]
     return [price for price in (*prices, Fraction(10**6)) if is_in_range(price)]
+
+
+def count_plan(price: TablePrice, *, is_replacement: bool) -> TablePlan:
+    """Return the noise of one count, which one unit moves by 1 under both relations of neighbours."""
+    level = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
+    return TablePlan(price, (level,), None, is_replacement)
 
 
 def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:

@@ -15,7 +15,7 @@ import numpy as np
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
-from noisycount.errors import NoisyCountError
+from noisycount.errors import NoisyCountError, PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
@@ -302,7 +302,9 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     answered = [entry for entry in asked if entry.answer is not None]
     known, base = finest_of(answered), finest_of(each for each in answered if can_top_up(requests[0], each.request))
     free = finest_of(entry for entry in asked if covers(entry, requests[0])) or _reached(plan, known, answered, base)
-    refusals = plan.require_typed_order(lambda: free is not None)
+    if plan.order_refusals and free is None:
+        raise PredicateError("; ".join(plan.order_refusals))
+    impossible = [*plan.order_refusals, *plan.impossible_reasons(records.schema.public)]
     preview = Answer(
         query=query,
         plan=plan,
@@ -314,7 +316,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         known=base,
         is_anew=free is None and base is None and known is not None,
         unreadable_as_missing=records.unreadable_in(plan),
-        impossible=[*refusals, *plan.in_vain(records.schema.public)[1], *reading_hints(plan.predicates)],
+        impossible=[*impossible, *reading_hints(plan.predicates)],
     )
     if free is not None:
         return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)

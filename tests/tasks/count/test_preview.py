@@ -346,7 +346,7 @@ def test_a_question_that_matches_nothing_says_so(
     told = run(*COUNT, *asked, "--dry-run").object
     assert (told["hints"][0], told["affordable"]) == (HINT, True)
     assert f"hint {HINT}" in run(*COUNT[:-1], *asked, "--dry-run").words
-    assert f"where asks in vain: {HINT}" in refused(*COUNT[:-1], *asked)
+    assert f"no record can match: {HINT}" in refused(*COUNT[:-1], *asked)
     assert not (here / "ledger.db").exists()
     with monkeypatch.context() as before:
         before.setattr(query_plan, "impossible_hints", lambda *_: [])
