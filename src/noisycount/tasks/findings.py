@@ -56,11 +56,10 @@ def _unstated_unit(inspection: Inspection) -> Iterator[Finding]:
 
 def _repeated_ids(inspection: Inspection) -> Iterator[Finding]:
     """Yield a unit with one value alone, and columns of repeated ids if every row is stated to be one unit."""
-    rows = inspection.check.rows
-    if inspection.persons == 1 < rows:
-        text = (
-            f"All {rows:,} rows are of one person, so that no count exceeds 1: state a column that identifies persons"
-        )
+    rows, persons = inspection.check.rows, inspection.check.persons
+    if inspection.persons == 1 and persons is not None and persons.largest_rows > 1:
+        number = number_of("row", persons.largest_rows)
+        text = f"All {number} are of one person, so that no count exceeds 1: state a column that identifies persons"
         yield Finding(Severity.LOOK, "a single person", text, inspection.unit)
     for column in inspection.check.columns if inspection.is_said and inspection.unit is None else ():
         if 1 < column.ids < rows - column.missing < column.ids * _MOST_ROWS:
