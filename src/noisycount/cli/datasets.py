@@ -225,6 +225,8 @@ def _write_description(  # noqa: PLR0913 - one argument per option
     if accepted:
         output.print_text(f"took {number_of('proposal', len(accepted))} of `noisycount check`:")
         output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.taken_lines)
+    for effect in draft.effects:
+        output.print_text(effect)
     _show_next_steps(inspection, draft.name, unit)
 
 

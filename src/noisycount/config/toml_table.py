@@ -177,11 +177,13 @@ _NUMBER = (int,), "a whole number, without quotes"
 _TRUTH = (bool,), "true or false, without quotes"
 _TEXTS = (str, list), 'a text or a list of texts, such as ["Total", "Source:"]'
 _FORM_TYPES = {
-    **dict.fromkeys(("encoding", "delimiter", "ragged"), _TEXT),
+    **dict.fromkeys(("encoding", "delimiter", "quote"), _TEXT),
     **dict.fromkeys(("skip", "skip_rows_after_header"), _NUMBER),
     **dict.fromkeys(("header", "drop_empty_rows", "drop_rows_like_header"), _TRUTH),
     **dict.fromkeys(("comment", "footer"), _TEXTS),
     "names": ((list, dict), 'a list of texts, or texts by place, such as { 3 = "ward" }'),
+    "drop_rows_where": ((dict,), 'a text or a list of texts by column, such as { sex = "Both sexes" }'),
+    "ragged": _TEXT,
 }
 FILE_KEYS = tuple(_FORM_TYPES)  # keys that only a text file has
 

@@ -14,6 +14,8 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
 _MOST_NOTES = 20  # different texts of rows that are proposed to be left out
+PADDED = "padded"
+"""The kind of the rows that `ragged` fills up."""
 EXAMPLES = 3
 """How many different cells that do not fit are told; with fewer there are no others."""
 FEW = 20
@@ -74,18 +76,18 @@ class ColumnCheck(Shown):
 class OddRows(Shown):
     """Rows of a file that look like no records."""
 
-    kind: str  # "groups", "names", "names again", "tables", "empty", "notes", "totals" or "ragged"
+    kind: str  # "groups", "names", "names again", "tables", "empty", "notes", "totals", "named", "several"; or a rule
     rows: int  # how many there are
     lines: tuple[int, ...]  # the lines of the first ones, at most `EXAMPLES`
     texts: tuple[str, ...]  # the different first cells of them that are not empty
     cells: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by column, with how many rows have each
+    wholes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names of sums by column, as each row has one
 
     @property
     def can_be_left_out(self) -> bool:
         """True if a statement about the file leaves these rows out."""
-        if self.kind == "notes":
-            return len(self.texts) <= _MOST_NOTES
-        return self.kind not in {"tables", "totals", "ragged"}
+        has_list = self.kind in {"notes", "totals"}
+        return self.kind not in {"tables", "named", "several"} and not (has_list and len(self.texts) > _MOST_NOTES)
 
 
 @frozen(repr=False)
@@ -105,6 +107,8 @@ class Check(Shown):
     # the faults that keep the file from being counted until its owner states these parts of `form`, by their names
     faults: Mapping[str, str] = field(default_factory=dict)
     odd_rows: tuple[OddRows, ...] = ()  # rows that look like no records, by their kind
+    rows_by_rule: tuple[OddRows, ...] = ()  # rows that each stated rule leaves out, or that `ragged` fills up
+    fits_unquoted: bool = False  # True if each line has as many cells as there are names if no mark has a meaning
     unnamed: Mapping[int, str] = field(default_factory=dict)  # names made up for columns without one, by place from 1
     names_like_values: tuple[str, ...] = ()  # names of columns that look like values of a record
     findings: tuple[Finding, ...] = ()  # what the owner should know of these facts, in the order of severity
@@ -145,6 +149,11 @@ class Check(Shown):
                 former = {} if "kind" in proposal.value else form.parts
                 forms[name] = ColumnFormat.of_parts({**former, **proposal.value})
         return forms
+
+    @property
+    def rows_below_names(self) -> int:
+        """Number of all rows below the names, of which some may be no records."""
+        return self.rows + sum(each.rows for each in self.rows_by_rule if each.kind != PADDED)
 
     def without_odd_rows(self, column: ColumnCheck) -> ColumnCheck:
         """Return a column without the texts that only rows have which look like no records."""

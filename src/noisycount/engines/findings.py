@@ -26,7 +26,14 @@ from noisycount.engines.finding import (
     quoted_cells,
     quoted_examples,
 )
-from noisycount.engines.layout_findings import layout_faults, names_like_values, odd_rows, singular, unnamed_columns
+from noisycount.engines.layout_findings import (
+    layout_faults,
+    names_like_values,
+    odd_rows,
+    rows_by_rule,
+    singular,
+    unnamed_columns,
+)
 from noisycount.query.schema import Kind
 
 
@@ -313,6 +320,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     names_like_values,
     unnamed_columns,
     odd_rows,
+    rows_by_rule,
     _rows_without_unit,
     _ids_of_nobody,
     _rounded_ids,

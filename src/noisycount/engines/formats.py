@@ -292,11 +292,14 @@ class FileFormat(Shown):
     Example:
         >>> FileFormat.of_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")
         'names = { 3 = "ward" }'
+        >>> FileFormat.of_parts({"drop_rows_where": {"sex": "Both sexes"}}).parts["drop_rows_where"]
+        {'sex': ['Both sexes']}
     """
 
     # of its characters, as Python names it; None: UTF-8, or what a mark at its beginning says
     encoding: str | None = None
     delimiter: str | None = None  # what stands between cells; None: what its first lines have most of
+    quote: str | None = None  # mark around cells; empty: no mark has a meaning; None: the double quotation mark
     # how many lines stand before the names of the columns; None: as many as have fewer cells than the table
     skip: int | None = None
     header: bool | None = None  # False: no line names the columns
@@ -306,19 +309,25 @@ class FileFormat(Shown):
     drop_rows_like_header: bool | None = None  # True: rows that repeat the names are no records
     comment: tuple[str, ...] | None = None  # rows whose first filled cell begins with one of these are no records
     footer: tuple[str, ...] | None = None  # rows whose first filled cell is one of these are no records
-    ragged: str | None = None  # rows of fewer cells than names: "pad" fills them up, "drop" leaves them out
+    # by column: rows whose cell there is one of these texts are no records
+    drop_rows_where: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+    # rows with another number of cells than names: "pad" fills up short ones, "drop" leaves all out, "pad_or_drop"
+    # fills up short ones and leaves long ones out
+    ragged: str | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None and not _is_encoding(self.encoding):
             raise SourceError(f'encoding must be one that Python knows, such as "cp1252", got {self.encoding!r}')
         if self.delimiter is not None and not re.fullmatch(r'[^"\r\n\0]', self.delimiter):
             raise SourceError(f'delimiter must be one character, such as ";", got {self.delimiter!r}')
+        if self.quote and (not re.fullmatch(r"[^\w\s\0]", self.quote) or self.quote == self.delimiter):
+            raise SourceError(f'quote must be one mark, such as "\'", or "" if none has a meaning, got {self.quote!r}')
         for name in ("skip", "skip_rows_after_header"):
             number = getattr(self, name)
             if number is not None and not 0 <= number <= 1000:  # noqa: PLR2004 - lines of titles
                 raise SourceError(f"{name} must be from 0 to 1000 lines, got {number}")
-        if self.ragged not in {None, "pad", "drop"}:
-            raise SourceError(f'ragged must be "pad" or "drop", got {self.ragged!r}')
+        if self.ragged not in {None, "pad", "drop", "pad_or_drop"}:
+            raise SourceError(f'ragged must be "pad", "drop" or "pad_or_drop", got {self.ragged!r}')
         for name in ("comment", "footer"):
             if not all(text.strip() for text in getattr(self, name) or ()):
                 raise SourceError(f"{name} must not be empty: state what such rows begin with")
@@ -329,6 +338,8 @@ class FileFormat(Shown):
     def parts(self) -> dict[str, Any]:
         """Content in the words of a configuration; parts that older releases did not know are left out if usual."""
         found: dict[str, Any] = {"encoding": self.encoding, "delimiter": self.delimiter, "skip": self.skip}
+        if self.quote not in {None, '"'}:
+            found["quote"] = self.quote
         if self.header is False:
             found["header"] = False
         if self.names:
@@ -338,6 +349,8 @@ class FileFormat(Shown):
         for name in _ROW_RULES:
             if value := getattr(self, name):
                 found[name] = list(value) if isinstance(value, tuple) else value
+        if self.drop_rows_where:
+            found["drop_rows_where"] = {name: list(texts) for name, texts in self.drop_rows_where}
         return found
 
     @classmethod
@@ -347,6 +360,9 @@ class FileFormat(Shown):
         for name in ("comment", "footer"):
             if name in found:
                 found[name] = tuple(_texts(name, found[name]))
+        if "drop_rows_where" in found:
+            where = sorted(found["drop_rows_where"].items())
+            found["drop_rows_where"] = tuple((name, tuple(_texts("drop_rows_where", texts))) for name, texts in where)
         if "names" in found:
             names = found["names"]
             by_place = names if isinstance(names, Mapping) else dict(enumerate(_texts("names", names), start=1))
@@ -355,6 +371,11 @@ class FileFormat(Shown):
                 raise SourceError('names must be a list of texts, or texts by place, such as { 3 = "ward" }')
             found["names"] = tuple(sorted((int(place), name) for place, name in places.items()))
         return cls(**found)
+
+    @property
+    def quoted_by(self) -> str:
+        """Mark around cells; empty if no mark has a meaning."""
+        return '"' if self.quote is None else self.quote
 
     def line(self, part: str) -> str:
         """Return the line of a configuration that states a part."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noisycount.display.numbers import number_of
-from noisycount.engines.check import EXAMPLES, Check, OddRows
+from noisycount.engines.check import EXAMPLES, PADDED, Check, OddRows
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, quoted_examples
 from noisycount.engines.formats import FileFormat
 
@@ -14,9 +14,12 @@ _KINDS = {
     "tables": ("another table below", "begin as the names do: split the file if another table begins there"),
     "empty": ("empty rows", "are empty"),
     "notes": ("rows of totals or notes", "look like totals or notes"),
-    "totals": ("rows that add up others", "look like sums of other rows, to be left out by a condition or removed"),
-    "pad": ("rows of too few cells", 'have fewer cells than names, which ragged = "pad" fills up'),
-    "drop": ("rows that are left out", 'have other numbers of cells than names, and ragged = "drop" leaves them out'),
+    "several": (
+        "rows that may be several",
+        "have cells of several lines with as many cells each as there are names, as if a quotation mark were missing",
+    ),
+    "totals": ("rows that add up others", "look like sums of other rows"),
+    "named": ("rows with the word for a total", "have the word for a total in a cell"),
 }
 _MARKS = ("#", "//")  # comments of programs
 
@@ -48,20 +51,29 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
 
 def odd_rows(check: Check) -> Iterator[Finding]:
     """Yield the rows that look like no records: they are counted, or keep questions from being answered."""
-    form = check.form or FileFormat()
     for odd in check.odd_rows:
-        is_ragged = odd.kind == "ragged"
-        title, words = _KINDS[(form.ragged or "drop") if is_ragged else odd.kind]
+        title, words = _KINDS[odd.kind]
         verb = words if odd.rows > 1 or odd.kind == "groups" else singular(words)
-        severity = Severity.NOTE if is_ragged else Severity.BLOCKS if _is_blocking(check, odd) else Severity.LOOK
-        effect = {
-            Severity.NOTE: "",
-            Severity.LOOK: ", and every row is counted",
-            Severity.BLOCKS: f", and keep{'s' * (odd.rows == 1)} questions from being answered",
-        }[severity]
+        severity, effect = Severity.LOOK, ", and every row is counted"
+        if _is_blocking(check, odd):
+            severity, effect = Severity.BLOCKS, f", and keep{'s' * (odd.rows == 1)} questions from being answered"
         such = quoted_examples(odd.texts, EXAMPLES) if odd.texts else ""
         text = f"{number_of('row', odd.rows)} {verb}{effect}{such}"
-        yield Finding(severity, title, text, None, odd.rows, odd.lines, tuple(_proposals(check, odd)))
+        statements, is_doubtful = tuple(_proposals(check, odd)), odd.kind == "named"  # a record may have that word
+        proposals, choices = ((), statements) if is_doubtful else (statements, ())
+        yield Finding(severity, title, text, None, odd.rows, odd.lines, proposals, choices)
+
+
+def rows_by_rule(check: Check) -> Iterator[Finding]:
+    """Yield how many rows each stated rule leaves out or fills up."""
+    for rows in check.rows_by_rule:
+        rule, verb, participle = (rows.kind, "leaves out", "left out")
+        if rows.kind == PADDED:
+            rule, verb, participle = ("ragged", "fills up", "filled up")
+        statement = check.form.line(rule) if rule == "ragged" and check.form else rule
+        number = f"{rows.rows:,}" if rows.rows else "none"
+        text = f"{statement} {verb} {number} of {number_of('row', check.rows_below_names)}"
+        yield Finding(Severity.NOTE, f"rows that are {participle}", text, None, rows.rows, rows.lines)
 
 
 def _is_blocking(check: Check, odd: OddRows) -> bool:
@@ -125,3 +137,9 @@ def _proposals(check: Check, odd: OddRows) -> Iterator[Proposal]:
                 yield Proposal("comment", [*(form.comment or ()), *marks])
             if texts := [text for text in odd.texts if not text.startswith(marks or "\0")]:
                 yield Proposal("footer", [*(form.footer or ()), *texts])
+        case "several" if check.fits_unquoted:
+            yield Proposal("quote", "")
+        case "totals" | "named" if odd.can_be_left_out or odd.kind == "named":
+            stated = dict(form.drop_rows_where or ())
+            where = {name: [*stated.get(name, ()), *odd.wholes.get(name, ())] for name in {**stated, **odd.wholes}}
+            yield Proposal("drop_rows_where", where)

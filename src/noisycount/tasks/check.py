@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord
 from noisycount.catalog.folder import Certificates, Copies, make_private
@@ -224,28 +223,16 @@ def _check(dataset: DatasetConfig, kept: Certificates, copy: Path | None = None)
             claim=dataset.claim,
             kinds=dataset.kinds,
         )
-    stated: dict[str, Any] = {
-        "columns": dataset.columns,
-        "table": dataset.table,
-        "kinds": dataset.kinds,
-        "form": dataset.form,
-        "claim": dataset.claim,
-    }
-    try:
-        return checked_records(dataset.source, unit=unit, copy=copy, **stated)
-    except SourceError as error:
-        if unit is None:
-            raise
-        check = checked_records(dataset.source, unit=None, **stated)
-        names = {
-            cell for rows in check.odd_rows if rows.kind == "groups" for cells in rows.cells.values() for cell in cells
-        }
-        if unit in {column.name for column in check.columns} or unit not in names:
-            raise
-        raise SourceError(
-            f"{error}. A line below them has {unit!r}: `noisycount check` without --unit shows which lines to skip, "
-            f"and `noisycount init {dataset.name} --unit {unit} --accept` skips them"
-        ) from None
+    return checked_records(
+        dataset.source,
+        unit=unit,
+        columns=dataset.columns,
+        table=dataset.table,
+        kinds=dataset.kinds,
+        form=dataset.form,
+        claim=dataset.claim,
+        copy=copy,
+    )
 
 
 def _held_against(

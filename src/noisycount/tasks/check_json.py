@@ -33,6 +33,10 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
         "letters": list(check.letters),
         "lines_without_unit": list(check.without_unit),
         "sparse_line": check.sparse_line,
+        "rows_below_names": check.rows_below_names,
+        "rows_by_rule": [
+            {"rule": each.kind, "rows": each.rows, "lines": list(each.lines)} for each in check.rows_by_rule
+        ],
         "fits": inspection.fits,
         "changed": inspection.is_changed,
         "answered_otherwise": inspection.answered_otherwise,

@@ -11,8 +11,10 @@ from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity
 from noisycount.engines.formats import FileFormat
+from noisycount.engines.layout_findings import rows_by_rule
 from noisycount.frozen import frozen
 from noisycount.tasks.check import Inspection, examined_place
+from noisycount.tasks.check_display import finding_words
 from noisycount.tasks.findings import findings_of
 from noisycount.tasks.proposals import form_lines
 
@@ -161,10 +163,15 @@ class Draft:
 
     @property
     def taken_lines(self) -> list[str]:
-        """All lines that were taken, with what each column stands for now."""
+        """Lines of all accepted proposals, with the kind of each column as it is now."""
         names = {each.key for each in self.taken if each.table == "kinds"}
         forms = self.inspection.check.forms.items()
         return [*self._taken_of_file, *(form.line(name) for name, form in forms if name in names)]
+
+    @property
+    def effects(self) -> list[str]:
+        """Sentences on how many rows each stated rule leaves out or fills up, and on which lines."""
+        return [finding_words(self.inspection, each) for each in rows_by_rule(self.inspection.check)]
 
     def _file(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form

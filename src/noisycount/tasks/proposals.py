@@ -15,11 +15,14 @@ _OR, _ONE = "# or:", "# keep one of these lines, without its #:"  # before choic
 _REASONS = {
     "encoding": "it is not UTF-8",
     "delimiter": "between cells",
+    "quote": "the mark around cells",
     "skip": "lines before the names of the columns",
     "header": "no line names the columns",
     "names": "names by the places of columns",
     "skip_rows_after_header": "rows below the names that are no records",
-    **dict.fromkeys(("drop_empty_rows", "drop_rows_like_header", "comment", "footer"), "such rows are no records"),
+    **dict.fromkeys(
+        ("drop_empty_rows", "drop_rows_like_header", "comment", "footer", "drop_rows_where"), "such rows are no records"
+    ),
 }
 
 

@@ -609,8 +609,10 @@ def test_a_unit_that_stands_below_a_line_of_groups_is_found(here: Path, run: Run
     (here / "f.csv").write_text("Person,,Lab,\nid,age,hb,na\n1,34,13.4,140\n2,45,12.1,141\n3,51,11.0,139\n")
     refused = run("check", "f.csv", "--unit", "id")
     assert refused.status == 4
-    assert "--unit id --accept` skips them" in " ".join(refused.errors.split())
-    assert "A line below them" not in run("check", "f.csv", "--unit", "ids").errors
+    remedy = "if the names stand in the line below, state skip = 1, as `noisycount init --accept` does"
+    assert remedy in " ".join(refused.errors.split())
+    counted = run("count", "f.csv", "--unit", "id", "--epsilon", "1")
+    assert (counted.status, remedy in " ".join(counted.errors.split())) == (4, True)
     assert run("init", "f.csv", "--unit", "id", "--accept").status == 0
     assert "skip = 1" in (here / "noisycount.toml").read_text()
 

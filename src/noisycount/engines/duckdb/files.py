@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from noisycount.engines.check import Check, OddRows
+from noisycount.engines.check import Check
 from noisycount.engines.duckdb import contents, foreign
 from noisycount.engines.duckdb.connection import (
     Connection,
@@ -28,7 +28,7 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.duckdb.texts import Lines, load_texts
+from noisycount.engines.duckdb.texts import Lines, load_texts, unquoted
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
@@ -118,10 +118,10 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     file = load_texts(place, told.form, connection, mends=told.is_for_check)
     table = TextTable(connection, file.names)
     relation = _typed(table, told, file.form, partial(file.lines, connection), file.layout)
-    if file.ragged is None or relation.check is None:
-        return relation
-    odd = OddRows("ragged", file.ragged.number, tuple(line for line, _ in file.ragged.lines), ())
-    return replace(relation, check=replace(relation.check, odd_rows=(*relation.check.odd_rows, odd)))
+    check = relation.check
+    if check is not None and any(odd.kind == "several" for odd in check.odd_rows) and unquoted(file, told.form):
+        return replace(relation, check=replace(check, fits_unquoted=True))
+    return relation
 
 
 def _objects(connection: Connection, place: Path, told: Description) -> Relation:
@@ -163,6 +163,11 @@ def _typed(
                 f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}{renewal}"
             )
         stated.require_applicable(name, is_unit=name == told.unit)
+    if layout is not None and layout.may_name_groups and told.unit not in {None, *table.names}:
+        raise SourceError(
+            f"unit names {told.unit!r}, which is no column: use {close_names(str(told.unit), table.names)}; or, if the "
+            f"names stand in the line below, state skip = {(form.skip or 0) + 1}, as `noisycount init --accept` does"
+        )
     columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
     check = Check(table.rows, tuple(columns), form)
     if told.is_for_check:
@@ -334,14 +339,14 @@ class Format:
     has_tables: bool = False  # whether it can have several tables
 
 
-_LAYOUT = frozenset(part.name for part in fields(FileFormat)) - {"encoding", "delimiter", "ragged"}
+_LAYOUT = frozenset(part.name for part in fields(FileFormat)) - {"encoding", "delimiter", "quote", "ragged"}
 TEXTS = Format(
     "CSV",
     "it is UTF-8, that its first line names the columns, and that every line has as many cells",
     "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
     _texts,
     holds_texts=True,
-    describes=_LAYOUT | {"encoding", "delimiter", "ragged"},
+    describes=_LAYOUT | {"encoding", "delimiter", "quote", "ragged"},
 )
 _OBJECTS = Format(
     "JSON",

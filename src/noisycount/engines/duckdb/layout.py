@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
+from noisycount.engines.check import EXAMPLES, PADDED, OddRows
 from noisycount.engines.duckdb.connection import require_single_names
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.readings import BLANKS
+from noisycount.query.schema import close_names
 
 AROUND = f"{BLANKS}\ufeff"  # a mark of the encoding stands before a header that was put below other lines
 _NUMBER = re.compile(r"[+-]?[0-9.,]+")
@@ -90,6 +92,8 @@ class Layout:
     names: tuple[str, ...]
     # the faults that keep the file from being counted unless its owner states these parts of `form`
     faults: Mapping[str, str] = field(default_factory=dict)
+    # the rows that each rule of `form` leaves out, and those that it fills up, if a check looked for them
+    rows_by_rule: tuple[OddRows, ...] = ()
 
     @classmethod
     def read(cls, first: Sequence[str], form: FileFormat, where: str, *, mends: bool = False) -> "Layout":
@@ -118,6 +122,9 @@ class Layout:
         require_single_names(names, f"{where} has")
         if len(first) > len(names):
             raise SourceError(f"{where} has {len(first):,} cells for {len(names):,} names: name each column")
+        for name, _ in form.drop_rows_where or ():
+            if name not in names:
+                raise SourceError(f"drop_rows_where names {name!r}, which is no column: use {close_names(name, names)}")
         header = () if form.header is False else trimmed(first)
         return cls(form, tuple(first), header, names)
 
@@ -135,21 +142,50 @@ class Layout:
         return {} if self.form.header is False else {place: self.names[place - 1] for place in places}
 
     @property
+    def may_name_groups(self) -> bool:
+        """True if the line of names may name only groups of columns, as merged cells do."""
+        return "names" in self.faults or bool(self.unnamed)
+
+    @property
     def has_rules(self) -> bool:
         """True if some rows may be no records."""
-        form = self.form
-        return bool(form.drop_empty_rows or form.drop_rows_like_header or form.comment or form.footer)
+        return any(getattr(self.form, rule) for rule in _RULES)
 
-    def is_record(self, row: Sequence[str]) -> bool:
-        """Return True if no stated rule leaves a row out. It depends on this row and the names alone."""
-        if not self.has_rules:
-            return True
+    def rule_against(self, row: Sequence[str]) -> str | None:
+        """Return the rule that leaves a row out; None if it is a record. It depends on this row and the names alone."""
         form = self.form
-        first = first_cell(row)
+        first = first_cell(row) if self.has_rules else ""
         if not first:
-            return not form.drop_empty_rows
-        is_comment = first.startswith(form.comment or ()) or first in (form.footer or ())
-        return not is_comment and not (form.drop_rows_like_header and self.is_like_header(row))
+            return "drop_empty_rows" if form.drop_empty_rows else None
+        if first.startswith(form.comment or ()):
+            return "comment"
+        if first in (form.footer or ()):
+            return "footer"
+        if form.drop_rows_like_header and self.is_like_header(row):
+            return "drop_rows_like_header"
+        cells = dict(zip(self.names, row, strict=False)) if form.drop_rows_where else {}
+        is_left_out = any(cells.get(name, "").strip(AROUND) in texts for name, texts in form.drop_rows_where or ())
+        return "drop_rows_where" if is_left_out else None
+
+    def with_rows_by_rule(self, rows: Iterable[tuple[int, Sequence[str]]]) -> "Layout":
+        """Return the layout with the rows that each rule leaves out or fills up.
+
+        `rows`: all rows below the names, with their lines.
+        """
+        stated = [rule for rule in ("skip_rows_after_header", *_RULES, "ragged") if getattr(self.form, rule)]
+        found: dict[str, list[int]] = {rule: [] for rule in stated}
+        for number, (line, row) in enumerate(rows):
+            rule = "skip_rows_after_header" if number < (self.form.skip_rows_after_header or 0) else None
+            rule = rule or self.rule_against(row)
+            if rule is None and len(row) != len(self.names) and self.form.ragged is not None:
+                filled = self.filled(list(row))
+                rule = "ragged" if filled is None else PADDED if len(row) < len(filled) else None
+            if rule is not None:
+                found.setdefault(rule, []).append(line)
+        if self.form.ragged == "pad":
+            found[PADDED] = found.get(PADDED, []) + found.pop("ragged")
+        by_rule = (OddRows(rule, len(lines), tuple(lines[:EXAMPLES]), ()) for rule, lines in found.items())
+        return replace(self, rows_by_rule=tuple(by_rule))
 
     def is_like_header(self, row: Sequence[str]) -> bool:
         """Return True if a row repeats the names, in whatever case."""
@@ -167,7 +203,10 @@ class Layout:
             return row
         if len(row) > width:
             return None if any(map(str.strip, row[width:])) else row[:width]
-        return [*row, *[""] * (width - len(row))] if self.form.ragged == "pad" else None
+        return [*row, *[""] * (width - len(row))] if self.form.ragged in {"pad", "pad_or_drop"} else None
+
+
+_RULES = ("drop_empty_rows", "drop_rows_like_header", "comment", "footer", "drop_rows_where")
 
 
 def first_cell(row: Sequence[str]) -> str:

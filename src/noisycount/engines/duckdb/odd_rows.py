@@ -5,13 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from operator import itemgetter
 
 from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, trimmed
 from noisycount.engines.duckdb.texts import Lines
-from noisycount.engines.formats import MISSING_WORDS, FileFormat
+from noisycount.engines.formats import MISSING_WORDS, FileFormat, compatible_text
 from noisycount.query.schema import Kind
 
 _TOTALS = (
@@ -71,15 +72,16 @@ def with_odd_rows(
     Whoever owns the file decides: a row may look like a total and be a record. The second value has the cells of the
     rows that a statement would leave out, by their place. `stated`: what the owner states of the file.
     """
-    check = replace(check, faults=layout.faults, unnamed=layout.unnamed)
-    found = {kind: rows for kind, rows in _odd_rows(connection, check, layout) if rows}
+    check = replace(check, faults=layout.faults, unnamed=layout.unnamed, rows_by_rule=layout.rows_by_rule)
+    listed = [each for each in _odd_rows(connection, check, layout) if each[1]]
+    found = {kind: rows for kind, rows, _ in listed}
     repeated = len(found.get("names again", ())) + len(found.get("tables", ()))
     beside = found.pop(_BESIDE, {})
     labels_below = len(found.get("names", found.get("groups", ()))) + len(beside)
     if like_values := _names_like_values(connection, check, layout, repeated, labels_below):
         return replace(check, names_like_values=like_values), {}
     at = lines({row for rows in found.values() for row in [*rows][:EXAMPLES]})
-    odd = {kind: _summary(kind, rows, layout.names, at) for kind, rows in found.items()}
+    odd = {kind: _summary(kind, rows, layout.names, at, wholes) for kind, rows, wholes in listed if kind in found}
     left_out = {row: cells for kind, rows in found.items() if odd[kind].can_be_left_out for row, cells in rows.items()}
     left_out |= beside
     if "groups" in found:  # made-up names would stand for groups
@@ -88,88 +90,148 @@ def with_odd_rows(
     return replace(check, odd_rows=tuple(odd.values())), left_out
 
 
-def _summary(kind: str, rows: Mapping[int, Sequence[str]], names: Sequence[str], at: Mapping[int, int]) -> OddRows:
+def _summary(kind: str, rows: "_Rows", names: Sequence[str], at: Mapping[int, int], wholes: "_Wholes") -> OddRows:
     """Return what the owner should know of odd rows, which are given with their cells."""
     columns = zip(*rows.values(), strict=True)
     cells = {name: Counter(filter(None, column)) for name, column in zip(names, columns, strict=True)}
-    firsts = [next(filter(_WHOLE.fullmatch, row), "") if kind == "totals" else first_cell(row) for row in rows.values()]
-    texts = dict.fromkeys(filter(None, firsts))
-    return OddRows(kind, len(rows), tuple(at[row] for row in [*rows][:EXAMPLES] if row in at), tuple(texts), cells)
+    texts = [text for each in wholes.values() for text in each] or [*filter(None, map(first_cell, rows.values()))]
+    lines = tuple(at[row] for row in [*rows][:EXAMPLES] if row in at)
+    return OddRows(kind, len(rows), lines, tuple(dict.fromkeys(texts)), cells, wholes)
 
 
-def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, dict[int, list[str]]]]:
-    """Yield each kind of odd rows that the owner has not decided about, with their cells by their place."""
+_Rows = dict[int, list[str]]  # cells of rows by their places
+_Wholes = dict[str, tuple[str, ...]]  # names of wholes by column, of which each of some rows has one
+
+
+def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, _Rows, _Wholes]]:
+    """Yield each kind of odd rows that the owner has not decided about."""
     form = layout.form
     top = _top(connection, len(layout.names))
     names = {number: top[number] for number in range(_header_rows(top, layout))}
     below = next((number for number, cells in names.items() if _are_names(cells, layout)), None)
     if below is not None:
-        yield "groups", {below: names[below]}
-        yield _BESIDE, {number: cells for number, cells in names.items() if number != below}
+        yield "groups", {below: names[below]}, {}
+        yield _BESIDE, {number: cells for number, cells in names.items() if number != below}, {}
     else:
-        yield "names", names
+        yield "names", names, {}
     headers = {trimmed(cells) for cells in names.values()}
     firsts = {first_cell(header) for header in (layout.header, *headers)} - {""}
     rows = {row: cells for row, cells in _candidates(connection, layout, firsts).items() if row not in names}
+    empty = {row: cells for row, cells in rows.items() if not first_cell(cells)}
     if form.drop_empty_rows is None:
-        yield "empty", {row: cells for row, cells in rows.items() if not first_cell(cells)}
+        yield "empty", empty, {}
     again = {row: cells for row, cells in rows.items() if layout.is_like_header(cells)}
     if form.drop_rows_like_header is None:
-        yield "names again", again
-    yield "tables", {row: cells for row, cells in rows.items() if row not in again and layout.begins_table(cells)}
+        yield "names again", again, {}
+    yield "several", _several(connection, layout), {}
+    yield "tables", {row: cells for row, cells in rows.items() if row not in again and layout.begins_table(cells)}, {}
     end = check.rows
     while end - 1 in rows:
         end -= 1
     if form.footer != ():
-        rows = {row: cells for row, cells in rows.items() if row not in again and first_cell(cells)}
-        sums = _sums(connection, check)
         notes = {
             place: row
             for place, row in rows.items()
-            if trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end)
+            if place not in {*again, *empty}
+            and (trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end))
         }
-        often = Counter(first_cell(row) for row in notes.values() if all(row))
-        notes = {  # a place may be called Total
-            place: row
-            for place, row in notes.items()
-            if often[first_cell(row)] < _OFTEN or place in sums or not _TOTAL.fullmatch(first_cell(row))
-        }
-        notes |= {place: row for place, row in sums.items() if _WHOLE.fullmatch(first_cell(row))}
-        yield "notes", dict(sorted(notes.items()))
-        yield "totals", {place: row for place, row in sums.items() if place not in notes}
+        yield from _notes_and_totals(connection, check, notes, {*names, *empty, *again})
 
 
-def _sums(connection: Connection, check: Check) -> dict[int, list[str]]:
-    """Return the rows that are sums of other rows by the name of a whole in a text, by their place.
+def _several(connection: Connection, layout: Layout) -> _Rows:
+    """Return the rows whose cells have line breaks, and whose lines have as many cells each as there are names."""
+    delimiter, breaks = layout.form.delimiter, len(layout.names) - 1
+    if delimiter is None or not breaks or layout.form.quote == "":
+        return {}
+    tests = " OR ".join(f"contains({quoted_name(name)}, chr(10))" for name in layout.names[:_WIDE])
+    rows = connection.execute(f"SELECT rowid FROM loaded WHERE {tests} LIMIT {_CANDIDATES}").fetchall()
+    return {
+        place: row
+        for place, row in _rows_at(connection, rows).items()
+        if all(line.count(delimiter) == breaks for line in delimiter.join(row).split("\n"))
+    }
 
-    A category may be called so too: the numbers must be sums, or the row have gaps where no other row has, or the texts
-    of the column be combined with all others, as in a table of a statistical office.
+
+def _notes_and_totals(
+    connection: Connection, check: Check, notes: _Rows, others: Collection[int]
+) -> Iterator[tuple[str, _Rows, _Wholes]]:
+    """Yield the rows of notes, and of totals whose word is not their first cell.
+
+    `notes`: rows that look so by their first cell. `others`: places of rows that are odd in another way.
+    """
+    aside = {*others, *(place for place, row in notes.items() if not _is_total(row))}
+    whole_rows = [*_whole_rows(connection, check, aside)]
+    sums = {place: row for kind, _, rows in whole_rows if kind == "totals" for place, row in rows.items()}
+    often = Counter(first_cell(row) for row in notes.values() if all(row))
+    notes = {  # a place may be called Total
+        place: row
+        for place, row in notes.items()
+        if often[first_cell(row)] < _OFTEN or place in sums or not _TOTAL.fullmatch(_plain(first_cell(row)))
+    }
+    notes |= {place: row for place, row in sums.items() if _WHOLE.fullmatch(_plain(first_cell(row)))}
+    yield "notes", dict(sorted(notes.items())), {}
+    if check.form is not None and check.form.drop_rows_where == ():
+        return
+    names = [column.name for column in check.columns]
+    for kind in ("totals", "named"):
+        rows: _Rows = {}
+        wholes: _Wholes = {}
+        for _, column, found in (each for each in whole_rows if each[0] == kind):
+            left = {place: row for place, row in found.items() if place not in notes}
+            texts = dict.fromkeys(row[names.index(column)].strip(AROUND) for row in left.values())
+            rows |= left
+            wholes |= {column: tuple(texts)} if texts else {}
+        yield kind, dict(sorted(rows.items())), wholes
+
+
+def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) -> Iterator[tuple[str, str, _Rows]]:
+    """Yield the rows that have the name of a whole in a column of texts, of kind "totals" or "named".
+
+    A category may be called as a whole too. So "totals" are rows whose numbers are sums of the others, one or two rows
+    with gaps where no other row has any, or rows of a table that has one row for each combination of its texts. Other
+    rows are "named": those with gaps, few rows with the word for a total, and a phrase if all texts of its column have
+    as many rows. `aside`: places of rows that are compared with no others.
     """
     kinds = {column.name: column.kind for column in check.columns[:_WIDE]}
     numbers = [quoted_name(name) for name, kind in kinds.items() if kind in {Kind.INTEGER, Kind.REAL}]
-    texts = [quoted_name(name) for name, kind in kinds.items() if kind is Kind.TEXT]
-    if not numbers or check.rows * len(texts) > _MOST_SUMMED:
-        return {}
-    places: set[tuple[int]] = set()
-    for name in texts:
-        rows = dict(connection.execute(f"SELECT {name}, count(*) FROM typed GROUP BY 1").fetchall())
-        is_combined = len(rows) >= _OFTEN and len({*rows.values()}) == 1 < max(rows.values())
-        for text in rows:
-            if text is None or len(rows) == 1 or not _WHOLE.fullmatch(text.strip()):
+    texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
+    if check.rows * len(texts) > _MOST_SUMMED:
+        return
+    kept = f"rowid NOT IN ({', '.join(map(str, aside))})" if aside else "true"
+    table = f"(SELECT {', '.join(map(quoted_name, kinds))} FROM typed WHERE {kept})"
+    query = f"SELECT {{0}}, count(*) FROM {table} GROUP BY 1"
+    counts = {column: dict(connection.execute(query.format(quoted_name(column))).fetchall()) for column in texts}
+    is_cross = len(counts) > 1 and prod(map(len, counts.values())) == check.rows - len(aside)
+    for column, rows in counts.items():
+        name = quoted_name(column)
+        has_equal = len(rows) >= _OFTEN and len({*rows.values()}) == 1 < max(rows.values())
+        others = [quoted_name(other) for other in texts if other != column]
+        for text, number in rows.items() if len(rows) > 1 else ():
+            word = _plain(text or "")
+            if not _WHOLE.fullmatch(word):
                 continue
             test = f"coalesce({name} = {quoted_text(text)}, false)"
-            others = [other for other in texts if other != name]
-            is_phrase = is_combined and " " in text.strip()
-            if is_phrase or _adds_up(connection, test, numbers) or _has_gaps(connection, test, others):
-                places |= {*connection.execute(f"SELECT rowid FROM typed WHERE {test} LIMIT {_CANDIDATES}").fetchall()}
-    return _rows_at(connection, sorted(places))
+            is_total, is_few = _TOTAL.fullmatch(word) is not None, number < _OFTEN
+            has_gaps = _has_gaps(connection, table, test, others)
+            is_sum = (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, table, test, numbers)
+            if is_sum or has_gaps or (is_total and is_few) or (has_equal and (is_total or " " in word)):
+                query = f"SELECT rowid FROM typed WHERE {test} AND {kept} LIMIT {_CANDIDATES}"
+                places = connection.execute(query).fetchall()
+                yield "totals" if is_sum else "named", column, _rows_at(connection, places)
 
 
-def _adds_up(connection: Connection, test: str, numbers: Sequence[str]) -> bool:
+def _plain(text: str) -> str:
+    """Return a text with plain signs for those that look alike, without blanks around it."""
+    return (text if text.isascii() else compatible_text(text)).strip(AROUND)
+
+
+def _adds_up(connection: Connection, table: str, test: str, numbers: Sequence[str]) -> bool:
     """Return True if a sum over some rows is that over the others, or a small multiple of it, and their mean larger."""
+    if not numbers:
+        return False
     parts = [f"{part}({{0}}::DOUBLE) FILTER (WHERE {way} {test})" for part in ("sum", "avg") for way in ("", "NOT")]
     selected = ", ".join(part.format(number) for number in numbers for part in parts)
-    found = [value or 0 for value in connection.execute(f"SELECT {selected} FROM typed").fetchall()[0]]
+    found = [value or 0 for value in connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]]
     for total, others, mean, other_mean in zip(*(found[first::4] for first in range(4)), strict=True):
         is_above = total > 0 < others and mean >= _ABOVE * other_mean
         if is_above and any(abs(total - part * others) <= _NEAR * total for part in _SUMS):
@@ -177,12 +239,12 @@ def _adds_up(connection: Connection, test: str, numbers: Sequence[str]) -> bool:
     return False
 
 
-def _has_gaps(connection: Connection, test: str, texts: Sequence[str]) -> bool:
+def _has_gaps(connection: Connection, table: str, test: str, texts: Sequence[str]) -> bool:
     """Return True if a column of texts is empty in some rows, and in no other row."""
     if not texts:
         return False
     gaps = ", ".join(f"bool_and(({text} IS NULL) = {test})" for text in texts)
-    return any(connection.execute(f"SELECT {gaps} FROM typed").fetchall()[0])
+    return any(connection.execute(f"SELECT {gaps} FROM {table}").fetchall()[0])
 
 
 def _top(connection: Connection, width: int) -> list[list[str]]:
@@ -213,7 +275,8 @@ def _candidates(connection: Connection, layout: Layout, firsts: Collection[str])
     around = quoted_text(AROUND)
     totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern}|{_RULE.pattern})[{AROUND}]*")
     cited = f"regexp_full_match(first, {quoted_text(_CITED.pattern)}, 's')"
-    tests = [f"filled <= {fewest}", f"regexp_full_match(first, {totals}, 's')", f"(filled = 2 AND {cited})"]
+    plain = f"CASE WHEN regexp_matches(first, {quoted_text(_ODD_SIGNS)}) THEN compatible_text(first) ELSE first END"
+    tests = [f"filled <= {fewest}", f"regexp_full_match({plain}, {totals}, 's')", f"(filled = 2 AND {cited})"]
     tests += [
         f"(starts_with(lower(first), {header}) AND rtrim(lower(first), {around}) = {header})"
         for header in map(quoted_text, firsts)
@@ -230,9 +293,12 @@ _FILLED = (
 )
 
 
+_ODD_SIGNS = "[\u00a0\u2000-\u200b\u202f\u2060\u3000\uff01-\uff5e]"  # blanks and letters of full width
+
+
 def _is_total(cells: Sequence[str]) -> bool:
     """Return True if a row begins with the word for a total, or with that of a group and has empty cells."""
-    first = first_cell(cells)
+    first = _plain(first_cell(cells))
     return bool(_TOTAL.fullmatch(first) or (_TOTAL_OF.fullmatch(first) and not all(cells)))
 
 
@@ -270,10 +336,9 @@ def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
 
 
 def _are_names(cells: Sequence[str], layout: Layout) -> bool:
-    """Return True if a row names each column, and the line of names only groups of them, as merged cells do."""
-    if "names" not in layout.faults and not layout.unnamed:
-        return False
-    return all(cells) and len({*map(str.casefold, cells)}) == len(cells) and not any(map(is_value, cells))
+    """Return True if a row names each column, and the line of names only groups of them."""
+    has_names = all(cells) and len({*map(str.casefold, cells)}) == len(cells) and not any(map(is_value, cells))
+    return has_names and layout.may_name_groups
 
 
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from functools import partial
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import duckdb
 
@@ -43,14 +43,14 @@ _UNREADABLE = (OSError, EOFError, zlib.error)
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
 # table as one column of text.
 _OPTIONS = (
-    "comment='', quote='\"', escape='\"', strict_mode=true, null_padding=false, "
-    "ignore_errors=false, hive_partitioning=false, all_varchar=true"
+    "comment='', strict_mode=true, null_padding=false, ignore_errors=false, hive_partitioning=false, all_varchar=true"
 )
 _LONGEST_LINE = 1 << 21  # characters: as many as DuckDB reads
 _END_OF_FILE = ["\x1a"]  # a line that programs of DOS write
 _SHOWN = 3  # lines that a refusal lists
 _PAIR = 2
-_FEW = 2  # one of so many lines, at most, is proposed to be left out
+_FEW = 2  # if more than one of so many lines is ragged, the file may hold several tables
+_LONG_SHARE = 10  # unless only one of so many lines has too many cells
 
 
 @frozen
@@ -60,7 +60,7 @@ class RaggedLines:
     lines: tuple[tuple[int, int], ...]  # the first ones, with how many cells each has
     number: int  # of all of them
     widths: Counter[int]  # the numbers of cells of all records
-    has_more: bool  # True if some have more cells than names which are not empty
+    long: int  # the number of those with more cells than names which are not empty
 
     def words(self, names: int) -> str:
         """Return what is wrong with the first line, and how many others are like it."""
@@ -72,15 +72,20 @@ class RaggedLines:
         return f"{fault}, and {self.number - 1:,} more {are} ragged ({listed}{more})" if others else fault
 
     def mended(self, form: FileFormat, names: int) -> FileFormat:
-        """Return the form by which these lines can be read; few lines that have more cells than most are left out."""
+        """Return the form by which these lines can be read: it leaves out as few lines as possible.
+
+        If the file may hold several tables, that is the form as it is.
+        """
         widest, usual = max(self.widths), self.widths.most_common(1)[0][0]
-        if not self.has_more:
+        if not self.long:
             return replace(form, ragged="pad")
         if usual > names:
             added = {place: f"column{place}" for place in range(names + 1, widest + 1)}
             named = tuple(sorted({**added, **dict(form.names or ())}.items()))
             return replace(form, names=named, ragged="pad" if len(self.widths) > 1 else None)
-        return replace(form, ragged="drop") if self.number * _FEW <= self.widths.total() else form
+        if min(self.number * _FEW, self.long * _LONG_SHARE) > self.widths.total():
+            return form
+        return replace(form, ragged="drop" if self.long == self.number else "pad_or_drop")
 
 
 @frozen
@@ -93,7 +98,6 @@ class TextFile:
     layout: Layout  # its names, and which of its rows are records
     # True if DuckDB misreads the first lines: a quotation mark stands above the names, or a line break in a name
     has_odd_beginning: bool = False
-    ragged: RaggedLines | None = None  # those that the form fills up or leaves out, if a check looked for them
 
     @classmethod
     def read(cls, place: Path, stated: FileFormat, *, mends: bool = False) -> Self:
@@ -102,15 +106,16 @@ class TextFile:
         `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
         """
         encoding, text = _head(place, stated)
+        quote = stated.quoted_by
         if not text.strip() and stated.header is not False:
             raise SourceError(f"{str(place)!r} is empty: look whether it was exported or copied as a whole")
         line_end = "\r" if "\r" in text and "\n" not in text else None
         delimiter = stated.delimiter or _delimiter_of(place)
         form = _found(replace(stated, encoding=encoding, delimiter=delimiter), text)
         skip = form.skip or 0
-        first, *_ = _records(text, form.delimiter or ",", skip) or [[]]
+        first, *_ = _records(text, form.delimiter or ",", quote, skip) or [[]]
         layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
-        has_quoted_titles = any('"' in line for line in islice(StringIO(text, newline=""), skip))
+        has_quoted_titles = quote != "" and any(quote in line for line in islice(StringIO(text, newline=""), skip))
         has_broken_names = any("\n" in name or "\r" in name for name in first)
         return cls(place, layout.form, line_end, layout, has_quoted_titles or has_broken_names)
 
@@ -137,8 +142,10 @@ class TextFile:
         """
         columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
         skip, delimiter = (0, ",") if rewrites else (self.form.skip, self.form.delimiter or ",")
+        quote = quoted_text('"' if rewrites else self.form.quoted_by)
         header = self.form.header is not False and not rewrites
-        options = f"delim={quoted_text(delimiter)}, skip={skip}, header={header}, {_OPTIONS}"
+        options = f"delim={quoted_text(delimiter)}, quote={quote}, escape={quote}, skip={skip}, header={header}"
+        options += f", {_OPTIONS}"
         if keeps_empty:
             options += ", allow_quoted_nulls=false"
         if self.line_end or rewrites:
@@ -164,20 +171,36 @@ class TextFile:
             SourceError: A line is damaged, is not in the encoding, or cannot be split into cells.
         """
         lines: list[tuple[int, int]] = []
-        widths, number, has_more = Counter[int](), 0, False
+        widths, number, long = Counter[int](), 0, 0
         for _, line, record in self._rows():
             widths[len(record)] += 1
             if self.layout.filled(record) is None:
                 number += 1
-                has_more = has_more or len(record) > len(self.names)
+                long += len(record) > len(self.names)
                 if len(lines) < _SHOWN:
                     lines.append((line, len(record)))
-        return RaggedLines(tuple(lines), number, widths, has_more) if lines else None
+        return RaggedLines(tuple(lines), number, widths, long) if lines else None
 
-    def with_ragged_lines(self) -> Self:
-        """Return the file with the lines that its form fills up or leaves out."""
-        unfilled = replace(self, layout=replace(self.layout, form=replace(self.form, ragged=None)))
-        return self if self.form.ragged is None else replace(self, ragged=unfilled.ragged_lines())
+    def has_single_cells(self) -> bool:
+        """Return True if marks are signs: all lines have as many cells as there are names, and none has two marks.
+
+        A file whose only mark stands in its last line may have been cut.
+        """
+        last, rows = -1, list[int]()
+        with suppress(SourceError):
+            for last, (_, _, row) in enumerate(self._rows()):
+                if self.layout.filled(row) is None or any(map(_QUOTED.fullmatch, row)):
+                    return False
+                rows += [last] * any(cell.startswith('"') for cell in row)
+            return rows != [last]
+        return False
+
+    def with_rows_by_rule(self) -> Self:
+        """Return the file with the rows that each stated rule leaves out or fills up."""
+        if not (self.layout.has_rules or self.form.skip_rows_after_header or self.form.ragged):
+            return self
+        rows = ((line, row) for line, _, row in self.rows_below_names())
+        return replace(self, layout=self.layout.with_rows_by_rule(rows))
 
     def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
         """Return the lines on which some rows of the table `loaded` begin.
@@ -209,14 +232,18 @@ class TextFile:
             cells = self.layout.filled(record)
             if cells is not None:
                 yield line, cells
-            elif self.form.ragged != "drop":
+            elif self.form.ragged not in {"drop", "pad_or_drop"}:
                 raise SourceError(f"line {last:,} of {str(self.place)!r} has other cells than names")
 
     def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield the rows below the names that no rule leaves out, with their first and last lines."""
+        rows = islice(self.rows_below_names(), self.form.skip_rows_after_header or 0, None)
+        return (row for row in rows if self.layout.rule_against(row[2]) is None)
+
+    def rows_below_names(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield all rows below the names, with their first and last lines."""
         rows = (row for row in self._lines() if row[2] and row[2] != _END_OF_FILE)
-        before = (self.form.header is not False) + (self.form.skip_rows_after_header or 0)
-        return (row for row in islice(rows, before, None) if self.layout.is_record(row[2]))
+        return islice(rows, self.form.header is not False, None)
 
     def _lines(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield all rows from the names on as Python reads them, with their first and last lines.
@@ -234,7 +261,7 @@ class TextFile:
                 lines = _lines(texts)
                 for _ in islice(lines, titles):
                     pass
-                reader = csv.reader(lines, delimiter=self.form.delimiter or ",", strict=True)
+                reader = csv.reader(lines, strict=True, **_dialect(self.form.delimiter or ",", self.form.quoted_by))
                 for record in reader:
                     first, last = last + 1, titles + reader.line_num
                     yield first, last, record
@@ -254,8 +281,8 @@ class TextFile:
     def refusal(self, fault: str) -> SourceError:
         """Return the refusal of a file with a fault."""
         return SourceError(
-            f"{str(self.place)!r} cannot be read as CSV: {fault}: mend it there, or state ragged, delimiter, skip or "
-            "encoding in noisycount.toml"
+            f"{str(self.place)!r} cannot be read as CSV: {fault}: mend it there, or state ragged, delimiter, quote, "
+            "skip or encoding in noisycount.toml"
         )
 
     @contextmanager
@@ -288,11 +315,11 @@ class TextFile:
                 with TextIOWrapper(pipe, encoding="utf-8", newline="") as lines:
                     csv.writer(lines, lineterminator="\n").writerows(record for _, record in self._records())
                 return
-            marks = 0
+            marks, quote = 0, self.form.quoted_by.encode()
             with opened_bytes(self.place) as file:
                 chunks = iter(partial(file.read, _CHUNK), b"")
                 for chunk in chunks if encoding == "utf-8" else map(str.encode, iterdecode(chunks, encoding)):
-                    marks += chunk.count(b'"')
+                    marks += chunk.count(quote) if quote else 0
                     pipe.write(chunk)
             if marks % 2:  # from a pipe DuckDB reads such a file, and drops its last rows
                 raise self.refusal("it has a quotation mark without its second")
@@ -309,16 +336,34 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
         SourceError: A line is wrong; the refusal names it.
     """
     file = TextFile.read(place, stated, mends=mends)
-    if not file.needs_python and _is_loaded(file, connection, rewrites=False):
-        return file
+    if not file.needs_python and _is_loaded(file, connection, rewrites=False):  # then no line is ragged
+        return replace(file, layout=file.layout.with_rows_by_rule(()))
     if _is_loaded(file, connection, rewrites=True):
-        return file.with_ragged_lines() if mends else file
-    ragged = file.ragged_lines()
+        return file.with_rows_by_rule() if mends else file
+    try:
+        ragged = file.ragged_lines()
+    except SourceError as error:
+        mended = None if not mends or isinstance(error, EncodingError) else unquoted(file, stated)
+        if mended is None or not _is_loaded(mended, connection, rewrites=True):
+            raise
+        return mended.with_rows_by_rule()
     if ragged is not None and mends and file.form.ragged is None:
         mended = file.mended(ragged)
         if _is_loaded(mended, connection, rewrites=True):
-            return mended.with_ragged_lines()
+            return mended.with_rows_by_rule()
     raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
+
+
+def unquoted(file: TextFile, stated: FileFormat) -> TextFile | None:
+    """Return a file in which no mark stands around cells; None if some cells have marks, or other numbers of cells."""
+    found = TextFile.read(file.place, replace(stated, quote=""), mends=True)
+    if stated.quote is not None or not found.has_single_cells():
+        return None
+    faults = {"quote": "a quotation mark stands before a cell and not behind it", **found.layout.faults}
+    return replace(found, layout=replace(found.layout, faults=faults))
+
+
+_QUOTED = re.compile('".*"', re.DOTALL)
 
 
 def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
@@ -396,7 +441,7 @@ def _head(place: Path, stated: FileFormat) -> tuple[str, str]:
         head = _first_bytes(place, size)
         encoding = stated.encoding or _encoding(head)
         text = _decoded(place, head, encoding)
-        records = len(_records(text, ",", stated.skip or 0))
+        records = len(_records(text, ",", stated.quoted_by, stated.skip or 0))
         is_enough = records >= _RECORDS - 1 or (size > _HEAD and records > _FEWEST)
         if len(head) < size or size >= _LONGEST_HEAD or is_enough:
             return encoding, text
@@ -456,14 +501,20 @@ def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> Sou
     )
 
 
-def _records(text: str, delimiter: str, skip: int) -> list[list[str]]:
-    """The first records of a text, all but the last of them if it may have been cut."""
+def _dialect(delimiter: str, quote: str) -> dict[str, Any]:
+    """Return the options of a reader of lines. An empty `quote`: no mark stands around cells."""
+    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    return {"delimiter": delimiter, "quotechar": quote or None, "quoting": quoting}
+
+
+def _records(text: str, delimiter: str, quote: str, skip: int) -> list[list[str]]:
+    """Return the first records of a text, all but the last of them if it may have been cut."""
     lines = StringIO(text, newline="")
     for _ in range(skip):
         lines.readline()
     found: list[list[str]] = []
     with suppress(csv.Error):  # of a line that is refused when the records are read
-        for record in islice(csv.reader(lines, delimiter=delimiter), _RECORDS):
+        for record in islice(csv.reader(lines, **_dialect(delimiter, quote)), _RECORDS):
             found.append(record)  # noqa: PERF402 - what comes before an error is kept
     was_cut = len(text) * 4 >= _HEAD and len(found) < _RECORDS  # bytes of a character: at most 4
     return found[:-1] if was_cut and len(found) > 1 else found
@@ -474,7 +525,8 @@ def _found(form: FileFormat, text: str) -> FileFormat:
     marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
     if marked is not None:
         return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
-    tried = {delimiter: _records(text, delimiter, form.skip or 0) for delimiter in form.delimiter or _DELIMITERS}
+    skip, quote = form.skip or 0, form.quoted_by
+    tried = {delimiter: _records(text, delimiter, quote, skip) for delimiter in form.delimiter or _DELIMITERS}
     delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
     titles = tried[delimiter][: title_lines(tried[delimiter])]
     lines = sum(1 + "".join(title).count("\n") for title in titles)

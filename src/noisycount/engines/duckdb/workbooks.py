@@ -180,13 +180,17 @@ class Workbook:
         first = _texts(rows[skip]) if skip < len(rows) else []
         where = f"row {skip + 1} of {str(place)!r}"
         layout = Layout.read(first, replace(stated, skip=skip), where, mends=mends)
-        begin = skip + (layout.form.header is not False) + (stated.skip_rows_after_header or 0)
+        begin, skipped = skip + (layout.form.header is not False), stated.skip_rows_after_header or 0
         added = [None] * (len(layout.names) - len(first))
+        below = [*enumerate(rows[begin:], start=begin + 1)]
+        below[skipped:] = [(number, row) for number, row in below[skipped:] if any(cell is not None for cell in row)]
         records = {
             number: [*row, *added]
-            for number, row in enumerate(rows[begin:], start=begin + 1)
-            if any(cell is not None for cell in row) and (not layout.has_rules or layout.is_record(_texts(row)))
+            for number, row in below[skipped:]
+            if not (layout.has_rules and layout.rule_against(_texts(row)))
         }
+        if mends:
+            layout = layout.with_rows_by_rule((number, _texts(row)) for number, row in below)
         cells = [list(zip(*records.values(), strict=True))] if records else []
         loaded = ForeignTable.load(connection, f"{where} has", layout.names, cells)
         columns = cells[0] if cells else [()] * len(layout.names)
