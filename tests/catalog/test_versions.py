@@ -26,7 +26,9 @@ OTHERS = {
     "drop_rows_like_header": replace(FORM, drop_rows_like_header=True),
     "comment": replace(FORM, comment=("#",)),
     "footer": replace(FORM, footer=("Total",)),
+    "drop_rows_where": FileFormat.of_parts({**FORM.parts, "drop_rows_where": {"sex": "Both sexes"}}),
     "ragged": replace(FORM, ragged="pad"),
+    "quote": replace(FORM, quote=""),
 }
 """Forms that differ from it in one part."""
 WORDS = ColumnFormat(Kind.BOOLEAN, true=("ja",), false=("nein",))
@@ -56,6 +58,7 @@ def test_each_part_of_the_form_of_a_file_is_written_down(part: str) -> None:
     written = DatasetRecord(None, {}, "00", form=OTHERS[part])
     assert DatasetRecord.read(written.text) == written
     usual = replace(FORM, header=True, drop_empty_rows=False, drop_rows_like_header=False, footer=(), comment=())
+    usual = replace(usual, drop_rows_where=(), quote='"')
     assert DatasetRecord(None, {}, "00", form=usual).version == DatasetRecord(None, {}, "00", form=FORM).version
 
 

@@ -299,7 +299,6 @@ class FileFormat(Shown):
     # of its characters, as Python names it; None: UTF-8, or what a mark at its beginning says
     encoding: str | None = None
     delimiter: str | None = None  # what stands between cells; None: what its first lines have most of
-    quote: str | None = None  # mark around cells; empty: no mark has a meaning; None: the double quotation mark
     # how many lines stand before the names of the columns; None: as many as have fewer cells than the table
     skip: int | None = None
     header: bool | None = None  # False: no line names the columns
@@ -314,6 +313,7 @@ class FileFormat(Shown):
     # rows with another number of cells than names: "pad" fills up short ones, "drop" leaves all out, "pad_or_drop"
     # fills up short ones and leaves long ones out
     ragged: str | None = None
+    quote: str | None = None  # mark around cells; empty: no mark has a meaning; None: the double quotation mark
 
     def __post_init__(self) -> None:
         if self.encoding is not None and not _is_encoding(self.encoding):

@@ -28,7 +28,7 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
 from noisycount.engines.duckdb.table import SQL_TYPES
-from noisycount.engines.duckdb.texts import Lines, load_texts, unquoted
+from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
@@ -119,7 +119,7 @@ def _texts(connection: Connection, place: Path, told: Description) -> Relation:
     table = TextTable(connection, file.names)
     relation = _typed(table, told, file.form, partial(file.lines, connection), file.layout)
     check = relation.check
-    if check is not None and any(odd.kind == "several" for odd in check.odd_rows) and unquoted(file, told.form):
+    if check is not None and any(odd.kind == "several" for odd in check.odd_rows) and fits_unquoted(place, told.form):
         return replace(relation, check=replace(check, fits_unquoted=True))
     return relation
 

@@ -66,11 +66,20 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
     comments = next((n for n, record in enumerate(records) if not first_cell(record).startswith("#")), 0)
     if comments > 1 and len(records[comments]) == width and not any(map(is_value, records[comments])):
         first = max(first, comments)
-    are_names = filled and len(filled[first]) * 2 > usual and not any(map(is_number, filled[first]))
+    has_many = filled and (len(filled[first]) * 2 > usual or _are_groups(records[first:], width))
+    are_names = has_many and not any(map(is_number, filled[first]))
     return first if are_names and len(records[first]) == width > 1 else 0
 
 
 _FEW = 3  # a title fills at most one of so many cells of a usual record
+
+
+def _are_groups(records: Sequence[Sequence[str]], width: int) -> bool:
+    """Return True if the first of some records is no title and could stand for groups of the names below it."""
+    groups, *others = records
+    below = others[0] if others else []
+    are_names = len(below) == width and all(map(str.strip, below)) and not any(map(is_value, below))
+    return are_names and sum(bool(cell.strip()) for cell in groups) > 1
 
 
 def _are_above_values(records: Sequence[Sequence[str]], width: int) -> bool:

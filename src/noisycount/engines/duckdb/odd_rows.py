@@ -114,7 +114,7 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         yield _BESIDE, {number: cells for number, cells in names.items() if number != below}, {}
     else:
         yield "names", names, {}
-    headers = {trimmed(cells) for cells in names.values()}
+    headers = {trimmed(cells) for cells in names.values()} if below is None else set()  # the names may repeat below
     firsts = {first_cell(header) for header in (layout.header, *headers)} - {""}
     rows = {row: cells for row, cells in _candidates(connection, layout, firsts).items() if row not in names}
     empty = {row: cells for row, cells in rows.items() if not first_cell(cells)}
@@ -343,7 +343,7 @@ def _are_names(cells: Sequence[str], layout: Layout) -> bool:
 
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
     """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
-    evidence = 0
+    evidence, below = 0, [each for each in below if each != row]  # names may stand there again
     is_above_values = bool(below) and not row[0] and all(each[0] for each in below)
     if is_above_values and any(cell.casefold() in _LABELS for cell in row):
         return _EVIDENCE

@@ -182,17 +182,18 @@ class TextFile:
         return RaggedLines(tuple(lines), number, widths, long) if lines else None
 
     def has_single_cells(self) -> bool:
-        """Return True if marks are signs: all lines have as many cells as there are names, and none has two marks.
+        """Return True if marks can be signs: no cell has two, and all lines have as many cells as there are names.
 
-        A file whose only mark stands in its last line may have been cut.
+        Lines of one cell may be notes. A file whose only mark stands in its last line may have been cut.
         """
-        last, rows = -1, list[int]()
+        number, marked = 0, [0] * any(name.startswith('"') for name in self.layout.first)
         with suppress(SourceError):
-            for last, (_, _, row) in enumerate(self._rows()):
-                if self.layout.filled(row) is None or any(map(_QUOTED.fullmatch, row)):
+            for number, (_, _, row) in enumerate(self._rows(), start=1):
+                has_fitting_cells = self.layout.filled(row) is not None or sum(map(bool, row)) == 1
+                if not has_fitting_cells or any(map(_QUOTED.fullmatch, row)):
                     return False
-                rows += [last] * any(cell.startswith('"') for cell in row)
-            return rows != [last]
+                marked += [number] * any(cell.startswith('"') for cell in row)
+            return marked != [number]
         return False
 
     def with_rows_by_rule(self) -> Self:
@@ -343,10 +344,11 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
     try:
         ragged = file.ragged_lines()
     except SourceError as error:
-        mended = None if not mends or isinstance(error, EncodingError) else unquoted(file, stated)
-        if mended is None or not _is_loaded(mended, connection, rewrites=True):
+        if isinstance(error, EncodingError) or not (mends and fits_unquoted(place, stated)):
             raise
-        return mended.with_rows_by_rule()
+        file = load_texts(place, replace(stated, quote=""), connection, mends=True)
+        faults = {"quote": "a quotation mark stands before a cell and not behind it", **file.layout.faults}
+        return replace(file, layout=replace(file.layout, faults=faults))
     if ragged is not None and mends and file.form.ragged is None:
         mended = file.mended(ragged)
         if _is_loaded(mended, connection, rewrites=True):
@@ -354,13 +356,9 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
     raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
 
 
-def unquoted(file: TextFile, stated: FileFormat) -> TextFile | None:
-    """Return a file in which no mark stands around cells; None if some cells have marks, or other numbers of cells."""
-    found = TextFile.read(file.place, replace(stated, quote=""), mends=True)
-    if stated.quote is not None or not found.has_single_cells():
-        return None
-    faults = {"quote": "a quotation mark stands before a cell and not behind it", **found.layout.faults}
-    return replace(found, layout=replace(found.layout, faults=faults))
+def fits_unquoted(place: Path, stated: FileFormat) -> bool:
+    """Return True if marks around cells are not stated, and a file can be read as one in which they are signs."""
+    return stated.quote is None and TextFile.read(place, replace(stated, quote=""), mends=True).has_single_cells()
 
 
 _QUOTED = re.compile('".*"', re.DOTALL)
@@ -533,7 +531,7 @@ def _found(form: FileFormat, text: str) -> FileFormat:
     return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)
 
 
-def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
-    """How much speaks for the delimiter that gave these records."""
+def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
+    """Return what is larger for the delimiter that gave these records if it is more likely."""
     number, width = likely_width(records)
-    return width > 1, number, width
+    return width > 1, width > 1 and len(records[title_lines(records)]) == width, number, width
