@@ -36,10 +36,9 @@ def layout_faults(check: Check) -> Iterator[Finding]:
 
 def unnamed_columns(check: Check) -> Iterator[Finding]:
     """Yield the columns of which the line of names gives none."""
-    if not check.unnamed or any(odd.kind == "groups" for odd in check.odd_rows) or "names" in check.faults:
+    names = _new_names(check)
+    if not names:
         return
-    taken = {column.name.lower() for column in check.columns if column.name not in check.unnamed.values()}
-    names = {place: f"column{place}" + "_" * (f"column{place}" in taken) for place in check.unnamed}
     columns = ", ".join(f"column {place} is called {name!r}" for place, name in [*check.unnamed.items()][:EXAMPLES])
     more = f", and {len(names) - EXAMPLES:,} more" if len(names) > EXAMPLES else ""
     verb = "has" if len(names) == 1 else "have"
@@ -47,6 +46,14 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
     stated = dict((check.form or FileFormat()).names or ())
     value = {str(place): name for place, name in sorted({**stated, **names}.items())}
     yield Finding(Severity.LOOK, "columns without a name", text, proposals=(Proposal("names", value),))
+
+
+def _new_names(check: Check) -> dict[int, str]:
+    """Return the names that are proposed for columns without one, by place."""
+    if any(odd.kind == "groups" for odd in check.odd_rows) or "names" in check.faults:
+        return {}
+    taken = {column.name.lower() for column in check.columns if column.name not in check.unnamed.values()}
+    return {place: f"column{place}" + "_" * (f"column{place}" in taken) for place in check.unnamed}
 
 
 def odd_rows(check: Check) -> Iterator[Finding]:
@@ -140,6 +147,13 @@ def _proposals(check: Check, odd: OddRows) -> Iterator[Proposal]:
         case "several" if check.fits_unquoted:
             yield Proposal("quote", "")
         case "totals" | "named" if odd.can_be_left_out or odd.kind == "named":
-            stated = dict(form.drop_rows_where or ())
-            where = {name: [*stated.get(name, ()), *odd.wholes.get(name, ())] for name in {**stated, **odd.wholes}}
-            yield Proposal("drop_rows_where", where)
+            yield Proposal("drop_rows_where", _dropped_texts(check, odd))
+
+
+def _dropped_texts(check: Check, odd: OddRows) -> dict[str, list[str]]:
+    """Return the texts of rows to be left out, by column as it is called once all proposals are accepted."""
+    renamed = {check.unnamed[place]: name for place, name in _new_names(check).items()}
+    dropped: dict[str, list[str]] = {}
+    for name, texts in [*((check.form and check.form.drop_rows_where) or ()), *odd.wholes.items()]:
+        dropped.setdefault(renamed.get(name, name), []).extend(texts)
+    return dropped

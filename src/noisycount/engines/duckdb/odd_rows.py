@@ -135,7 +135,8 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
             if place not in {*again, *empty}
             and (trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end))
         }
-        yield from _notes_and_totals(connection, check, notes, {*names, *empty, *again})
+        found = _notes_and_totals(connection, check, notes, {*names, *empty, *again})
+        yield from (each for each in found if below is None or not each[2])  # columns will have other names
 
 
 def _several(connection: Connection, layout: Layout) -> _Rows:
@@ -351,7 +352,7 @@ def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequenc
         values = [value for value in cells if value]
         if not cell or not values:
             continue
-        if cell in values:
+        if cell in cells[1:]:  # a row of units below may repeat a name
             return 0
         if _is_code(cell) and _is_of_shape(cell, values[:_COMPARED]):
             return 0
