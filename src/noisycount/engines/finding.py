@@ -9,6 +9,10 @@ from noisycount.frozen import frozen
 _LONGEST_CELL = 30  # characters
 
 
+LEFT_OUT, FILLED_UP = "rows that are left out", "rows that are filled up"
+"""Titles of the findings about the effect of a stated rule."""
+
+
 class Severity(Enum):
     """The consequence of a finding."""
 

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, PADDED, Check, OddRows
-from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, quoted_examples
+from noisycount.engines.finding import (
+    FILLED_UP,
+    LEFT_OUT,
+    Finding,
+    Proposal,
+    Severity,
+    quoted_cells,
+    quoted_examples,
+)
 from noisycount.engines.formats import FileFormat
 
 _KINDS = {
@@ -74,13 +82,13 @@ def odd_rows(check: Check) -> Iterator[Finding]:
 def rows_by_rule(check: Check) -> Iterator[Finding]:
     """Yield how many rows each stated rule leaves out or fills up."""
     for rows in check.rows_by_rule:
-        rule, verb, participle = (rows.kind, "leaves out", "left out")
+        rule, verb, title = rows.kind, "leaves out", LEFT_OUT
         if rows.kind == PADDED:
-            rule, verb, participle = ("ragged", "fills up", "filled up")
+            rule, verb, title = "ragged", "fills up", FILLED_UP
         statement = check.form.line(rule) if rule == "ragged" and check.form else rule
         number = f"{rows.rows:,}" if rows.rows else "none"
         text = f"{statement} {verb} {number} of {number_of('row', check.rows_below_names)}"
-        yield Finding(Severity.NOTE, f"rows that are {participle}", text, None, rows.rows, rows.lines)
+        yield Finding(Severity.NOTE, title, text, None, rows.rows, rows.lines)
 
 
 def _is_blocking(check: Check, odd: OddRows) -> bool:

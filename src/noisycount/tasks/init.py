@@ -9,9 +9,8 @@ from noisycount.catalog.folder import Certificates
 from noisycount.config.config import DatasetConfig
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import ColumnCheck
-from noisycount.engines.finding import Finding, Proposal, Severity
+from noisycount.engines.finding import FILLED_UP, LEFT_OUT, Finding, Proposal, Severity
 from noisycount.engines.formats import FileFormat
-from noisycount.engines.layout_findings import rows_by_rule
 from noisycount.frozen import frozen
 from noisycount.tasks.check import Inspection, examined_place
 from noisycount.tasks.check_display import finding_words
@@ -171,7 +170,8 @@ class Draft:
     @property
     def effects(self) -> list[str]:
         """Sentences on how many rows each stated rule leaves out or fills up, and on which lines."""
-        return [finding_words(self.inspection, each) for each in rows_by_rule(self.inspection.check)]
+        findings = (each for each in self.inspection.check.findings if each.title in {LEFT_OUT, FILLED_UP})
+        return [finding_words(self.inspection, each) for each in findings]
 
     def _file(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form

@@ -2,13 +2,11 @@
 """The texts of a CSV or TSV file as a table: its characters, delimiter, titles and line numbers."""
 
 import csv
-import gzip
 import os
 import re
-import zlib
-from codecs import getincrementaldecoder, iterdecode
+from codecs import iterdecode
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,12 +14,26 @@ from functools import partial
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Self
 
 import duckdb
 
+from noisycount.engines.check import EXAMPLES
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
-from noisycount.engines.duckdb.layout import Layout, likely_width, title_lines
+from noisycount.engines.duckdb.file_head import (
+    CHUNK,
+    COPY_AGAIN,
+    UNREADABLE,
+    delimiter_of,
+    first_records,
+    found_form,
+    is_packed,
+    opened_bytes,
+    read_head,
+    reader_options,
+)
+from noisycount.engines.duckdb.layout import Layout
+from noisycount.engines.duckdb.ragged import RaggedLines
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
@@ -30,16 +42,6 @@ from noisycount.frozen import frozen
 Lines = Callable[[Collection[int]], Mapping[int, int]]
 
 
-_HEAD = 65536  # bytes that the form of a file is found from, or more if its first lines are longer
-_LONGEST_HEAD = 1 << 26
-_RECORDS = 50  # lines of them that are compared
-_FEWEST = 3  # of them: titles, the names, and a record
-_DELIMITERS = ",;\t|"
-_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_UNMARKED = ("utf-16-le", "utf-16-be")
-_CHUNK = 1 << 18  # bytes that are decoded at once: as many as stay in a cache
-_UNREADABLE = (OSError, EOFError, zlib.error)
-
 # DuckDB's own detection drops lines that it takes for comments or a preamble, and reads a ragged
 # table as one column of text.
 _OPTIONS = (
@@ -47,45 +49,6 @@ _OPTIONS = (
 )
 _LONGEST_LINE = 1 << 21  # characters: as many as DuckDB reads
 _END_OF_FILE = ["\x1a"]  # a line that programs of DOS write
-_SHOWN = 3  # lines that a refusal lists
-_PAIR = 2
-_FEW = 2  # if more than one of so many lines is ragged, the file may hold several tables
-_LONG_SHARE = 10  # unless only one of so many lines has too many cells
-
-
-@frozen
-class RaggedLines:
-    """Lines that have other numbers of cells than there are names."""
-
-    lines: tuple[tuple[int, int], ...]  # the first ones, with how many cells each has
-    number: int  # of all of them
-    widths: Counter[int]  # the numbers of cells of all records
-    long: int  # the number of those with more cells than names which are not empty
-
-    def words(self, names: int) -> str:
-        """Return what is wrong with the first line, and how many others are like it."""
-        (line, cells), *others = self.lines
-        fault = f"line {line:,} has {cells:,} cell{'s' * (cells != 1)} for {names:,} name{'s' * (names != 1)}"
-        listed = ", ".join(f"{number:,}" for number, _ in others)
-        more = ", …" if self.number > len(self.lines) else ""
-        are = "line is" if self.number == _PAIR else "lines are"
-        return f"{fault}, and {self.number - 1:,} more {are} ragged ({listed}{more})" if others else fault
-
-    def mended(self, form: FileFormat, names: int) -> FileFormat:
-        """Return the form by which these lines can be read: it leaves out as few lines as possible.
-
-        If the file may hold several tables, that is the form as it is.
-        """
-        widest, usual = max(self.widths), self.widths.most_common(1)[0][0]
-        if not self.long:
-            return replace(form, ragged="pad")
-        if usual > names:
-            added = {place: f"column{place}" for place in range(names + 1, widest + 1)}
-            named = tuple(sorted({**added, **dict(form.names or ())}.items()))
-            return replace(form, names=named, ragged="pad" if len(self.widths) > 1 else None)
-        if min(self.number * _FEW, self.long * _LONG_SHARE) > self.widths.total():
-            return form
-        return replace(form, ragged="drop" if self.long == self.number else "pad_or_drop")
 
 
 @frozen
@@ -105,15 +68,15 @@ class TextFile:
 
         `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
         """
-        encoding, text = _head(place, stated)
+        encoding, text = read_head(place, stated)
         quote = stated.quoted_by
         if not text.strip() and stated.header is not False:
             raise SourceError(f"{str(place)!r} is empty: look whether it was exported or copied as a whole")
         line_end = "\r" if "\r" in text and "\n" not in text else None
-        delimiter = stated.delimiter or _delimiter_of(place)
-        form = _found(replace(stated, encoding=encoding, delimiter=delimiter), text)
+        delimiter = stated.delimiter or delimiter_of(place)
+        form = found_form(replace(stated, encoding=encoding, delimiter=delimiter), text)
         skip = form.skip or 0
-        first, *_ = _records(text, form.delimiter or ",", quote, skip) or [[]]
+        first, *_ = first_records(text, form.delimiter or ",", quote, skip) or [[]]
         layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
         has_quoted_titles = quote != "" and any(quote in line for line in islice(StringIO(text, newline=""), skip))
         has_broken_names = any("\n" in name or "\r" in name for name in first)
@@ -177,23 +140,24 @@ class TextFile:
             if self.layout.filled(record) is None:
                 number += 1
                 long += len(record) > len(self.names)
-                if len(lines) < _SHOWN:
+                if len(lines) < EXAMPLES:
                     lines.append((line, len(record)))
         return RaggedLines(tuple(lines), number, widths, long) if lines else None
 
     def has_single_cells(self) -> bool:
         """Return True if marks can be signs: no cell has two, and all lines have as many cells as there are names.
 
-        Lines of one cell may be notes. A file whose only mark stands in its last line may have been cut.
+        Lines of one cell may be notes. A file whose only mark stands in its last record may have been cut.
         """
-        number, marked = 0, [0] * any(name.startswith('"') for name in self.layout.first)
+        last, marked = 0, [0] * any(name.startswith('"') for name in self.layout.first)
         with suppress(SourceError):
             for number, (_, _, row) in enumerate(self._rows(), start=1):
-                has_fitting_cells = self.layout.filled(row) is not None or sum(map(bool, row)) == 1
-                if not has_fitting_cells or any(map(_QUOTED.fullmatch, row)):
+                is_record = self.layout.filled(row) is not None
+                if any(map(_QUOTED.fullmatch, row)) or not (is_record or sum(map(bool, row)) == 1):
                     return False
+                last = number if is_record else last
                 marked += [number] * any(cell.startswith('"') for cell in row)
-            return marked != [number]
+            return marked != [last]
         return False
 
     def with_rows_by_rule(self) -> Self:
@@ -262,19 +226,21 @@ class TextFile:
                 lines = _lines(texts)
                 for _ in islice(lines, titles):
                     pass
-                reader = csv.reader(lines, strict=True, **_dialect(self.form.delimiter or ",", self.form.quoted_by))
+                reader = csv.reader(
+                    lines, strict=True, **reader_options(self.form.delimiter or ",", self.form.quoted_by)
+                )
                 for record in reader:
                     first, last = last + 1, titles + reader.line_num
                     yield first, last, record
         except UnicodeError:  # which holds the bytes, as no refusal may
             fault, is_encoded = f"is not in {self.form.encoding}", False
-        except _UNREADABLE:
+        except UNREADABLE:
             is_damaged = True
         except csv.Error as error:
             fault = f"has {_fault(error)}"
         if is_damaged:
             place = repr(str(self.place))
-            raise SourceError(f"{place} cannot be read as CSV: what follows line {last:,} is damaged: {_AGAIN}")
+            raise SourceError(f"{place} cannot be read as CSV: what follows line {last:,} is damaged: {COPY_AGAIN}")
         if fault:
             refusal = self.refusal(f"what follows line {last:,} {fault}")
             raise refusal if is_encoded else EncodingError(str(refusal))
@@ -311,14 +277,14 @@ class TextFile:
             SourceError: They cannot all be read.
         """
         encoding = self.form.encoding or "utf-8"
-        with suppress(UnicodeError, *_UNREADABLE), os.fdopen(into, "wb") as pipe:
+        with suppress(UnicodeError, *UNREADABLE), os.fdopen(into, "wb") as pipe:
             if rewrites:
                 with TextIOWrapper(pipe, encoding="utf-8", newline="") as lines:
                     csv.writer(lines, lineterminator="\n").writerows(record for _, record in self._records())
                 return
             marks, quote = 0, self.form.quoted_by.encode()
             with opened_bytes(self.place) as file:
-                chunks = iter(partial(file.read, _CHUNK), b"")
+                chunks = iter(partial(file.read, CHUNK), b"")
                 for chunk in chunks if encoding == "utf-8" else map(str.encode, iterdecode(chunks, encoding)):
                     marks += chunk.count(quote) if quote else 0
                     pipe.write(chunk)
@@ -375,17 +341,6 @@ def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> boo
     return True
 
 
-def opened_bytes(place: Path) -> BinaryIO:
-    """The bytes of a file, decompressed."""
-    opened = gzip.open if is_packed(place) else open
-    return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
-
-
-def is_packed(place: Path) -> bool:
-    """Return True if a file is named as one that gzip has packed. Reading it in Python checks that it is whole."""
-    return place.suffix.lower() == ".gz"
-
-
 def _lines(texts: TextIOWrapper) -> Iterator[str]:
     """Yield the lines of a file without the mark at its beginning; no line is held that is too long."""
     mark = "\ufeff"
@@ -411,15 +366,6 @@ def _fault(error: csv.Error) -> str:
     return "a quotation mark without its second"
 
 
-def is_whole(place: Path) -> bool:
-    """Return True unless gzip has packed a file and it was damaged since: DuckDB does not compare its checksum."""
-    with suppress(*_UNREADABLE), opened_bytes(place) as file:
-        while is_packed(place) and file.read(_CHUNK):
-            pass
-        return True
-    return False
-
-
 _SHORT = 1 << 21  # bytes of a line: more than DuckDB reads, and less than its buffer
 
 
@@ -430,108 +376,3 @@ def _ends_in_short_line(place: Path) -> bool:
         file.seek(max(0, size - _SHORT))
         end = file.read().rstrip(b"\r\n")
     return size <= _SHORT or b"\n" in end or b"\r" in end
-
-
-def _head(place: Path, stated: FileFormat) -> tuple[str, str]:
-    """Return the encoding of a file and its first characters, which hold the whole line of names."""
-    size = _HEAD
-    while True:
-        head = _first_bytes(place, size)
-        encoding = stated.encoding or _encoding(head)
-        text = _decoded(place, head, encoding)
-        records = len(_records(text, ",", stated.quoted_by, stated.skip or 0))
-        is_enough = records >= _RECORDS - 1 or (size > _HEAD and records > _FEWEST)
-        if len(head) < size or size >= _LONGEST_HEAD or is_enough:
-            return encoding, text
-        size *= 4
-
-
-def _first_bytes(place: Path, size: int) -> bytes:
-    """Return the first bytes of a file."""
-    with suppress(*_UNREADABLE), opened_bytes(place) as file:
-        return file.read(size)
-    with suppress(OSError):
-        with place.open("rb") as file:
-            is_other = is_packed(place) and file.read(2) != _PACKED
-        if is_other:
-            raise SourceError(f"{str(place)!r} cannot be read: gzip has not packed it, so leave .gz out of its name")
-    raise SourceError(f"{str(place)!r} cannot be read, as it is damaged: {_AGAIN}")
-
-
-_PACKED = b"\x1f\x8b"
-_AGAIN = "check that the file is whole, and copy or pack it again"
-
-
-def _delimiter_of(place: Path) -> str | None:
-    """What the ending of a file says that stands between cells."""
-    return "\t" if ".tsv" in map(str.lower, place.suffixes[-2:]) else None
-
-
-def _encoding(head: bytes) -> str:
-    """The encoding that a mark at the beginning of a file says, else UTF-8."""
-    return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
-
-
-def _decoded(place: Path, head: bytes, encoding: str) -> str:
-    """The first characters of a file, without a mark and without a last one that was cut."""
-    text = None
-    with suppress(UnicodeError):  # which holds the bytes
-        text = getincrementaldecoder(encoding)().decode(head)
-    if text is None or "\0" in text:
-        raise _undecoded(place, head, encoding, is_text=text is not None)
-    return text.removeprefix("\ufeff")
-
-
-def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> SourceError:
-    """Return the refusal of a file that is not in an encoding, or has NUL characters in it."""
-    has_many = head.count(0) * 4 > len(head)  # as there are between letters of the alphabet
-    if is_text and not has_many:
-        line = head.partition(b"\0")[0].count(b"\n") + 1
-        return SourceError(
-            f"line {line} of {str(place)!r} has a NUL character, which no text has: export the file "
-            "again, or remove that character"
-        )
-    likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)] if has_many else "cp1252"
-    return EncodingError(
-        f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
-        f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes',
-        likely,
-    )
-
-
-def _dialect(delimiter: str, quote: str) -> dict[str, Any]:
-    """Return the options of a reader of lines. An empty `quote`: no mark stands around cells."""
-    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    return {"delimiter": delimiter, "quotechar": quote or None, "quoting": quoting}
-
-
-def _records(text: str, delimiter: str, quote: str, skip: int) -> list[list[str]]:
-    """Return the first records of a text, all but the last of them if it may have been cut."""
-    lines = StringIO(text, newline="")
-    for _ in range(skip):
-        lines.readline()
-    found: list[list[str]] = []
-    with suppress(csv.Error):  # of a line that is refused when the records are read
-        for record in islice(csv.reader(lines, **_dialect(delimiter, quote)), _RECORDS):
-            found.append(record)  # noqa: PERF402 - what comes before an error is kept
-    was_cut = len(text) * 4 >= _HEAD and len(found) < _RECORDS  # bytes of a character: at most 4
-    return found[:-1] if was_cut and len(found) > 1 else found
-
-
-def _found(form: FileFormat, text: str) -> FileFormat:
-    """The form with its delimiter and how many lines are titles, from the first lines."""
-    marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
-    if marked is not None:
-        return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
-    skip, quote = form.skip or 0, form.quoted_by
-    tried = {delimiter: _records(text, delimiter, quote, skip) for delimiter in form.delimiter or _DELIMITERS}
-    delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
-    titles = tried[delimiter][: title_lines(tried[delimiter])]
-    lines = sum(1 + "".join(title).count("\n") for title in titles)
-    return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)
-
-
-def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
-    """Return what is larger for the delimiter that gave these records if it is more likely."""
-    number, width = likely_width(records)
-    return width > 1, width > 1 and len(records[title_lines(records)]) == width, number, width

@@ -15,9 +15,9 @@ import duckdb
 
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.apart import read_apart
+from noisycount.engines.duckdb.file_head import is_whole, opened_bytes
 from noisycount.engines.duckdb.foreign import ForeignTable, cell_text, chosen_table
 from noisycount.engines.duckdb.layout import Layout, title_lines
-from noisycount.engines.duckdb.texts import is_whole, opened_bytes
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen

@@ -1,0 +1,153 @@
+"""The first bytes and lines of a file of texts: its encoding, delimiter and titles."""
+
+import csv
+import gzip
+import re
+import zlib
+from codecs import getincrementaldecoder
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from noisycount.engines.duckdb.layout import likely_width, title_lines
+from noisycount.engines.formats import FileFormat
+from noisycount.errors import EncodingError, SourceError
+
+_HEAD = 65536  # bytes that the form of a file is found from, or more if its first lines are longer
+_LONGEST_HEAD = 1 << 26
+_RECORDS = 50  # lines of them that are compared
+_FEWEST = 3  # of them: titles, the names, and a record
+_DELIMITERS = ",;\t|"
+_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_UNMARKED = ("utf-16-le", "utf-16-be")
+CHUNK = 1 << 18  # bytes that are decoded at once: as many as stay in a cache
+UNREADABLE = (OSError, EOFError, zlib.error)
+
+
+def opened_bytes(place: Path) -> BinaryIO:
+    """Open a file for its bytes, decompressed."""
+    opened = gzip.open if is_packed(place) else open
+    return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
+
+
+def is_packed(place: Path) -> bool:
+    """Return True if a file is named as one that gzip has packed. Reading it in Python checks that it is whole."""
+    return place.suffix.lower() == ".gz"
+
+
+def is_whole(place: Path) -> bool:
+    """Return True unless gzip has packed a file and it was damaged since: DuckDB does not compare its checksum."""
+    with suppress(*UNREADABLE), opened_bytes(place) as file:
+        while is_packed(place) and file.read(CHUNK):
+            pass
+        return True
+    return False
+
+
+def read_head(place: Path, stated: FileFormat) -> tuple[str, str]:
+    """Return the encoding of a file and its first characters, which hold the whole line of names."""
+    size = _HEAD
+    while True:
+        head = _first_bytes(place, size)
+        encoding = stated.encoding or _encoding(head)
+        text = _decoded(place, head, encoding)
+        records = len(first_records(text, ",", stated.quoted_by, stated.skip or 0))
+        is_enough = records >= _RECORDS - 1 or (size > _HEAD and records > _FEWEST)
+        if len(head) < size or size >= _LONGEST_HEAD or is_enough:
+            return encoding, text
+        size *= 4
+
+
+def _first_bytes(place: Path, size: int) -> bytes:
+    """Return the first bytes of a file."""
+    with suppress(*UNREADABLE), opened_bytes(place) as file:
+        return file.read(size)
+    with suppress(OSError):
+        with place.open("rb") as file:
+            is_other = is_packed(place) and file.read(2) != _PACKED
+        if is_other:
+            raise SourceError(f"{str(place)!r} cannot be read: gzip has not packed it, so leave .gz out of its name")
+    raise SourceError(f"{str(place)!r} cannot be read, as it is damaged: {COPY_AGAIN}")
+
+
+_PACKED = b"\x1f\x8b"
+COPY_AGAIN = "check that the file is whole, and copy or pack it again"
+
+
+def delimiter_of(place: Path) -> str | None:
+    """Return the delimiter that the ending of a file states; None if it states none."""
+    return "\t" if ".tsv" in map(str.lower, place.suffixes[-2:]) else None
+
+
+def _encoding(head: bytes) -> str:
+    """Return the encoding that a mark at the beginning of a file states, or else UTF-8."""
+    return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
+
+
+def _decoded(place: Path, head: bytes, encoding: str) -> str:
+    """Return the first characters of a file, without a byte order mark and without a last character that was cut."""
+    text = None
+    with suppress(UnicodeError):  # which holds the bytes
+        text = getincrementaldecoder(encoding)().decode(head)
+    if text is None or "\0" in text:
+        raise _undecoded(place, head, encoding, is_text=text is not None)
+    return text.removeprefix("\ufeff")
+
+
+def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> SourceError:
+    """Return the refusal of a file that is not in an encoding, or has NUL characters in it."""
+    has_many = head.count(0) * 4 > len(head)  # as there are between letters of the alphabet
+    if is_text and not has_many:
+        line = head.partition(b"\0")[0].count(b"\n") + 1
+        return SourceError(
+            f"line {line} of {str(place)!r} has a NUL character, which no text has: export the file "
+            "again, or remove that character"
+        )
+    likely = _UNMARKED[head[::2].count(0) > head[1::2].count(0)] if has_many else "cp1252"
+    return EncodingError(
+        f"{str(place)!r} is not in {encoding}: state its encoding, such as encoding = "
+        f'"{likely}", in noisycount.toml, which `noisycount init FILE` writes',
+        likely,
+    )
+
+
+def reader_options(delimiter: str, quote: str) -> dict[str, Any]:
+    """Return the options of a reader of lines. An empty `quote`: no mark stands around cells."""
+    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    return {"delimiter": delimiter, "quotechar": quote or None, "quoting": quoting}
+
+
+def first_records(text: str, delimiter: str, quote: str, skip: int) -> list[list[str]]:
+    """Return the first records of a text, all but the last of them if it may have been cut."""
+    lines = StringIO(text, newline="")
+    for _ in range(skip):
+        lines.readline()
+    records: list[list[str]] = []
+    with suppress(csv.Error):  # of a line that is refused when the records are read
+        for record in islice(csv.reader(lines, **reader_options(delimiter, quote)), _RECORDS):
+            records.append(record)  # noqa: PERF402 - what comes before an error is kept
+    was_cut = len(text) * 4 >= _HEAD and len(records) < _RECORDS  # bytes of a character: at most 4
+    return records[:-1] if was_cut and len(records) > 1 else records
+
+
+def found_form(form: FileFormat, text: str) -> FileFormat:
+    """Return the form with its delimiter and its number of titles, as the first lines of the file show them."""
+    marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
+    if marked is not None:
+        return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
+    skip, quote = form.skip or 0, form.quoted_by
+    tried = {delimiter: first_records(text, delimiter, quote, skip) for delimiter in form.delimiter or _DELIMITERS}
+    delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
+    titles = tried[delimiter][: title_lines(tried[delimiter])]
+    lines = sum(1 + "".join(title).count("\n") for title in titles)
+    return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)
+
+
+def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
+    """Return what is larger for the delimiter that gave these records if it is more likely."""
+    number, width = likely_width(records)
+    return width > 1, width > 1 and len(records[title_lines(records)]) == width, number, width
