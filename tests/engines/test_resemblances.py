@@ -15,6 +15,7 @@ from noisycount.engines.check import Check
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.findings import with_findings
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
@@ -142,7 +143,7 @@ def test_dates_in_no_form_that_is_read_are_reported(tmp_path: Path, cells: list[
     path.write_text(rows_of(cells))
     check = with_findings(DuckDBSource.checked(path), None)
     assert [finding.title for finding in check.findings if finding.column == "seen"] == ["texts that look like others"]
-    assert "Looks like dates, in no form that is read" in check.findings[0].text
+    assert "Looks like dates in a form that is not read" in check.findings[0].text
 
 
 @pytest.mark.parametrize(
@@ -183,10 +184,19 @@ def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_pat
     ("name", "cells", "noun"),
     [
         ("ora", ["08.05", "16.48", "23.59"], "times of day"),
-        ("amount", ["934,58-", "12,50-", "7,25"], "numbers, in no form that is read"),
-        ("change", ["\u22121,5", "2,5", "\u22120,5"], "numbers, in no form that is read"),
-        ("price", ["1,05,000.50", "12,00,000", "85,000"], "numbers, in no form that is read"),
-        ("result", ["<5", "<0.1", "<10"], "numbers, in no form that is read"),
+        ("amount", ["1.5k", "2k", "300"], "numbers in a form that is not read"),
+        ("amount", ["1,234.50 CR", "20.00 DR"], "numbers in a form that is not read"),
+        ("amount", ["1.5", "2,25", "3.5", "4,75"], "numbers in a form that is not read"),
+        ("share", ["1\u00bd", "2", "3\u00bc"], "numbers in a form that is not read"),
+        ("share", ["1/16", "3/16", "15/16"], "numbers in a form that is not read"),
+        ("share", ["1/2", "3/4", "5/8"], "days without a year or fractions in a form that is not read"),
+        ("count", ["\u0663\u0660", "\u0664\u0665"], "numbers in a form that is not read"),
+        ("seen", ["\u0661\u0662/\u0660\u0662/\u0662\u0660\u0662\u0664"] * 2, "dates in a form that is not read"),
+        ("seen", ["12. lis 2024.", "3. sij 2024.", "5. velj 2023."], "dates in a form that is not read"),
+        ("at", ["13:30:00 CET", "09:30:00 CEST"], "times of day"),
+        ("change", ["\u22121,5", "2,5", "\u22120,5"], "numbers in a form that is not read"),
+        ("price", ["1,05,000.50", "12,00,000", "85,000"], "numbers in a form that is not read"),
+        ("result", ["<5", "<0.1", "<10"], "numbers in a form that is not read"),
         ("created_at", ["1700239736", "1700239999"], "seconds since 1970"),
         ("timestamp", ["1700239736000", "1700239999000"], "seconds since 1970"),
     ],
@@ -202,11 +212,17 @@ def test_other_numbers_and_times_in_no_form_that_is_read_are_reported(
     assert found.noun == noun
 
 
-def test_negative_numbers_with_a_minus_behind_are_no_missing_values_unless_the_owner_chooses_so(tmp_path: Path) -> None:
-    """As SAP writes them: `init --accept` leaves such a column to its owner."""
+@pytest.mark.parametrize(("other", "parts"), [("4.5", {"kind": "real"}), ("about 30", {"unreadable": "missing"})])
+def test_no_negative_number_with_a_minus_behind_is_lost(tmp_path: Path, other: str, parts: dict[str, str]) -> None:
+    """As SAP writes them: what `init --accept` takes reads them, whatever the other cells are."""
     path = tmp_path / "a.csv"
-    path.write_text(rows_of(["12.5", "7.25", "3.5", "4.5", "5.75", "934.58-"]))
+    path.write_text(rows_of(["12.5", "7.25", "3.5", "4.5", "5.75", "3.25", "1.25", *["2.5"] * 9, "934.58-", other]))
     (finding,) = [each for each in with_findings(DuckDBSource.checked(path), None).findings if each.column == "seen"]
-    assert "1 cell does not fit the kind real: '934.58-'" in finding.text
-    assert finding.proposals == ()
-    assert [choice.value for choice in finding.choices] == [{"unreadable": "missing"}, {"kind": "text"}]
+    assert "not fit the kind real: '934.58-'" in finding.text
+    assert [proposal.value for proposal in finding.proposals] == [{"minus_behind": True, **parts}]
+    kinds = {"seen": ColumnFormat.of_parts({"kind": "real", "minus_behind": True, "unreadable": "missing"})}
+    with DuckDBSource.open(path, kinds=kinds) as source:
+        assert source.count([parse("seen < -934", source.schema), parse("seen is null", source.schema)]) == [
+            1,
+            other != "4.5",
+        ]

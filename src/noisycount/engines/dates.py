@@ -6,11 +6,20 @@ from datetime import datetime
 from functools import cache, lru_cache
 from unicodedata import normalize
 
-from noisycount.engines.date_words import FULL_DAY, FULL_MONTH, HALF_DAY, MONTH, ORDINAL, SHORT_DAY, SHORT_MONTH
-from noisycount.engines.formats import EXCEL, date_pattern
+from noisycount.engines.date_words import (
+    CROATIAN_MONTHS,
+    FULL_DAY,
+    FULL_MONTH,
+    HALF_DAY,
+    ORDINAL,
+    SHORT_DAY,
+    SHORT_MONTH,
+)
+from noisycount.engines.formats import DATE_BLANK, EXCEL, date_pattern
 from noisycount.query.schema import ZONED, Kind, Spelling
 
 _DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
+_DAY_OF_YEAR = "(00[1-9]|0[1-9][0-9]|[12][0-9]{2}|3[0-5][0-9]|36[0-6])"
 # The texts of each directive that a guess accepts: fewer than those that a stated form reads.
 _LIKELY = {
     "a": SHORT_DAY,
@@ -19,6 +28,7 @@ _LIKELY = {
     "B": FULL_MONTH,
     "d": _DAY,
     "m": _MONTH,
+    "j": _DAY_OF_YEAR,
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",
     "H": "([01]?[0-9]|2[0-3])",
@@ -30,12 +40,13 @@ _LIKELY = {
     "p": HALF_DAY,
     "z": "(Z|(GMT|UTC)?[+-]((0[0-9]|1[0-4])(:?[0-5][0-9])?|[0-9](:[0-5][0-9])?)|GMT|UTC)",
 }
-# Forms without a mark between year, month and day have as many digits as they need, in the years 1900 to 2099.
+# Without a mark between them, numbers have all their digits, and years are 1900 to 2099.
 _COMPACT = {
     "Y": "(19|20)[0-9]{2}",
     "m": "(0[1-9]|1[0-2])",
     "d": "(0[1-9]|[12][0-9]|3[01])",
     "H": "([01][0-9]|2[0-3])",
+    "j": _DAY_OF_YEAR,
 }
 _SHORT_YEARS = "and years of two digits, from 1969 to 2068"
 _NUMERIC_DATES = {
@@ -48,6 +59,10 @@ _NUMERIC_DATES = {
     "%y-%m-%d": f"the year first {_SHORT_YEARS}",
 }
 _LONG_DATES = [form for form in _NUMERIC_DATES if "%Y" in form]
+_ENDED = (
+    *("%d.%m.%Y", "%d. %m. %Y", "%Y.%m.%d", "%Y. %m. %d"),
+    *("%d %B %Y", "%d %b %Y", "%d. %B %Y", "%d. %b %Y", "%Y. %B %d", "%Y. %b %d"),
+)
 _WORDED_DATES = (
     *("%a %b %d %Y", "%a %d %b %Y"),
     *(f"%d{mark}%b{mark}%Y" for mark in ("-", " ", "/", ".", "")),
@@ -57,7 +72,10 @@ _WORDED_DATES = (
     *("%A %d %B %Y", "%A, %d. %B %Y", "%d. %B %y", "%d.%B.%Y", "%B-%d-%Y", "%Y-%B-%d", "%d/%B/%Y"),
     *(f"{day}%d de {month} de %Y" for day in ("", "%A, ", "%A ") for month in ("%B", "%b")),
     *(f"{day}{mark}{form}" for day in ("%a", "%A") for mark in (", ", " ") for form in _LONG_DATES),
-    *("%Y\u5e74%m\u6708%d\u65e5", "%Y. %m. %d."),  # of Japan and China, and of Korea
+    "%Y\u5e74%m\u6708%d\u65e5",  # of Japan and China
+    *("%Y m. %B %d d.", "%Y. gada %d. %B"),  # of Lithuania and Latvia
+    *(f"{form}{tail}" for form in _ENDED for tail in (".", " r.", " \u0433.")),  # of Hungary, Poland and Russia
+    *("%Y. %m. %d", "%Y. %B %d", "%Y. %b %d"),
 )
 _MONTH_FORMS = (
     *(f"%{month}{mark}%{year}" for month in "bB" for mark in "- /" for year in "yY"),
@@ -66,25 +84,22 @@ _MONTH_FORMS = (
 )
 _HOURS = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S,%f", "%H:%M:%S.%n")
 _POINTS = ("%H.%M.%S", "%H.%M.%S.%f", "%H.%M.%S.%n", "%I.%M.%S %p", "%I.%M.%S.%f %p", "%I.%M.%S.%n %p")  # of databases
-_HALVES = tuple(
-    f"{clock}{blank}%p"
-    for clock in ("%I", "%I:%M", "%I:%M:%S", "%I:%M:%S.%f")
-    for blank in ("", " ", "\u00a0", "\u202f")
-)
+_HALVES = tuple(f"{clock}{blank}%p" for clock in ("%I", "%I:%M", "%I:%M:%S", "%I:%M:%S.%f") for blank in ("", " "))
 _CLOCKS = (
     *_HOURS,
     *_HALVES,
     *_POINTS,
-    *(f"{clock}{zone}" for clock in _HOURS for zone in (" UTC", " GMT", "%z", " %z")),
-    *(f"{clock} %z" for clock in _HALVES),  # as Google Forms writes times
+    *(f"{clock}{zone}" for clock in _HOURS for zone in (" UTC", "%z", " %z")),
+    *(f"{clock}{zone}" for clock in _HALVES for zone in (" UTC", " %z")),  # as Google Forms writes times
     *("%H:%M Uhr", "%H:%M:%S Uhr", "%Hh%M"),
 )
-_COMPACT_FORMS = ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
-_COMPACT_ZONED = (*(f"{form}%z" for form in _COMPACT_FORMS[1:]), "%Y%m%d%H%M%S.%f%z", "%Y%m%d%H%M%S.%f")  # of HL7
+_COMPACT_FORMS = ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S", "%d%m%Y", "%m%d%Y")
+_SHORT_FORMS = ("%y%m%d", "%d%m%y", "%m%d%y", "%Y%m", "%Y%j")
+_COMPACT_ZONED = (*(f"{form}%z" for form in _COMPACT_FORMS[1:3]), "%Y%m%d%H%M%S.%f%z", "%Y%m%d%H%M%S.%f")  # of HL7
 _ZONES = ("Z", "GMT", *(f"{name}{sign}{hour}" for name in ("", "GMT") for sign in "+-" for hour in ("1", "01:00")))
 _SAMPLE = datetime(2024, 9, 14, 13, 30, 15, 123456)  # noqa: DTZ001 - for its shape alone
 _LONGEST = 60  # characters
-_LONGEST_LOOK = 80  # such as those of a browser: Wed Feb 14 2024 13:30:00 GMT+0100 (Central European Standard Time)
+_ZONE_NAME = re.compile("(?<=[0-9Mm.]) ([A-Z]{3,5})(?= |$)")
 _LETTER = r"[^\W\d_]"
 
 
@@ -103,6 +118,7 @@ def _shape(text: str) -> str:
     """
     text = re.sub(f"(?<!{_LETTER}){HALF_DAY}(?!{_LETTER})", "PM", text)
     text = re.sub(f"(?<=[0-9]){ORDINAL}(?!{_LETTER})", "", normalize("NFC", text))
+    text = re.sub(f"{DATE_BLANK}+", " ", text)
     return re.sub(f"{_LETTER}+(-feira)?[.]?", "a", re.sub("[0-9]+", "0", text))
 
 
@@ -122,10 +138,10 @@ def _parts_by_shape() -> tuple[dict[str, list[str]], ...]:
     between = (" ", "T", ", ", " um ", " \u00e0 ", " at ")
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
     compact = [f"{blank}{clock}" for clock in ("%H%M", "%H%M%S") for blank in between]
-    colons = [f":{clock}" for clock in _HOURS]
-    of_c = "%a %b %d %H:%M:%S %Y"  # as its library writes times
-    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d", *_COMPACT_ZONED, of_c]
-    others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS and DB2 write times
+    colons = [f":{clock}{zone}" for clock in _HOURS for zone in ("", " %z")]
+    of_c = [f"%a %b %d %H:%M:%S{zone} %Y" for zone in ("", " UTC")]  # as its library writes times
+    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d", *_COMPACT_ZONED, *of_c]
+    others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS, Apache and DB2 write times
     return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *others])
 
 
@@ -149,7 +165,8 @@ def _spelling(form: str) -> tuple[Kind, Spelling]:
     kind = Kind.TIMESTAMP if is_time else Kind.DATE
     noun = "times" if is_time else "dates"
     date = next((date for date in _NUMERIC_DATES if form.startswith(date)), None)
-    if form in _MONTH_FORMS:
+    is_month = not re.search("%[dj]", form)
+    if is_month:
         words = f"months, each read as its first day{f', {_SHORT_YEARS}' if '%y' in form else ''}"
     elif date is not None:
         words = f"{noun} with {_NUMERIC_DATES[date]}"
@@ -157,17 +174,21 @@ def _spelling(form: str) -> tuple[Kind, Spelling]:
         words = f"{noun} as {form}"
     if "%z" in form:
         words += ", read in UTC"
-    is_compact = form.startswith("%Y%m") or (form in _MONTH_FORMS and "%m" in form)
-    likely = _LIKELY | _COMPACT if is_compact else _LIKELY
-    return kind, Spelling(date_pattern(form, likely), words, date_format=form)
+    likely = _LIKELY | _COMPACT if is_month and "%m" in form else _LIKELY
+    return kind, Spelling(date_pattern(form, likely, _COMPACT), words, date_format=form)
 
 
 def date_spellings(cells: Iterable[str]) -> Iterator[tuple[Kind, Spelling]]:
-    """Yield the kind and the spelling of each form that some of the cells have by their shape."""
+    """Yield the kind and the spelling of each form that some of the cells have by their shape.
+
+    A time may have the name of a zone, which is the same in all cells and is a part of the form.
+    """
     masked = dict.fromkeys(cell.translate(_ZEROS) for cell in cells if len(cell) <= _LONGEST)  # most are alike
     shapes = dict.fromkeys(map(_shape, masked))
+    zones = dict.fromkeys(zone for cell in masked for zone in _ZONE_NAME.findall(cell))
     for form in dict.fromkeys(form for shape in shapes for form in _forms(shape)):
-        yield _spelling(form)
+        for zone in zones if " UTC" in form else ("UTC",):
+            yield _spelling(form.replace(" UTC", f" {zone}"))
 
 
 def order_of(form: str | None) -> str:
@@ -185,10 +206,9 @@ def order_of(form: str | None) -> str:
 _ORDERED = {"d": "d", "m": "m", "b": "m", "B": "m", "Y": "y", "y": "y"}
 
 
-def compact_spellings() -> Iterator[tuple[Kind, Spelling]]:
-    """Yield the spellings of days and times that are whole numbers, such as 20240214."""
-    for form in _COMPACT_FORMS:
-        yield _spelling(form)
+def compact_spellings(*, is_short: bool) -> Iterator[tuple[Kind, Spelling]]:
+    """Yield the spellings of days and times that are whole numbers, such as 20240214, or short ones such as 240214."""
+    return map(_spelling, _SHORT_FORMS if is_short else _COMPACT_FORMS)
 
 
 def may_be_day_of_month(form: str | None, cells: Iterable[str]) -> bool:
@@ -207,34 +227,12 @@ def may_be_day_of_month(form: str | None, cells: Iterable[str]) -> bool:
     return numbers <= {*range(1, 32)} and (1 in numbers or 2 * len(numbers) > len(months))
 
 
-# What dates look like, in whatever form: with the name of a month, with three numbers, without marks, by quarters or
-# weeks, and without a year.
-_LOOKS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"({_LETTER}+[.,]* )?\d{{1,4}}{ORDINAL}[-. /]*(de )?{MONTH}(?!{_LETTER}).*",
-        rf"({_LETTER}+[.,]* )?{MONTH}[-. /]*\d{{1,4}}(?!{_LETTER}{{3}}).*",
-        r"(19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}(\D.*)?",
-        rf"{_DAY}[-./] ?{_DAY}[-./] ?(\d\d|(19|20)\d\d)(\D.*)?",
-        r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])((T| )?\d{2,6})?[^\d,].*",
-        rf"{_DAY}[-./ ](I{{1,3}}|I?V|VI{{1,3}}|I?X|XI{{1,2}})[-./ ](\d\d|(19|20)\d\d)(\D.*)?",
-        r"(19|20)\d\d[- /.]?(Q|W|KW|T|H|S)[- ]?\d{1,2}(-\d)?|(Q|W|KW|T|H|S)[- ]?\d{1,2}[- /.]*(19|20)\d\d",
-        rf"{_DAY}([-/]{_MONTH}|[.] ?{_MONTH}[.])|{_MONTH}[-/]{_DAY}",
-    )
-)
-
-
-CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?|[0-2][0-9][.h][0-5][0-9]")
-"""A time of day; with a point it has a zero in front, as no number has."""
-ORDERED_CLOCK = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
-"""A time of day in the one form whose characters have the order of the times."""
-
-
-def looks_like_date(cell: str) -> bool:
-    """Return True if a text looks like a date or a time, in whatever form.
+def may_be_croatian(form: str | None, cells: Iterable[str]) -> bool:
+    """Return True if each month of a date format has a name that is another month in Croatian.
 
     Example:
-        >>> [looks_like_date(text) for text in ("Jan 5", "2024-W07", "14/02", "2024-02-14 CET", "1.5", "room 12")]
-        [True, True, True, True, False, False]
+        >>> may_be_croatian("%d %b %Y", ["1 lis 2024"]), may_be_croatian("%d %b %Y", ["1 lis 2024", "1 mar 2024"])
+        (True, False)
     """
-    return len(cell) <= _LONGEST_LOOK and any(pattern.fullmatch(cell) for pattern in _LOOKS)
+    has_names = re.search("%[bB]", form or "") is not None
+    return has_names and not any(CROATIAN_MONTHS.isdisjoint(re.findall(f"{_LETTER}+", cell.lower())) for cell in cells)

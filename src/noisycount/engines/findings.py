@@ -13,7 +13,6 @@ Findings that depend on `noisycount.toml` or on the ledger as well are listed in
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
@@ -156,10 +155,9 @@ def _mendings(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal
     fitting = tuple(Proposal(column.name, form.parts, "kinds") for form in column.fitting)
     if fitting:
         return (fitting, ()) if len(fitting) == 1 else ((), fitting)
-    accepting = Proposal(column.name, {"unreadable": "missing"}, "kinds")
-    if any(map(_MINUS_BEHIND.fullmatch, column.examples)):  # negative numbers, of which no count may lose one unseen
-        return (), (accepting, Proposal(column.name, {"kind": "text"}, "kinds"))
-    return (accepting,), tuple(_missing_words(column))
+    is_negative = column.form.kind.is_number and any(map(_MINUS_BEHIND.fullmatch, column.examples))
+    parts = {"minus_behind": True} if is_negative else {}  # else a count would lose negative numbers
+    return (Proposal(column.name, {**parts, "unreadable": "missing"}, "kinds"),), tuple(_missing_words(column))
 
 
 def _missing_words(column: ColumnCheck) -> Iterator[Proposal]:
@@ -225,7 +223,7 @@ def _resemblances(check: Check) -> Iterator[Finding]:
     for column in _judged(check):
         if column.looks_like and column.kind and column.name != check.unit:
             found, kind = column.looks_like, column.kind.value
-            text = f"Looks like {found.noun}, and is read as {kind}. {found.remedy}: {quoted_cell(found.example)}"
+            text = f"Looks like {found.noun}, and stays {kind}. {found.remedy}: {quoted_cell(found.example)}"
             yield Finding(Severity.LOOK, "texts that look like others", text, column.name)
 
 
@@ -281,25 +279,29 @@ def _lossy_cells(check: Check) -> Iterator[Finding]:
 
 
 def _unlikely_years(check: Check) -> Iterator[Finding]:
-    """Yield the columns whose years may be those of another century or of another calendar."""
-    this_year = datetime.now(UTC).year
+    """Yield the columns whose years may be those of another century or of another calendar.
+
+    No clock decides, so that the same records have the same findings next year.
+    """
     for column in _judged(check):
         if column.years is None or column.form is None:
             continue
         first, last = column.years
-        span = str(first) if first == last else f"{first} to {last}"
-        if "%y" in (column.form.date_format or "") and last > this_year:
-            reason = "years of two digits are read as 1969 to 2068, and some lie ahead. Write them with four digits"
-        elif not _EARLIEST_YEAR <= first <= last <= this_year + _YEARS_AHEAD:
-            reason = "write them in the calendar of today, and days that stand for a missing value as empty cells"
+        years = f"Its years are {first} to {last}" if first < last else f"Its year is {first}"
+        if "%y" in (column.form.date_format or "") and last >= _FAR_YEAR:
+            reason = "Two digits are read as 1969 to 2068, so 45 is 2045: write years of birth with four digits"
+        elif not _YEARS[0] <= first <= last <= _YEARS[1]:
+            reason = (
+                f"Years before {_YEARS[0]} or after {_YEARS[1]} may be of another calendar or stand for missing values:"
+                " write them in the usual calendar, or as empty cells"
+            )
         else:
             continue
-        text = f"The years are {span}: {reason}, unless they are right"
-        yield Finding(Severity.LOOK, "years that may be wrong", text, column.name)
+        yield Finding(Severity.LOOK, "years that may be wrong", f"{years}. {reason}", column.name)
 
 
-_EARLIEST_YEAR = 1800
-_YEARS_AHEAD = 100
+_FAR_YEAR = 2030  # of two digits, from which on some may be of the century before
+_YEARS = (1800, 2100)
 
 
 def _not_a_number(check: Check) -> Iterator[Finding]:

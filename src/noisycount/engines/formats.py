@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.display.values import Shown
-from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, ORDINAL, ZONE
+from noisycount.engines.date_words import DAY, HALF_DAY, ORDINAL, ZONE
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.readings import BLANKS
@@ -94,15 +94,14 @@ _SYMBOL = (
 _AROUND = "[ \u00a0\u2009\u202f]*"
 SYMBOL_BEFORE = re.compile(f"([+-]?){_AROUND}({_SYMBOL}){_AROUND}(?=[0-9.,(+-])")
 """A currency or percent sign before a number; the groups are the sign of the number and the symbol."""
-SYMBOL_BEHIND = re.compile(f"(?<=[0-9.,)]){_AROUND}({_SYMBOL})$")
+SYMBOL_BEHIND = re.compile(f"(?<=[0-9.,)-]){_AROUND}({_SYMBOL})$")
 """A currency or percent sign behind a number."""
 _DIRECTIVES = {
     "d": "[0-9]{1,2}",
     "m": "[0-9]{1,2}",
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",
-    "b": MONTH,
-    "B": MONTH,
+    **dict.fromkeys("bB", r"[^0-9\s.,/:()-]{2,20}[.]?"),  # a word, which is then looked up among the names of months
     "H": "[0-9]{1,2}",
     "I": "[0-9]{1,2}",
     "M": "[0-9]{2}",
@@ -113,7 +112,13 @@ _DIRECTIVES = {
     "a": DAY,
     "A": DAY,
     "z": ZONE,
+    "j": "[0-9]{1,3}",
 }
+# Without a mark between them, numbers have all their digits.
+_ADJACENT = {**dict.fromkeys("dmHI", "[0-9]{2}"), "j": "[0-9]{3}"}
+_NUMERIC = "[dmjYyHIMSfn]"
+DATE_BLANK = "[ \u00a0\u2009\u202f]"
+"""The regular expression of a blank in a date, of which one or more stand for a blank in its form."""
 EXCEL = "excel"
 """The date format of days since 1899-12-30, as workbooks count them; the time of day is a fraction."""
 
@@ -144,6 +149,7 @@ class ColumnFormat(Shown):
     thousands: str | None = None
     symbols: tuple[str, ...] = ()  # what may stand before or behind a number, such as a currency or a percent sign
     brackets: bool = False  # True if a number in brackets is negative
+    minus_behind: bool = False  # True if a minus behind a number makes it negative
     nan: str | None = None  # `missing`: NaN is a missing value; None: it is a value above all numbers
     # how dates or times are written, in the directives of `strftime`; `iso+zone`: moments of ISO 8601 with their zone,
     # which are kept in UTC; `excel`: days since 1899-12-30; None: ISO 8601
@@ -176,17 +182,7 @@ class ColumnFormat(Shown):
             date_pattern(self.date_format or "")
         if self.normalise not in {None, "NFC", "NFKC"}:
             raise SourceError(f'normalise must be "NFC" or "NFKC", or be left out, got {self.normalise!r}')
-        for name in (
-            "decimal",
-            "thousands",
-            "symbols",
-            "brackets",
-            "nan",
-            "date_format",
-            "true",
-            "drop_missing",
-            *SPELLING_RULES,
-        ):
+        for name in (each for each in _DEFAULTS if each not in {"false", "missing", "accepts_unreadable"}):
             if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
                 meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)
                 raise SourceError(
@@ -394,25 +390,35 @@ def _texts(name: str, value: object) -> list[str]:
     return [*texts]
 
 
-def date_pattern(date_format: str, directives: Mapping[str, str] = _DIRECTIVES) -> str:
+def date_pattern(
+    date_format: str, directives: Mapping[str, str] = _DIRECTIVES, adjacent: Mapping[str, str] = _ADJACENT
+) -> str:
     r"""Return the regular expression of all texts that a date format can have written.
 
+    Args:
+        date_format: Directives of `strftime` and the marks between them. A blank stands for one or more blanks.
+        directives: The regular expression of each directive.
+        adjacent: Those of the directives of numbers that have no mark between them and another number.
+
     Example:
-        >>> date_pattern("%d.%m.%Y")
-        '[0-9]{1,2}\\.[0-9]{1,2}\\.[0-9]{4}'
+        >>> date_pattern("%d.%m.%Y"), date_pattern("%Y%m%d")
+        ('[0-9]{1,2}\\.[0-9]{1,2}\\.[0-9]{4}', '[0-9]{4}[0-9]{2}[0-9]{2}')
     """
     pieces = re.split("%(.)", date_format)
     unknown = [letter for letter in pieces[1::2] if letter not in _DIRECTIVES]
-    if len(pieces) == 1 or unknown or "'" in date_format:
+    if len(pieces) == 1 or unknown or "'" in date_format or "%" in pieces[-1]:
         raise SourceError(
             f"date_format must be made of %{', %'.join(_DIRECTIVES)} and what stands between them, "
             f"such as %d.%m.%Y, got {date_format!r}"
         )
-    literal = map(re.escape, pieces[::2])
     if {"b", "B"} & {*pieces[1::2]}:
         directives = {**directives, "d": directives["d"] + ORDINAL}
-    patterns = [*map(directives.__getitem__, pieces[1::2]), ""]
-    return "".join(text + pattern for text, pattern in zip(literal, patterns, strict=True))
+    patterns = {**directives, **{f"0{letter}": adjacent.get(letter, each) for letter, each in directives.items()}}
+    marked = re.sub(f"(%{_NUMERIC}){{2,}}", lambda run: run[0].replace("%", "%0"), date_format)
+    pieces = re.split("%(0?.)", marked)
+    pieces[::2] = (re.sub(r"(\\ )+", lambda _: f"{DATE_BLANK}+", re.escape(mark)) for mark in pieces[::2])
+    pieces[1::2] = map(patterns.__getitem__, pieces[1::2])
+    return "".join(pieces)
 
 
 def _usable(name: str, value: object) -> object:
@@ -423,6 +429,7 @@ def _usable(name: str, value: object) -> object:
         "thousands": (isinstance(value, str), "a text"),
         "symbols": (is_words, "a list of texts"),
         "brackets": (isinstance(value, bool), "true or false"),
+        "minus_behind": (isinstance(value, bool), "true or false"),
         "nan": (isinstance(value, str), "a text"),
         "date_format": (isinstance(value, str), "a text"),
         "true": (is_words, "a list of texts"),

@@ -4,25 +4,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from noisycount.engines.check import FEW, Check, Resemblance
 from noisycount.engines.dates import (
-    CLOCK,
-    ORDERED_CLOCK,
     compact_spellings,
     date_spellings,
-    looks_like_date,
+    may_be_croatian,
     may_be_day_of_month,
     order_of,
 )
-from noisycount.engines.formats import (
-    EXCEL,
-    MISSING_WORDS,
-    NO_ANSWERS,
-    SYMBOL_BEFORE,
-    SYMBOL_BEHIND,
-    ColumnFormat,
-)
+from noisycount.engines.formats import EXCEL, MISSING_WORDS, NO_ANSWERS, ColumnFormat
+from noisycount.engines.number_signs import SignedNumber, may_have_signs
+from noisycount.engines.resemblances import ENOUGH, EPOCHS, first_cells, resemblance
 from noisycount.frozen import frozen
 from noisycount.query.predicate import quoted_name
 from noisycount.query.readings import BLANKS, FUNCTIONS, READERS
@@ -30,7 +24,6 @@ from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
 # Words that are answers in a questionnaire whose other answers are yes and no.
 _ANSWERS = ("N/A", "n/a", "k.A.", "k. A.", "keine Angabe")
-_ENOUGH = 0.8  # of the cells: with fewer the others are hardly mistakes
 _NEARLY_ALL = 0.95  # of truth values: words are also texts
 _TRUTH_WORDS = (
     (("true", "t", "yes", "y"), ("false", "f", "no", "n")),
@@ -41,7 +34,6 @@ _TRUTH_WORDS = (
 # The types that the cells of one column may have in a file; the first type of a family holds the values of all.
 _FAMILIES = ((Kind.REAL, Kind.INTEGER), (Kind.BOOLEAN,), (Kind.TIMESTAMP, Kind.DATE))
 _OTHER = {".": ",", ",": "."}
-_BRACKETS = re.compile(r"\(.*\)$", re.DOTALL).match
 
 
 _PLAIN = ColumnFormat(Kind.TEXT)
@@ -66,8 +58,8 @@ class _Candidate:
     cells: str  # words for the cells
 
     def share(self, cells: Sequence[str]) -> float:
-        """Return the share of the cells that fit; 0 if it is surely below `_ENOUGH`."""
-        if not any(map(self.fits, _first(cells))):
+        """Return the share of the cells that fit; 0 if it is surely below `ENOUGH`."""
+        if not any(map(self.fits, first_cells(cells))):
             return 0
         return len([*filter(self.fits, cells)]) / len(cells)
 
@@ -118,63 +110,29 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     if not given:
         return Guess(_PLAIN, "no cell says anything")
     if any(map(_CODE, given)):
-        return Guess(_PLAIN, "some have leading zeros, as codes have")
+        return _guess_days(given, texts, name) or Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
         return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
-    have_digits = len([*filter(_DIGIT, given)]) / len(given) >= _ENOUGH  # as numbers and dates have
+    have_digits = len([*filter(_DIGIT, given)]) / len(given) >= ENOUGH  # as numbers and dates have
     if have_digits:
-        dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(_first(given))]
+        dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(first_cells(given))]
         whole = "".join(given)
         absent = {mark for mark, pattern in THOUSANDS.items() if not re.search(pattern, whole)}
         forms = [one for one in _CANDIDATES if one.form.thousands not in absent]  # the others fit no other cells
-        likely = [(share, one) for one in (*forms, *dates) if (share := one.share(given)) >= _ENOUGH]
+        likely = [(share, one) for one in (*forms, *dates) if (share := one.share(given)) >= ENOUGH]
         if likely:
             return _guess_likely(likely, given, texts, name)
-    guess = _guess_truths(texts, name) or _guess_with_symbols(given, texts)
-    return guess or Guess(_PLAIN, "they are texts", looks_like=_resemblance(given) if have_digits else None)
+    guess = _guess_truths(texts, name) or _guess_with_signs(given, texts)
+    return guess or Guess(_PLAIN, "they are texts", looks_like=resemblance(given))
 
 
-_DATES = Resemblance(
-    "dates, in no form that is read",
-    "State a date_format that fits all, or write them in one form with the year, as 2024-02-14",
-    "",
-)
-_CLOCKS = Resemblance("times of day", "Write all as 08:30:00, so that their characters have their order", "")
-_NUMBERS = Resemblance(
-    "numbers, in no form that is read", "Write them as -12.5, without signs behind or other words", ""
-)
-_UNIX = Resemblance("seconds since 1970", "Compare it with such numbers, or write times as 2024-02-14 13:30:00", "")
 _EPOCH = range(10**9, 4 * 10**9)  # the seconds from 2001 to 2096
-_SIGNED = re.compile(
-    "([<>\u2264\u2265~] ?)?[\u2212\u2013]?[0-9]+((,[0-9]{2})*,[0-9]{3}|([.' ][0-9]{3})*)([.,][0-9]+)?[-+]?"
-).fullmatch
-_LAKHS = re.compile(",[0-9]{2},").search  # groups of two digits, as India writes them
-
-
-def _resemblance(given: Sequence[str]) -> Resemblance | None:
-    """Return what enough cells with digits look like although no form reads them; None if nothing."""
-    for found, is_like in ((_DATES, looks_like_date), (_CLOCKS, CLOCK.fullmatch), (_NUMBERS, _SIGNED)):
-        likely = [*filter(is_like, given)] if any(map(is_like, _first(given))) else []
-        if len(likely) < _ENOUGH * len(given):
-            continue
-        odd = [cell for cell in likely if not ORDERED_CLOCK.fullmatch(cell)]
-        if found is _NUMBERS:
-            odd = [cell for cell in likely if _LAKHS(cell) or not (cell[0] + cell[-1]).isdigit()]
-        return replace(found, example=odd[0]) if odd else None
-    return None
-
-
 _NO_VALUE = frozenset(MISSING_WORDS)
 _BLANK = re.compile(f"[{BLANKS}]").search
 _DIGIT = re.compile("[0-9]").search
 _CODE = re.compile("[+-]?0[0-9]+").fullmatch
 _DISTINCT_DAYS = 3  # of fewer different numbers it may be chance that they look like days
 _SERIALS = range(10_000, 80_000)  # the days from 1927 to 2119, as workbooks count them
-
-
-def _first(cells: Sequence[str]) -> Sequence[str]:
-    """Return the first cells, of which some fit each form that enough of all cells fit."""
-    return cells[: len(cells) - int(_ENOUGH * len(cells)) + 1]
 
 
 def _words_of(name: str) -> set[str]:
@@ -190,7 +148,7 @@ def _words_of(name: str) -> set[str]:
 _CODES = _words_of("id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch")
 _MOMENTS = _words_of(
     "date dates datum day tag jour fecha time zeit birth birthday born geburtstag dob "
-    "timestamp created updated modified"
+    "timestamp created updated modified month monat mois mes period epoch unix"
 )
 _FLAGS = _words_of(
     "? is has had was did does do can wants flag bool boolean yn yesno truefalse tf ist hat war kann jn janein est oui "
@@ -200,20 +158,43 @@ _FLAGS = _words_of(
 
 def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess: Guess) -> Guess:
     """Return the guess of whole numbers, which may be days without marks, or days as workbooks count them."""
-    days = [_candidate(kind, spelling) for kind, spelling in compact_spellings()]
-    likely = next((one for one in days if one.share(given) >= _ENOUGH), None)
-    if likely is not None:
-        is_sure = all(map(likely.fits, given)) and len({*given}) >= _DISTINCT_DAYS
-        if is_sure and not _words_of(name) & _CODES:
-            return _guess(likely, texts)
-        return replace(guess, choices=(guess.form, replace(likely.form, missing=guess.form.missing)))
+    if days := _guess_days(given, texts, name, guess.form):
+        return days
     if _words_of(name) & _MOMENTS and all(int(cell) in _SERIALS for cell in given):
         return replace(
             guess, choices=(guess.form, ColumnFormat(Kind.DATE, date_format=EXCEL, missing=guess.form.missing))
         )
     if _words_of(name) & _MOMENTS and any(all(int(cell) // unit in _EPOCH for cell in given) for unit in (1, 1000)):
-        return replace(guess, looks_like=replace(_UNIX, example=given[0]))
+        return replace(guess, looks_like=replace(EPOCHS, example=given[0]))
     return guess
+
+
+def _guess_days(given: Sequence[str], texts: Sequence[str], name: str, other: ColumnFormat = _PLAIN) -> Guess | None:
+    """Return the guess of days without marks, such as 20240214, or of another form of their digits; None if no days.
+
+    Of six digits, or without the day of a month, no order of year, month and day is sure.
+    """
+    words, is_distinct = _words_of(name), len({*given}) >= _DISTINCT_DAYS
+    is_sure = is_distinct and not words & _CODES
+    likely = [one for one in _COMPACT_DAYS if one.share(given) >= ENOUGH]
+    if is_sure and len(likely) == 1 and all(map(likely[0].fits, given)):
+        return _guess(likely[0], texts)
+    if is_sure and not likely:
+        likely = [one for one in _SHORT_DAYS if all(map(one.fits, given))]
+        if not (words & _MOMENTS or any("%y" in str(one.form.date_format) for one in likely)):
+            return None
+    if not likely:
+        return None
+    digits = "codes" if other is _PLAIN else "whole numbers"
+    missing = _missing_of(texts)
+    forms = (other, *(_with_missing(one.form, missing) for one in likely))
+    return Guess(other, f"they are days without marks between year, month and day, or {digits}: state kind", forms)
+
+
+_COMPACT_DAYS, _SHORT_DAYS = (
+    [_candidate(kind, spelling) for kind, spelling in compact_spellings(is_short=is_short)]
+    for is_short in (False, True)
+)
 
 
 def _guess_likely(
@@ -231,6 +212,11 @@ def _guess_likely(
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
     elif may_be_day_of_month(first.form.date_format, filter(first.fits, given)):
         reason, forms = "they are months of years, or days without a year: state kind", [_PLAIN, first.form]
+    elif may_be_croatian(first.form.date_format, filter(first.fits, given)):
+        reason, forms = (
+            "their months have other names in Croatian than in Polish and Czech: state kind",
+            [_PLAIN, first.form],
+        )
     elif all(map(_is_season, filter(first.fits, given))):
         reason, forms = "they are months, or seasons of two years: state kind", [_PLAIN, first.form]
     elif first is _CANDIDATES[0]:
@@ -307,55 +293,38 @@ def _has_pair(words: set[str], true: Sequence[str], false: Sequence[str]) -> boo
     )
 
 
-def _guess_with_symbols(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
-    """Return the guess of numbers with currencies, percent signs or brackets around them; None if they are none."""
-    if not any(any(map(has_symbol, given)) for has_symbol in (SYMBOL_BEFORE.match, SYMBOL_BEHIND.search, _BRACKETS)):
+def _guess_with_signs(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
+    """Return the guess of numbers with currencies, percent signs, brackets or a minus behind; None if they are none."""
+    if not any(map(may_have_signs, given)):
         return None
-    cells = [_without_symbols(cell) for cell in given]
-    symbols = tuple(dict.fromkeys(symbol for _, found, _ in cells for symbol in found))
-    brackets = any(has_brackets for *_, has_brackets in cells)
-    if not symbols and not brackets:
+    cells = [*map(SignedNumber.read, given)]
+    symbols = tuple(dict.fromkeys(symbol for cell in cells for symbol in cell.symbols))
+    brackets, minus_behind = any(cell.has_brackets for cell in cells), any(cell.has_minus_behind for cell in cells)
+    if not (symbols or brackets or minus_behind):
         return None
-    guess = guessed_form([core for core, *_ in cells])
-    if not (guess.choices or (guess.form,))[0].kind.is_number:
+    guess = guessed_form([cell.text for cell in cells])
+    numbers = [form for form in guess.choices or (guess.form,) if form.kind.is_number]
+    if not numbers:
         return None
-    words = _missing_of(texts)
-    forms = [
-        _with_missing(replace(form, symbols=symbols, brackets=brackets), words)
-        for form in guess.choices or (guess.form,)
-    ]
-    is_mixed = bool({"%", "‰"} & {*symbols}) and not all(found for _, found, _ in cells)
-    if guess.choices:
+    signs: dict[str, Any] = {"symbols": symbols, "brackets": brackets, "minus_behind": minus_behind}
+    forms = [replace(form, missing=_missing_of(texts), **signs) for form in numbers]
+    is_mixed = bool({"%", "‰"} & {*symbols}) and not all(cell.symbols for cell in cells)
+    if len(numbers) > 1:
         doubt = guess.reason
     elif len(symbols) > 1 or is_mixed:
         doubt = "some of their numbers have another sign than others"
+    elif all(cell.has_brackets for cell in cells):
+        doubt = "all of their numbers are in brackets"
+    elif minus_behind and all(map(_OPEN_RANGE, given)):
+        doubt = "they are numbers with a minus behind negative ones, or grades or open ranges: state kind"
     else:
-        doubt = "all of their numbers are in brackets" if all(within for *_, within in cells) else ""
-    if doubt:
-        return Guess(_PLAIN, doubt, tuple(forms))
-    signs = " and ".join([*symbols, *(["brackets for negative ones"] if brackets else [])])
-    return Guess(forms[0], f"{guess.reason}, with {signs}")
+        words_of_signs = [(brackets, "brackets for negative ones"), (minus_behind, "a minus behind negative ones")]
+        listed = [*symbols, *(words for is_used, words in words_of_signs if is_used)]
+        return Guess(forms[0], f"{guess.reason}, with {' and '.join(listed)}")
+    return Guess(_PLAIN, doubt, (*([_PLAIN] if minus_behind else []), *forms))
 
 
-def _without_symbols(cell: str) -> tuple[str, tuple[str, ...], bool]:
-    """Return a number without symbols and brackets, its symbols, and True if it had brackets.
-
-    Example:
-        >>> _without_symbols("($ 1,234.50)"), _without_symbols("12 %")
-        (('-1,234.50', ('$',), True), ('12', ('%',), False))
-    """
-    symbols: list[str] = []
-    has_brackets = False
-    for _ in range(2):  # around the brackets and within them
-        if found := SYMBOL_BEFORE.match(cell):
-            symbols.append(found[2])
-            cell = found[1] + cell[found.end() :]
-        if found := SYMBOL_BEHIND.search(cell):
-            symbols.append(found[1])
-            cell = cell[: found.start()]
-        if not has_brackets and cell.startswith("(") and cell.endswith(")"):
-            cell, has_brackets = f"-{cell[1:-1].strip()}", True
-    return cell, tuple(symbols), has_brackets
+_OPEN_RANGE = re.compile("[0-9]{1,4}-?").fullmatch
 
 
 def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat]:
@@ -368,7 +337,7 @@ def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat
     words = {cell.strip(BLANKS) for cell in cells}
     missing = tuple(dict.fromkeys([*stated.missing, *(word for word in MISSING_WORDS if word in words)]))
     same_kind = [form_of(stated.kind, each) for each in stated.kind.spellings]
-    same_kind = [replace(form, symbols=stated.symbols, brackets=stated.brackets) for form in same_kind]
+    same_kind = [replace(form, **{name: getattr(stated, name) for name in _SIGNS}) for form in same_kind]
     if stated.kind is Kind.BOOLEAN:
         same_kind = [replace(stated, true=true, false=false) for true, false in _TRUTH_WORDS]
     elif stated.kind.is_moment:
@@ -380,6 +349,7 @@ def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat
     return [form for form in dict.fromkeys(forms) if form != stated]
 
 
+_SIGNS = ("symbols", "brackets", "minus_behind")
 _MANY = 40  # forms that are tried in one statement
 
 
@@ -397,7 +367,7 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
     texts = [cell.strip(BLANKS) for cell in cells]
     for family in _FAMILIES:
         number = sum(types.get(kind, 0) for kind in family)
-        if total and number >= _ENOUGH * total:
+        if total and number >= ENOUGH * total:
             kind = next(kind for kind in family if types.get(kind, 0))
             typed = _guess(_Candidate(ColumnFormat(kind), bool, f"of kind {kind.value}"), texts)
             given = [text for text in texts if text not in typed.form.missing]
@@ -408,7 +378,11 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
     if not numbers:
         return guess
     looks_like = typed_resemblance(texts, name, 'State kind = "integer" if they are numbers')
-    written = [form for form in numbers if form.kind is Kind.REAL or form.symbols or form.brackets or form.thousands]
+    written = [
+        form
+        for form in numbers
+        if form.kind is Kind.REAL or form.thousands or any(getattr(form, name) for name in _SIGNS)
+    ]
     choices = (_PLAIN, *written) if written else ()
     return Guess(_PLAIN, "the file says that they are texts", choices, None if choices else looks_like)
 
@@ -452,13 +426,13 @@ def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Rese
     texts = [*cells]
     guess = guessed_form(texts, name)
     form = next((form for form in (guess.form, *guess.choices) if form.kind.is_number or form.kind.is_moment), None)
-    if form is None and (guess.looks_like is None or guess.looks_like.noun != _DATES.noun):
+    if form is None and (guess.looks_like is None or not guess.looks_like.noun.startswith("dates")):
         return guess.looks_like
     if form is not None and form.kind is Kind.INTEGER and _words_of(name) & _CODES:
         return None
     noun, kind = ("numbers", Kind.REAL) if form is not None and form.kind.is_number else ("dates", Kind.DATE)
     given = [text for cell in texts if (text := cell.strip(BLANKS)) and text not in _NO_VALUE]
-    is_read = sum(READERS[kind](text) is not None for text in given) >= _ENOUGH * len(given)
+    is_read = sum(READERS[kind](text) is not None for text in given) >= ENOUGH * len(given)
     function = next(function for function, each in FUNCTIONS.items() if each is kind)
     remedies = [f"ask with {function}({quoted_name(name)})"] if is_read else []
     remedy = ", or ".join([*([stated] if stated else []), *remedies, *([] if stated else [f"store them as {noun}"])])

@@ -150,7 +150,7 @@ class Integer(Kind):
     example = "a number such as 30"
     literal = "30"
     keys_example = "1, 2, 3 or 1..12"
-    options = frozenset({"decimal", "thousands", "symbols", "brackets", "drop_missing"})
+    options = frozenset({"decimal", "thousands", "symbols", "brackets", "minus_behind", "drop_missing"})
     spellings = (
         Spelling(f"[+-]?{_WHOLE}", "whole numbers"),
         *(
@@ -188,7 +188,7 @@ class Real(Kind):
     type = float
     example = "a number such as 0.5"
     literal = "0.5"
-    options = frozenset({"decimal", "thousands", "symbols", "brackets", "nan"})
+    options = frozenset({"decimal", "thousands", "symbols", "brackets", "minus_behind", "nan"})
     spellings = (
         *(_real_spelling(mark, mark_words, _OTHER_GROUP[mark]) for mark, mark_words in _DECIMALS),
         *(

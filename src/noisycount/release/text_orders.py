@@ -11,8 +11,9 @@ from reprlib import repr as shortened
 from unicodedata import category
 
 from noisycount.display.texts import printable
-from noisycount.engines.dates import CLOCK, ORDERED_CLOCK, date_spellings, looks_like_date
+from noisycount.engines.dates import date_spellings
 from noisycount.engines.formats import SYMBOL_BEFORE, compatible_text
+from noisycount.engines.resemblances import CLOCK, ORDERED_CLOCK, looks_like_date
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.readings import BLANKS, read_day, read_number
@@ -20,10 +21,14 @@ from noisycount.query.schema import Kind
 
 _SHOWN = 3  # sentences
 _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
-# The function that reads texts of a kind, how it reads them, and what owners state for others.
-_REMEDIES = {Kind.REAL: ("number", "12.5", "a kind"), Kind.DATE: ("date", "2024-02-01", "the form of its dates")}
+# The function that reads texts of a kind, how it reads them, and what owners do about others.
+_OWNERS = "let its owner state {} in noisycount.toml, or store them as {}"
+_REMEDIES = {
+    Kind.REAL: ("number", "12.5", _OWNERS.format("a kind for the column", "numbers")),
+    Kind.DATE: ("date", "2024-02-01", _OWNERS.format("the form of its dates", "dates")),
+}
 _MINUTES = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9](\.[0-9]{0,5}[1-9])?)?")
-_UNKNOWN = "…"  # in place of a literal that has not one reading as the functions of the language read texts
+_UNKNOWN = "…"  # in place of a time of day that does not exist
 # Categories of signs, `<`, marks of currencies, dashes, brackets, blanks, quotes and characters without a shape.
 _MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs", "Pi", "Pf", "Cf", "Cc"}
 _OTHER_MARKS = f"{BLANKS}.,%‰'\""
@@ -64,9 +69,9 @@ def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
         >>> asked = parse_predicate("code >= '100' or code = '5' or code > 'b'", {"code": Kind.TEXT})
         >>> for sentence in text_order_refusals([asked.normal]):
         ...     print(sentence)
-        where orders column 'code' (text) by '100', and texts are ordered by their characters ('9' is after '10'): \
-write number(code) >= 100, where only texts written as 12.5 are read and all others count as missing values, or for \
-other texts let its owner state a kind for the column in noisycount.toml
+        where orders column 'code' (text) by '100', and texts are ordered by their characters ('9' is after '10'): if \
+they are written as 12.5, write number(code) >= 100, in which all others are missing values; if not, let its owner \
+state a kind for the column in noisycount.toml, or store them as numbers
     """
     return [*islice(dict.fromkeys(sentence for each in predicates for sentence in _sentences(each)), _SHOWN)]
 
@@ -168,13 +173,20 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
     if not found:
         return
     literal, kind = found[0]
-    values = " and ".join(_written(each, kind) for each in literals)
-    function, written, form = _REMEDIES[kind]
+    values = [_written(each, kind) for each in literals]
+    function, written, owners = _REMEDIES[kind]
+    if None in values:
+        remedy = (
+            f"{owners}; {function}({name}) reads only texts written as {written}, and all others are missing values"
+        )
+    else:
+        asked = f"{function}({name}) {word} {' and '.join(map(str, values))}"
+        remedy = (
+            f"if they are written as {written}, write {asked}, in which all others are missing values; if not, {owners}"
+        )
     yield (
         f"where orders {column} by {shortened(literal.value)}, and texts are ordered by their characters "
-        f"('9' is after '10'): write {function}({name}) {word} {values}, where only texts written as {written} are "
-        f"read and all others count as missing values, or for other texts let its owner state {form} for the column in "
-        "noisycount.toml"
+        f"('9' is after '10'): {remedy}"
     )
 
 
@@ -206,10 +218,10 @@ def _written_clock(text: str) -> str:
     return tree.quoted_text(written.rstrip("0") if "." in written else written)
 
 
-def _written(literal: tree.Literal, kind: Kind) -> str:
-    """Return a text as a literal of its kind, or `…` if it is not written as the functions of the language read it."""
+def _written(literal: tree.Literal, kind: Kind) -> str | None:
+    """Return a text as a literal of its kind; None if it is not written as the functions of the language read it."""
     text = str(literal.value).strip(BLANKS)
     if kind is Kind.REAL:
-        return _UNKNOWN if read_number(text) is None else text.lstrip("+")
+        return None if read_number(text) is None else text.lstrip("+")
     day = read_day(text)
-    return tree.quoted_text(text) if day is not None and text == day.isoformat() else _UNKNOWN
+    return tree.quoted_text(text) if day is not None and text == day.isoformat() else None

@@ -92,7 +92,10 @@ class Inspection:
 
     @property
     def nearly_unique(self) -> tuple[ColumnCheck, ...]:
-        """The columns that questions may use with a text of its own for most persons, as names are."""
+        """The columns that questions may use with a text of its own for most persons, as names are.
+
+        Texts that look like numbers or dates are other values, and have findings of their own.
+        """
         units = self.check.rows if self.persons is None else self.persons
         if not self.is_said or units < _MANY:
             return ()
@@ -101,7 +104,7 @@ class Inspection:
             for column in self.check.columns
             if column.distinct is not None
             and column.distinct * _HALF > units
-            and not column.is_measured
+            and not (column.is_measured or column.looks_like or column.choices)
             and self.why_unused(column) is None
         )
 

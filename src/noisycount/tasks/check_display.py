@@ -48,6 +48,8 @@ def form_words(form: ColumnFormat) -> str:
         words.append(f"with {' or '.join(form.symbols)}")
     if form.brackets:
         words.append("brackets for negative ones")
+    if form.minus_behind:
+        words.append("a minus behind negative ones")
     return ", ".join([*words, *_values(form)])
 
 

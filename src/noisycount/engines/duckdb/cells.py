@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, MONTHS, ORDINAL
+from noisycount.engines.date_words import DAY, HALF_DAY, MONTH, MONTHS, ORDINAL, WESTERN_MONTHS
 from noisycount.engines.duckdb.connection import quoted_text
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.formats import (
+    DATE_BLANK,
     DIGITS_WITH_ZEROS,
     EXCEL,
     PLAIN_TEXT,
@@ -161,14 +162,16 @@ _BLANKS = "[ \t\u00a0\u2009\u202f]*"
 
 
 def _without_symbols(text: str, form: ColumnFormat) -> str:
-    """Return the SQL of a number without the symbols and the brackets that its owner states.
+    """Return the SQL of a number with its minus in front, without the symbols and brackets that its owner states.
 
-    A symbol may stand around the brackets and within them: `$(5)` and `($5)` are both -5.
+    A symbol may stand around the brackets and within them, and before or behind a minus: `$(5)`, `($5)`, `5- $` and
+    `5 $-` are all -5.
     """
     symbols = "|".join(map(re.escape, form.symbols))
     signs = [(f"^([+-]?){_BLANKS}({symbols}){_BLANKS}", r"\1"), (f"{_BLANKS}({symbols})$", "")] if symbols else []
     brackets = [(rf"^\({_BLANKS}(.*?){_BLANKS}\)$", r"-\1"), *signs] if form.brackets else []
-    for pattern, replacement in (*signs, *brackets):
+    minus = [(f"^(.*?){_BLANKS}-$", r"-\1"), *signs] if form.minus_behind else []
+    for pattern, replacement in (*signs, *brackets, *minus):
         text = f"regexp_replace({text}, {quoted_text(pattern)}, {quoted_text(replacement)})"
     return text
 
@@ -214,8 +217,9 @@ def _parsed(text: str, date_format: str) -> str:
         text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]+', '\\1')"
         date_format = date_format.replace("%n", "%f")
     value = _read_in_english(text, date_format)
-    if re.search("%[aAbBpz]", date_format):
-        return f"coalesce({value}, {_read_in_english(*_translated(text, date_format))})"
+    if re.search("%[aAbBpz]| ", date_format):
+        single = f"regexp_replace({text}, '{DATE_BLANK}+', ' ', 'g')"
+        return f"coalesce({value}, {_read_in_english(*_translated(single, re.sub(' +', ' ', date_format)))})"
     return value
 
 
@@ -227,7 +231,14 @@ def _read_in_english(text: str, date_format: str) -> str:
     return f"try_strptime({zoned}, {quoted_text(date_format.replace(' %z', '%z'))}) AT TIME ZONE 'UTC'"
 
 
-_MONTHS = f"MAP {{{', '.join(f'{quoted_text(name)}: {quoted_text(month)}' for name, month in MONTHS.items())}}}"
+def _month(name: str) -> str:
+    """Return the SQL of the English name of a month. DuckDB searches maps from their beginning: few names are first."""
+    found = []
+    for is_western in (True, False):
+        names = {each: month for each, month in MONTHS.items() if (each in WESTERN_MONTHS) is is_western}
+        entries = ", ".join(f"{quoted_text(each)}: {quoted_text(month)}" for each, month in names.items())
+        found.append(f"MAP {{{entries}}}[{name}]")
+    return f"coalesce({', '.join(found)})"
 
 
 # Of each directive that is translated: the parts of its regular expression that are kept and dropped, and what DuckDB
@@ -256,7 +267,7 @@ def _translated(text: str, date_format: str) -> tuple[str, str]:
         if kept:
             group = len(parts) + 1
             name = f"lower(rtrim(regexp_extract({text}, '^PATTERN$', {group}), '.'))"
-            parts.append(f"{_MONTHS}[{name}]" if read == "%b" else f"'\\{group}{'M' * (read == '%p')}'")
+            parts.append(_month(name) if read == "%b" else f"'\\{group}{'M' * (read == '%p')}'")
     english = f"regexp_replace({text}, '^PATTERN$', {' || '.join(parts)})".replace("PATTERN", pattern)
     if "%z" in date_format:
         english = f"regexp_replace({english}, ' ?(GMT|UTC)$', 'Z')"

@@ -1,0 +1,130 @@
+"""Texts that look like dates, times of day or numbers, and that no form reads."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from noisycount.engines.check import Resemblance
+from noisycount.engines.date_words import HALF_DAY, ORDINAL, WESTERN_MONTH
+from noisycount.engines.formats import compatible_text
+
+ENOUGH = 0.8
+"""Share of the cells that must look alike: with fewer the others are hardly mistakes."""
+_LONGEST = 80  # such as those of a browser: Wed Feb 14 2024 13:30:00 GMT+0100 (Central European Standard Time)
+_LETTER = r"[^\W\d_]"
+_DAY, _MONTH, _YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", r"(19|20)\d\d"
+_WITHOUT_YEAR = re.compile(rf"{_DAY}([-/]{_MONTH}|[.] ?{_MONTH}[.])|{_MONTH}[-/]{_DAY}")
+# With the name of a month, with any word in its place, with three numbers, without marks, with Roman numerals, and by
+# quarters or weeks.
+_LOOKS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"({_LETTER}+[.,]* )?\d{{1,4}}{ORDINAL}[-. /]*(de )?{WESTERN_MONTH}(?!{_LETTER}).*",
+        rf"({_LETTER}+[.,]* )?{WESTERN_MONTH}[-. /]*\d{{1,4}}(?!{_LETTER}{{3}}).*",
+        rf"({_LETTER}+[.,]* )?{_DAY}[-. /]+{_LETTER}{{3,12}}[-., /]+{_YEAR}(\D.*)?",
+        rf"{_YEAR}[-./ ]\d{{1,2}}[-./ ]\d{{1,2}}(\D.*)?",
+        rf"{_DAY}[-./] ?{_DAY}[-./] ?(\d\d|{_YEAR})(\D.*)?",
+        rf"{_YEAR}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])((T| )?\d{{2,6}})?[^\d,].*",
+        rf"{_DAY}[-./ ](I{{1,3}}|I?V|VI{{1,3}}|I?X|XI{{1,2}})[-./ ](\d\d|{_YEAR})(\D.*)?",
+        rf"{_YEAR}[- /.]?(Q|W|KW|T|H|S)[- ]?\d{{1,2}}(-\d)?|(Q|W|KW|T|H|S)[- ]?\d{{1,2}}[- /.]*{_YEAR}",
+    )
+)
+CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?|[0-2][0-9][.h][0-5][0-9]")
+"""A time of day; with a point it has a zero in front, as no number has."""
+ORDERED_CLOCK = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
+"""A time of day in the one form whose characters have the order of the times."""
+_ZONED_CLOCK = re.compile(
+    rf"{CLOCK.pattern}|[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)? ?"
+    rf"(Uhr|[A-Z]{{1,5}}|([A-Z]{{3}})?[+-][0-9]{{1,2}}(:?[0-9]{{2}})?)"
+)
+_NUMBER = "([1-9][0-9]*((,[0-9]{2})*,[0-9]{3}|([.' ][0-9]{3})*)|0)([.,][0-9]+)?"
+# With a bound or another sign in front, and a sign or the word of a multiple or of a side of an account behind.
+_SIGNED = re.compile(f"([<>~\u2264\u2265\u2248\u00b1]=? ?|c(irc)?a[.]? )?-?{_NUMBER}([-+]| ?(k|K|M|Mio[.]?|[CD][Rr]))?")
+_FRACTION = re.compile("-?([0-9]+ ?)??([0-9]+)[/\u2044]([0-9]+)")
+_LAKHS = re.compile(",[0-9]{2},")  # groups of two digits, as India writes them
+_VULGAR = "[\u00bc-\u00be\u2150-\u215e]"  # such as ½
+_DIGIT = re.compile(rf"\d|{_VULGAR}")
+
+_UNREAD = "in a form that is not read"
+_DATES = Resemblance(
+    f"dates {_UNREAD}", "Write them as 2024-02-14 in the export, or state a date_format if one fits all cells", ""
+)
+_DAYS_OR_FRACTIONS = Resemblance(
+    f"days without a year or fractions {_UNREAD}", "Write dates as 2024-02-14, and numbers as 0.5", ""
+)
+_CLOCKS = Resemblance("times of day", "Write all as 08:30:00, so that their characters have their order", "")
+_NUMBERS = Resemblance(
+    f"numbers {_UNREAD}", "Write them as -12.5 in digits 0 to 9, without signs behind or other words", ""
+)
+EPOCHS = Resemblance("seconds since 1970", "Compare it with such numbers, or write times as 2024-02-14 13:30:00", "")
+
+
+def first_cells(cells: Sequence[str]) -> Sequence[str]:
+    """Return the first cells, of which some fit each form that enough of all cells fit."""
+    return cells[: len(cells) - int(ENOUGH * len(cells)) + 1]
+
+
+def looks_like_date(cell: str) -> bool:
+    """Return True if a text looks like a date or a time, in whatever form.
+
+    Example:
+        >>> [looks_like_date(text) for text in ("Jan 5", "2024-W07", "14/02", "2024-02-14 CET", "1.5", "room 12")]
+        [True, True, True, True, False, False]
+    """
+    return len(cell) <= _LONGEST and any(pattern.fullmatch(cell) for pattern in (*_LOOKS, _WITHOUT_YEAR))
+
+
+def resemblance(given: Sequence[str]) -> Resemblance | None:
+    """Return what enough cells look like although no form reads them; None if nothing."""
+    if len([*filter(_DIGIT.search, given)]) < ENOUGH * len(given):
+        return None
+    cells = [*map(_with_plain_signs, given)]
+    for found, is_like in _FOUND:
+        if not any(map(is_like, first_cells(cells))) or sum(map(bool, map(is_like, cells))) < ENOUGH * len(cells):
+            continue
+        odd = [cell for cell, plain in zip(given, cells, strict=True) if is_like(plain) and _is_odd(found, cell, plain)]
+        return replace(found, example=odd[0]) if odd else None
+    return None
+
+
+def _with_plain_signs(cell: str) -> str:
+    """Return a short text with ASCII in place of signs that look alike, such as Arabic digits."""
+    if cell.isascii():
+        return cell
+    return compatible_text(re.sub(f"(?<=[0-9])({_VULGAR})", r" \1", cell[: _LONGEST + 1]))
+
+
+def _is_fraction(cell: str) -> bool:
+    """Return True if a text is a fraction below 1, alone or behind a whole number.
+
+    Example:
+        >>> [_is_fraction(text) for text in ("1/2", "1 1/2", "120/80")]
+        [True, True, False]
+    """
+    found = _FRACTION.fullmatch(cell)
+    return found is not None and int(found[2]) < int(found[3])
+
+
+def _is_number(cell: str) -> bool:
+    """Return True if a text looks like a number, in whatever form."""
+    return _SIGNED.fullmatch(cell) is not None or _is_fraction(cell)
+
+
+def _is_day_or_fraction(cell: str) -> bool:
+    """Return True if a text is a fraction, and may be a day without a year."""
+    return _is_fraction(cell) and looks_like_date(cell)
+
+
+_FOUND: tuple[tuple[Resemblance, Callable[[str], object]], ...] = (
+    (_DAYS_OR_FRACTIONS, _is_day_or_fraction),
+    (_DATES, looks_like_date),
+    (_CLOCKS, _ZONED_CLOCK.fullmatch),
+    (_NUMBERS, _is_number),
+)
+
+
+def _is_odd(found: Resemblance, cell: str, plain: str) -> bool:
+    """Return True if a cell is a good example of what is not read; no cell of times in their order is one."""
+    if found is _NUMBERS:
+        return cell != plain or _LAKHS.search(cell) is not None or not (cell.replace(".", "")).isdigit()
+    return not ORDERED_CLOCK.fullmatch(cell)
