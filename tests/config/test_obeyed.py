@@ -58,6 +58,7 @@ KINDS = {  # of each part: the column of the example, with the kind that it belo
     "thousands": 'r = { kind = "real", thousands = "\'" }',
     "symbols": 'r = { kind = "real", symbols = ["€"] }',
     "brackets": 'r = { kind = "real", brackets = true }',
+    "minus_behind": 'r = { kind = "real", minus_behind = true }',
     "nan": 'r = { kind = "real", nan = "missing" }',
     "date_format": 'd = { kind = "date", date_format = "%d.%m.%Y" }',
     "true": 'b = { kind = "boolean", true = ["ja"], false = ["nein"] }',

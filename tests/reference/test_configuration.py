@@ -34,7 +34,7 @@ BASES = {  # what a file needs before a table, its heading, and what it needs in
 }
 BESIDE = {
     ("kinds", "decimal"): 'kind = "real"',
-    **{("kinds", part): 'kind = "real"' for part in ("thousands", "symbols", "brackets", "nan")},
+    **{("kinds", part): 'kind = "real"' for part in ("thousands", "symbols", "brackets", "minus_behind", "nan")},
     ("kinds", "date_format"): 'kind = "date"',
     ("kinds", "true"): 'kind = "boolean"\nfalse = ["nein"]',
     ("kinds", "false"): 'kind = "boolean"\ntrue = ["ja"]',

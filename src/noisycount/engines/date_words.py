@@ -68,7 +68,8 @@ def _spellings(names: str) -> set[str]:
     """Return names with accents as parts of letters and as characters of their own, and without accents."""
     decomposed = normalize("NFD", names)
     plain = "".join(letter for letter in decomposed if not combining(letter))
-    return {*f"{names} {decomposed} {plain}".split()}
+    spellings = f"{names} {decomposed} {plain}"
+    return {*spellings.split(), *spellings.replace("ς", "σ").split()}  # as capital letters become small ones
 
 
 def _pattern(names: Iterable[str]) -> str:
@@ -91,7 +92,7 @@ _CUT = _spellings(_CUT_MONTHS)
 _SHORT_MONTHS = {name for name in MONTHS if len(normalize("NFC", name)) <= _LONGEST_CUT or name in _CUT}
 _LONG_MONTHS = {name for name in MONTHS if len(normalize("NFC", name)) > len("jan") and name not in _CUT}
 
-MONTH, SHORT_MONTH, FULL_MONTH = map(_pattern, (MONTHS, _SHORT_MONTHS, {*_LONG_MONTHS, *_FULL_MONTHS.split()}))
+MONTH, SHORT_MONTH, FULL_MONTH = map(_pattern, (MONTHS, _SHORT_MONTHS, _LONG_MONTHS | _spellings(_FULL_MONTHS)))
 WESTERN_MONTHS = _spellings(" ".join(_MONTHS.values()))
 """The names in the first ten languages, of which few are other words."""
 WESTERN_MONTH = _pattern(WESTERN_MONTHS)

@@ -56,27 +56,21 @@ _NUMERIC_DATES = {
     **{f"%d{mark}%m{mark}%y": f"the day first {_SHORT_YEARS}" for mark in "./-"},
     **{f"%m{mark}%d{mark}%y": f"the month first {_SHORT_YEARS}" for mark in "/-."},
     "%d. %m. %Y": "the day first",
+    "%Y. %m. %d": "the year first",
     "%y-%m-%d": f"the year first {_SHORT_YEARS}",
 }
-_LONG_DATES = [form for form in _NUMERIC_DATES if "%Y" in form]
-_ENDED = (
-    *("%d.%m.%Y", "%d. %m. %Y", "%Y.%m.%d", "%Y. %m. %d"),
-    *("%d %B %Y", "%d %b %Y", "%d. %B %Y", "%d. %b %Y", "%Y. %B %d", "%Y. %b %d"),
-)
 _WORDED_DATES = (
-    *("%a %b %d %Y", "%a %d %b %Y"),
     *(f"%d{mark}%b{mark}%Y" for mark in ("-", " ", "/", ".", "")),
     *(f"%d{mark}%b{mark}%y" for mark in ("-", " ", "/", "")),
     *("%d %B %Y", "%d-%B-%Y", "%d. %B %Y", "%d. %b %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
-    *("%b-%d-%Y", "%Y-%b-%d", "%Y %b %d", "%a, %d %b %Y", "%A, %d %B %Y", "%a, %b %d, %Y", "%A, %B %d, %Y"),
-    *("%A %d %B %Y", "%A, %d. %B %Y", "%d. %B %y", "%d.%B.%Y", "%B-%d-%Y", "%Y-%B-%d", "%d/%B/%Y"),
-    *(f"{day}%d de {month} de %Y" for day in ("", "%A, ", "%A ") for month in ("%B", "%b")),
-    *(f"{day}{mark}{form}" for day in ("%a", "%A") for mark in (", ", " ") for form in _LONG_DATES),
+    *("%b-%d-%Y", "%Y-%b-%d", "%Y %b %d", "%d. %B %y", "%d.%B.%Y", "%B-%d-%Y", "%Y-%B-%d", "%d/%B/%Y"),
+    *("%d de %B de %Y", "%d de %b de %Y", "%Y. %B %d", "%Y. %b %d"),
+    *("%Y m. %B %d d.", "%Y. gada %d. %B", "%Y. gada %d. %b"),  # of Lithuania and Latvia
     "%Y\u5e74%m\u6708%d\u65e5",  # of Japan and China
-    *("%Y m. %B %d d.", "%Y. gada %d. %B"),  # of Lithuania and Latvia
-    *(f"{form}{tail}" for form in _ENDED for tail in (".", " r.", " \u0433.")),  # of Hungary, Poland and Russia
-    *("%Y. %m. %d", "%Y. %B %d", "%Y. %b %d"),
 )
+# What may stand before and behind a day with all digits of its year.
+_WEEKDAYS = ("%a, ", "%a ", "%A, ", "%A ", "%A den ")
+_TAILS = (".", " r.", " \u0433.", " \u0440.")  # of Hungary, Poland, Russia and Ukraine
 _MONTH_FORMS = (
     *(f"%{month}{mark}%{year}" for month in "bB" for mark in "- /" for year in "yY"),
     *("%B de %Y", "%b de %Y", "%b %Y.", "%Y. %B", "%B, %Y"),
@@ -127,20 +121,24 @@ def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
     shapes: dict[str, list[str]] = {}
     for form in forms:
         sample = _SAMPLE.strftime(form.replace("%n", "123456789").replace("%z", "{}"))
-        for shape in dict.fromkeys(_shape(sample.format(zone)) for zone in _ZONES):
+        for shape in dict.fromkeys(_shape(sample.format(zone)) for zone in (_ZONES if "{" in sample else "Z")):
             shapes.setdefault(shape, []).append(form)
     return shapes
 
 
 @cache
-def _parts_by_shape() -> tuple[dict[str, list[str]], ...]:
-    """Return the forms of days, of months, and of what follows the day in a time."""
+def parts_by_shape() -> tuple[dict[str, list[str]], ...]:
+    """Return the forms of days, of months, and of what follows the day in a time, by their shapes."""
     between = (" ", "T", ", ", " um ", " \u00e0 ", " at ")
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
     compact = [f"{blank}{clock}" for clock in ("%H%M", "%H%M%S") for blank in between]
     colons = [f":{clock}{zone}" for clock in _HOURS for zone in ("", " %z")]
     of_c = [f"%a %b %d %H:%M:%S{zone} %Y" for zone in ("", " UTC")]  # as its library writes times
-    days = [*_NUMERIC_DATES, *_WORDED_DATES, "%Y%m%d", *_COMPACT_ZONED, *of_c]
+    days = [*_NUMERIC_DATES, *_WORDED_DATES]
+    whole = [day for day in days if "%Y" in day]
+    days += [f"{weekday}{day}" for weekday in _WEEKDAYS for day in whole]
+    days += [f"{day}{tail}" for day in whole for tail in _TAILS]
+    days += ["%Y%m%d", *_COMPACT_ZONED, *of_c]
     others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS, Apache and DB2 write times
     return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *others])
 
@@ -148,7 +146,7 @@ def _parts_by_shape() -> tuple[dict[str, list[str]], ...]:
 @lru_cache(1000)
 def _forms(shape: str) -> list[str]:
     """Return the date formats that a cell of a shape may have, the likeliest first."""
-    days, months, clocks = _parts_by_shape()
+    days, months, clocks = parts_by_shape()
     times = [
         f"{day}{clock}"
         for cut in range(1, len(shape))

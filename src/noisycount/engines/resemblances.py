@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from noisycount.engines.check import Resemblance
-from noisycount.engines.date_words import HALF_DAY, ORDINAL, WESTERN_MONTH
+from noisycount.engines.date_words import HALF_DAY, MONTH, ORDINAL, WESTERN_MONTH
 from noisycount.engines.formats import compatible_text
 
 ENOUGH = 0.8
@@ -14,15 +14,18 @@ _LONGEST = 80  # such as those of a browser: Wed Feb 14 2024 13:30:00 GMT+0100 (
 _LETTER = r"[^\W\d_]"
 _DAY, _MONTH, _YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", r"(19|20)\d\d"
 _WITHOUT_YEAR = re.compile(rf"{_DAY}([-/]{_MONTH}|[.] ?{_MONTH}[.])|{_MONTH}[-/]{_DAY}")
-# With the name of a month, with any word in its place, with three numbers, without marks, with Roman numerals, and by
-# quarters or weeks.
+# With the name of a month, with other words, with three numbers, without marks, with Roman numerals, and by quarters or
+# weeks.
 _LOOKS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"({_LETTER}+[.,]* )?\d{{1,4}}{ORDINAL}[-. /]*(de )?{WESTERN_MONTH}(?!{_LETTER}).*",
         rf"({_LETTER}+[.,]* )?{WESTERN_MONTH}[-. /]*\d{{1,4}}(?!{_LETTER}{{3}}).*",
-        rf"({_LETTER}+[.,]* )?{_DAY}[-. /]+{_LETTER}{{3,12}}[-., /]+{_YEAR}(\D.*)?",
-        rf"{_YEAR}[-./ ]\d{{1,2}}[-./ ]\d{{1,2}}(\D.*)?",
+        rf"(\D{{0,24}} )?{_YEAR}\W+(\D{{1,8}} )?({_DAY}\W+{MONTH}|{MONTH}\W+{_DAY})(?!{_LETTER}|\d).*",
+        rf"\d\d(/|[.] ){_MONTH}(/|[.] ){_DAY}[.]?",
+        rf"(\D{{0,24}} )?{_DAY}[-. /]+(?=\D*{_LETTER}\D*{_LETTER})\D{{2,24}}{_YEAR}(\D.*)?",
+        rf"{_YEAR}\D{{1,6}}\d{{1,2}}\D{{1,6}}\d{{1,2}}(\D.*)?",
+        rf"(\D{{0,24}} )?{_DAY}\D{{1,8}}{_MONTH}\D{{1,6}}{_YEAR}(\D.*)?",
         rf"{_DAY}[-./] ?{_DAY}[-./] ?(\d\d|{_YEAR})(\D.*)?",
         rf"{_YEAR}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])((T| )?\d{{2,6}})?[^\d,].*",
         rf"{_DAY}[-./ ](I{{1,3}}|I?V|VI{{1,3}}|I?X|XI{{1,2}})[-./ ](\d\d|{_YEAR})(\D.*)?",

@@ -56,10 +56,12 @@ AROUND = " \t\u00a0\u2009\u202f"
 
 
 def _without_signs(text: str, form: ColumnFormat) -> str:
-    """The text without the symbols before and behind it, and with a minus for brackets."""
+    """Return the text without the symbols before and behind it, and with a minus in front."""
     text = _without_symbols(text, form)
     if form.brackets and text[:1] == "(" and text[-1:] == ")":
-        return _without_symbols(f"-{text[1:-1].strip(AROUND)}", form)
+        text = _without_symbols(f"-{text[1:-1].strip(AROUND)}", form)
+    if form.minus_behind and text[-1:] == "-":
+        text = _without_symbols(f"-{text[:-1].rstrip(AROUND)}", form)
     return text
 
 
@@ -131,10 +133,17 @@ def _parsed(text: str, date_format: str) -> datetime:
     if "%z" in date_format:
         text = re.sub("([+-][0-9]{2})$", r"\g<1>00", text)
         return datetime.strptime(text, date_format).astimezone(UTC).replace(tzinfo=None)
-    return datetime.strptime(text, date_format)  # noqa: DTZ007 - columns have no zone
+    moment = datetime.strptime(text, date_format)  # noqa: DTZ007 - columns have no zone
+    if "%j" in date_format and moment.strftime(date_format) != text:  # day 366 of a year that has 365
+        raise ValueError
+    return moment
 
 
-LANGUAGES = ("en", "de", "de_AT", "fr", "es", "it", "pt", "nl", "sv", "da", "nb")
+LANGUAGES = (
+    *("en", "de", "de_AT", "fr", "es", "it", "pt", "nl", "sv", "da", "nb"),
+    *("pl", "cs", "sk", "sl", "hu", "ro", "bg", "el", "fi", "et", "lv", "lt", "tr", "ru", "uk", "id"),
+)
+"""Those whose names of months are read."""
 
 
 def _plain(word: str) -> str:
@@ -145,13 +154,16 @@ def _plain(word: str) -> str:
 MONTHS = {
     _plain(name): date(2024, month, 1).strftime("%b")
     for language in LANGUAGES
+    for use in ("format", "stand-alone")
     for width in ("wide", "abbreviated")
-    for month, name in Locale.parse(language).months["format"][width].items()
+    for month, name in Locale.parse(language).months[use][width].items()
 }
 
 
 def _english(text: str, date_format: str) -> tuple[str, str]:
     """A date with the words that Python reads, and its format."""
+    if " " in date_format:
+        text = re.sub("[ \u00a0\u2009\u202f]+", " ", text)
     if {"%a", "%A"} & {date_format[:2]}:
         text, date_format = re.sub(r"^[^\W\d_]+(-feira)?\.?", "Mon", text), f"%a{date_format[2:]}"
     if {"%b", "%B"} & {date_format[place : place + 2] for place in range(len(date_format))}:

@@ -13,6 +13,7 @@ from babel import Locale
 from babel.dates import format_date
 
 from noisycount.engines.date_words import MONTHS
+from noisycount.engines.dates import compact_spellings, parts_by_shape
 from noisycount.engines.duckdb.connection import private_connection
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.typed_texts import TextTable
@@ -219,6 +220,7 @@ def test_years_of_two_digits_may_stand_first() -> None:
 
 
 LANGUAGES = ("de", "de_AT", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "en")
+OTHER_LANGUAGES = ("pl", "cs", "sk", "sl", "hu", "ro", "bg", "el", "fi", "et", "lv", "lt", "tr", "ru", "uk", "id")
 IN_WORDS = {  # how programs write a date, by the pattern of Unicode's CLDR
     "d. MMMM yyyy": "%d. %B %Y",
     "d MMM yyyy": "%d %b %Y",
@@ -244,6 +246,42 @@ def test_months_and_days_of_the_week_are_read_in_ten_languages(language: str, pa
         assert read_cells(cells, guess.form) == days
 
 
+@pytest.mark.thorough
+@pytest.mark.few(8)
+@pytest.mark.parametrize("language", OTHER_LANGUAGES)
+@pytest.mark.parametrize("pattern", ["long", "medium", "d MMMM yyyy", "dd-MMM-yyyy", "LLLL yyyy"])
+def test_months_are_read_in_sixteen_more_languages(language: str, pattern: str) -> None:
+    """As each language writes a date; in capital letters and without accents none is read as another."""
+    written = [format_date(moment, pattern, locale=language) for moment in MOMENTS]
+    days = [moment.date().replace(day=1) if pattern == "LLLL yyyy" else moment.date() for moment in MOMENTS]
+    for cells in (written, [normalize("NFD", cell) for cell in written]):
+        guess = guessed_form(cells)
+        assert guess.form.kind is Kind.DATE, cells[:3]
+        assert read_cells(cells, guess.form) == days
+    plain = [remove_accents(cell) for cell in written]
+    for cells in ([*map(str.upper, written)], [*map(str.upper, plain)]):
+        form = guessed_form(cells).form
+        if form.kind is Kind.DATE:
+            assert read_cells(cells, form) == days
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_asked"),
+    [
+        (["1 lis 2024", "14 lis 2024"], True),
+        (["1 lip 2024", "14 srp 2024"], True),
+        (["listopad 2024", "listopad 2023"], True),
+        (["1 lis 2024", "14 gru 2024"], False),
+        (["listopadu 2024", "ledna 2024"], False),
+    ],
+)
+def test_the_owner_chooses_between_polish_and_croatian(cells: list[str], is_asked: bool) -> None:  # noqa: FBT001 - a case
+    """`lis` is November, or October in Croatian: nothing is guessed unless another month decides."""
+    guess = guessed_form(cells)
+    assert guess.form.kind is (Kind.TEXT if is_asked else Kind.DATE)
+    assert [form.kind for form in guess.choices] == ([Kind.TEXT, Kind.DATE] if is_asked else [])
+
+
 def remove_accents(text: str) -> str:
     """Return a text without accents."""
     return "".join(letter for letter in normalize("NFD", text) if not combining(letter))
@@ -251,9 +289,9 @@ def remove_accents(text: str) -> str:
 
 def test_no_name_of_a_month_is_that_of_another_month_in_another_language() -> None:
     """So nobody needs to state the language; and all names of CLDR are known."""
-    for language in LANGUAGES:
-        for width in ("wide", "abbreviated"):
-            for month, name in Locale.parse(language).months["format"][width].items():
+    for language in (*LANGUAGES, *OTHER_LANGUAGES):
+        for names in Locale.parse(language).months.values():
+            for month, name in [*names["wide"].items(), *names["abbreviated"].items()]:
                 assert MONTHS[name.lower().rstrip(".")] == date(2024, month, 1).strftime("%b")
 
 
@@ -293,6 +331,18 @@ def test_no_name_of_a_month_is_that_of_another_month_in_another_language() -> No
         (["14/02/2024 13h30", "15/02/2024 9h05"], "%d/%m/%Y %Hh%M", "2024-02-14 13:30:00"),
         (["14.02.2024 13:30 Uhr", "15.02.2024 9:05 Uhr"], "%d.%m.%Y %H:%M Uhr", "2024-02-14 13:30:00"),
         (["2024\u5e742\u670814\u65e5", "2024\u5e7412\u67081\u65e5"], "%Y\u5e74%m\u6708%d\u65e5", "2024-02-14"),
+        (["01/Jan/2024:13:30:00 +0100", "14/Feb/2024:13:30:00 +0100"], "%d/%b/%Y:%H:%M:%S %z", "2024-01-01 12:30:00"),
+        (["Jan  1 2024  1:30PM", "Feb 14 2024 11:30AM"], "%b %d %Y %I:%M%p", "2024-01-01 13:30:00"),  # of SQL Server
+        (["Mon Jan  1 13:30:00 2024", "Wed Feb 14 13:30:00 2024"], "%a %b %d %H:%M:%S %Y", "2024-01-01 13:30:00"),
+        (["Mon Jan  1 13:30:00 CET 2024"] * 2, "%a %b %d %H:%M:%S CET %Y", "2024-01-01 13:30:00"),  # of Java
+        (["Mon, 01 Jan 2024 13:30:00 GMT"] * 2, "%a, %d %b %Y %H:%M:%S GMT", "2024-01-01 13:30:00"),  # of HTTP
+        (["02/14/2024 1:30 PM EST", "02/15/2024 9:05 AM EST"], "%m/%d/%Y %I:%M %p EST", "2024-02-14 13:30:00"),
+        (["2024-02-14 13:30:00 CET", "2024-02-15 09:05:00 CET"], "%Y-%m-%d %H:%M:%S CET", "2024-02-14 13:30:00"),
+        (["14 sty 2024 r.", "1 lut 2024 r."], "%d %b %Y r.", "2024-01-14"),
+        (["2024. janu\u00e1r 14.", "2024. febru\u00e1r 1."], "%Y. %B %d.", "2024-01-14"),
+        (["14 N\u0130SAN 2024", "1 KASIM 2024"], "%d %b %Y", "2024-04-14"),
+        (["14\u00a0Feb  2024", "1 Mar\u202f2024"], "%d %b %Y", "2024-02-14"),
+        (["14.02.2024  13:30", "15.02.2024\u00a09:05"], "%d.%m.%Y %H:%M", "2024-02-14 13:30:00"),
         (["f\u00e9vr.-24", "mars-24", "ao\u00fbt-24"], "%b-%y", "2024-02-01"),  # of Excel
     ],
 )
@@ -343,6 +393,14 @@ DAYS = ["20240214", "20240215", "20231231", "19560101"]
         ("seen", ["20240214", "20240215"], Kind.INTEGER, 2),  # two numbers may be so by chance
         ("seen", [*DAYS * 3, "99999999"], Kind.INTEGER, 2),  # one that is no day
         ("number", ["10240214", "20248001", "31245678"], Kind.INTEGER, 0),
+        ("seen", ["240214", "240215", "231231"], Kind.INTEGER, 3),  # in 2024 with the year or the day first
+        ("seen", ["240214", "240215", "991231"], Kind.INTEGER, 2),
+        ("amount", ["240214", "240215", "999999"], Kind.INTEGER, 0),
+        ("visit_id", ["240214", "240215", "231231"], Kind.INTEGER, 0),
+        ("seen", ["14022024", "28022024", "31122023"], Kind.DATE, 0),
+        ("month", ["202402", "202312", "202311"], Kind.INTEGER, 2),
+        ("day", ["2024123", "2024001", "2023365"], Kind.INTEGER, 2),
+        ("number", ["2024123", "2024001", "2023365"], Kind.INTEGER, 0),
         ("number", ["20240001", "20240002", "20240003", "20240004"], Kind.INTEGER, 0),
         ("admission_date", ["45336", "45337"], Kind.INTEGER, 2),  # days as workbooks count them
         ("cost", ["45336", "45337"], Kind.INTEGER, 0),
@@ -355,6 +413,38 @@ def test_whole_numbers_are_days_only_if_they_look_like_nothing_else(
     for guess in (guessed_form(cells, name), guessed_of_types({Kind.INTEGER: len(cells)}, cells, name)):
         assert guess.form.kind is kind
         assert len(guess.choices) == choices
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "form"),
+    [
+        ("seen", ["01022024", "14022024", "31122023"], "%d%m%Y"),
+        ("seen", ["02012024", "02142024", "12312023"], "%m%d%Y"),
+        ("seen", ["010224", "140224", "311223"], None),
+        ("zip", ["010224", "140224", "311223"], None),
+    ],
+)
+def test_days_with_a_zero_in_front_are_no_codes(name: str, cells: list[str], form: str | None) -> None:
+    """Eight digits have one order; of six digits the owner chooses, unless the name says that they are codes."""
+    guess = guessed_form(cells, name)
+    assert guess.form.date_format == form
+    orders = {choice.date_format for choice in guess.choices if choice.date_format}
+    assert orders == ({"%d%m%y", "%y%m%d"} if form is None and name == "seen" else set())
+    for order in orders - {"%y%m%d"}:
+        assert str(read_cells(cells, ColumnFormat(Kind.DATE, date_format=order))[0]) == "2024-02-01"
+
+
+def test_digits_without_a_mark_are_read_only_if_all_are_there() -> None:
+    """2024123 may be a day of the year, or a day of which a zero was dropped: it is no 3rd of December."""
+    form = ColumnFormat(Kind.DATE, date_format="%Y%m%d", accepts_unreadable=True)
+    assert read_cells(["20240214", "2024123", "202412"], form) == [date(2024, 2, 14), None, None]
+    of_year = ColumnFormat(Kind.DATE, date_format="%Y%j", accepts_unreadable=True)
+    assert read_cells(["2024123", "2024366", "2023366", "202412"], of_year) == [
+        date(2024, 5, 2),
+        date(2024, 12, 31),
+        None,
+        None,
+    ]
 
 
 def test_days_as_workbooks_count_them_can_be_stated() -> None:
@@ -384,3 +474,29 @@ def test_the_guide_lists_what_is_proposed(cells: str, parts: str) -> None:
     no_break = [cell.replace(" ", "\u202f") if guess.form.kind.is_number else cell for cell in column]
     assert guessed_form(no_break).form == guess.form
     assert read_cells(no_break, guess.form) == read_cells(column, guess.form)
+
+
+LISTS = dict(rows(text("../guides/your-own-file.md"), "forms", "date_format"))
+
+
+def listed(name: str) -> list[str]:
+    """Return the forms that the guide lists in one row."""
+    return re.findall("`([^`]+)`", LISTS[name])
+
+
+def test_the_guide_lists_all_forms_of_days_and_times() -> None:
+    """None is missing, and none is listed that is not recognised."""
+    days, whole = listed("days"), [form for form in listed("days") if "%Y" in form]
+    weekdays = listed("days of the week in front of a day with four digits of the year")
+    tails = listed("signs behind a day with four digits of the year")
+    days += [weekday.replace("\u2026", day) for weekday in weekdays for day in whole]
+    days += [tail.replace("\u2026", day) for tail in tails for day in whole]
+    (behind,) = [name for name in LISTS if "and a blank" in name]
+    between = [" ", *re.findall("`([^`]+)`", behind)]
+    clocks = [f"{blank}{clock}" for blank in between for clock in listed(behind)] + listed("times of day behind a day")
+    compact, times = listed("days without marks"), listed("times without marks")
+    with_year_behind, asked = listed("times with the year behind"), listed("numbers for which the owner is asked")
+    found = [{form for forms in part.values() for form in forms} for part in parts_by_shape()]
+    numbers = [{str(each.date_format) for _, each in compact_spellings(is_short=short)} for short in (False, True)]
+    assert found[0] | numbers[0] == {*days, *compact, *times, *with_year_behind}
+    assert (found[1], found[2], numbers[1]) == ({*listed("months")}, {*clocks}, {*asked})
