@@ -49,6 +49,7 @@ COUNTERS = {
 COUNTLESS = (
     "formats",
     "dates",
+    "resemblances",
     "check",
     "finding",
     "findings",

@@ -173,14 +173,14 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
     if not found:
         return
     literal, kind = found[0]
-    values = [_written(each, kind) for each in literals]
+    written_values = [_written(each, kind) for each in literals]
     function, written, owners = _REMEDIES[kind]
-    if None in values:
+    if None in written_values:
         remedy = (
             f"{owners}; {function}({name}) reads only texts written as {written}, and all others are missing values"
         )
     else:
-        asked = f"{function}({name}) {word} {' and '.join(map(str, values))}"
+        asked = f"{function}({name}) {word} {' and '.join(map(str, written_values))}"
         remedy = (
             f"if they are written as {written}, write {asked}, in which all others are missing values; if not, {owners}"
         )

@@ -635,3 +635,25 @@ def test_years_of_another_century_or_calendar_are_reported(
     findings = run("check", "days.csv", "--unit", "person", "--json").object["findings"]
     texts = [each["text"] for each in findings if each["title"] == "years that may be wrong"]
     assert [text.startswith(finding or "-") for text in texts] == [True] * (finding is not None)
+
+
+IDENTIFYING = {
+    "names": [f"{chr(65 + n % 26)}{'ab'[n // 26]} Miller" for n in range(30)],
+    "telephone numbers": [f"+41 79 555 {n:02} {n:02}" for n in range(30)],
+    "days without a year": [f"{n % 28 + 1}.{n % 12 + 1}." for n in range(30)],
+    "days in either order": [f"{n % 12 + 1}/{n % 11 + 1}/20{n % 30:02}" for n in range(30)],
+    "days in Croatian": [f"{n % 28 + 1}. prosinca 20{n:02}." for n in range(30)],
+    "bounds": [f"<{n}.5" for n in range(30)],
+    "Arabic digits": ["".join(chr(0x660 + int(digit)) for digit in str(1000 + n)) for n in range(30)],
+    "whole numbers with a minus": [f"{n}-" for n in range(30)],
+}
+
+
+@pytest.mark.parametrize("cells", IDENTIFYING)
+def test_texts_that_look_like_numbers_or_dates_are_not_called_names(here: Path, run: Run, cells: str) -> None:
+    """They have a finding of their own; names and telephone numbers identify persons."""
+    (here / "a.csv").write_text("\n".join(["person,x", *(f"{n},{cell}" for n, cell in enumerate(IDENTIFYING[cells]))]))
+    findings = run("check", "a.csv", "--unit", "person", "--json").object["findings"]
+    titles = {each["title"] for each in findings if each["column"] == "x"} - {"values that may be public"}
+    assert ("texts that identify persons" in titles) is (cells in {"names", "telephone numbers"})
+    assert len(titles) == 1
