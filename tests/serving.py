@@ -21,6 +21,7 @@ from noisycount.data import survey_path
 from noisycount.service.app import application
 from noisycount.service.keys import Keyring, Role, User
 from noisycount.service.state import ServiceState
+from tests.service.process import FOLLOW
 
 _SECONDS_TO_START = 30
 OFTEN = "[server]\nrate = 1000000\n"
@@ -89,10 +90,10 @@ def typed(folder: Path, *words: str, status: int = 0) -> str:
 
 @contextmanager
 def started(folder: Path) -> Iterator[str]:
-    """Give the address of an owner's service, while it runs."""
-    command = [sys.executable, "-u", "-c", _MAIN, "serve", "--port", "0"]
-    told: Any = subprocess.PIPE
-    with subprocess.Popen(command, cwd=folder, env=_of_owner(folder), stdout=told, stderr=told, text=True) as process:  # noqa: S603
+    """Yield the address of an owner's service, while it runs."""
+    command = [sys.executable, "-u", "-c", f"{FOLLOW}{_MAIN}", "serve", "--port", "0"]
+    pipes: Any = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.PIPE)
+    with subprocess.Popen(command, cwd=folder, env=_of_owner(folder), text=True, **pipes) as process:  # noqa: S603
         try:
             line = process.stdout.readline() if process.stdout else ""
             yield line.split()[1]

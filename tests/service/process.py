@@ -18,11 +18,15 @@ from noisycount.config.file import load_config
 from noisycount.data import survey_path
 from noisycount.service.keys import Keyring, Role
 
-__all__ = ["Service", "demo_process"]
+__all__ = ["FOLLOW", "Service", "demo_process"]
 
 DATASET = "survey"
 PATIENCE = 300.0  # seconds: a machine may have much to do
 _COMMAND = "from noisycount.cli.main import main; main()"
+FOLLOW = """
+import os, signal, threading
+threading.Thread(target=lambda: (os.read(0, 1), os.kill(os.getpid(), signal.SIGKILL)), daemon=True).start()
+"""  # ends a process once that which holds the other end of its standard input is gone, even if it was killed
 _FILE = """
 [ledger]
 url = "{url}"
@@ -74,13 +78,15 @@ class Service:
     def start(self) -> float:
         """Start it; how many seconds pass until it takes connections and answers the first."""
         started = time.monotonic()
-        words = [sys.executable, "-c", _COMMAND, "serve", "--port", str(self.port), "--workers", str(self.workers)]
+        words = [sys.executable, "-c", f"{FOLLOW}{_COMMAND}", "serve", "--port", str(self.port)]
+        words += ["--workers", str(self.workers)]
         words += [] if self.slots else ["--no-slots"]
         with Path(self.folder, "log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 words,
                 cwd=self.folder,
                 env={**os.environ, "HOME": str(self.folder)},
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
@@ -91,11 +97,12 @@ class Service:
         return time.monotonic() - started
 
     def end(self, by: signal.Signals) -> int:
-        """What the process ends with by a signal."""
+        """End the process by a signal, and return its status."""
         if self.process is None:
             return 0
-        self.process.send_signal(by)
-        code = self.process.wait(PATIENCE)
+        with self.process as process:
+            process.send_signal(by)
+            code = process.wait(PATIENCE)
         self.process = None
         return code
 
@@ -132,11 +139,12 @@ class Service:
 
 @contextmanager
 def demo_process(home: Path, code: str = _COMMAND) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """A process that serves the survey at any port, and the facts that it told; its lines are in `log` of its home."""
+    """Yield a process that serves the survey at any port, and what it printed; its log is in `log` of its home."""
     with (
         Path(home, "log").open("wb") as log,
         subprocess.Popen(  # noqa: S603 - our own interpreter and words
-            [sys.executable, "-c", code, "serve", "--demo", "--port", "0"],
+            [sys.executable, "-c", f"{FOLLOW}{code}", "serve", "--demo", "--port", "0"],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,

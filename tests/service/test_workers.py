@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from fractions import Fraction
@@ -81,6 +83,35 @@ def test_a_limit_outlasts_the_workers_and_a_signal_ends_all() -> None:
         while any(Path(f"/proc/{each}").exists() for each in last):
             assert time.monotonic() < until, "workers outlast the process that started them"
             time.sleep(0.1)
+
+
+_RUN = """
+from tests.service.process import Service
+with Service.running("2", workers=2) as service:
+    print(service.process.pid, *service.workers_when(2), flush=True)
+    service.process.wait()
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.always
+def test_a_killed_test_run_leaves_no_service_behind(tmp_path: Path) -> None:
+    """The process that watches the workers ends with the tests that started it, and the workers end with it."""
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", _RUN],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "NOISYCOUNT_TEST_DISK": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as run:
+        assert run.stdout is not None
+        served = run.stdout.readline().split()
+        run.kill()
+    assert len(served) == 3
+    until = time.monotonic() + PATIENCE
+    while alive := [each for each in served if Path(f"/proc/{each}").exists()]:
+        assert time.monotonic() < until, f"{alive} outlast the tests that started them"
+        time.sleep(0.1)
 
 
 @pytest.mark.long
