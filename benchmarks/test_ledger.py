@@ -1,4 +1,4 @@
-"""How long a ledger of a million rows takes to open, beside SQLite that reads all of its rows."""
+"""How long a ledger of a million rows takes to open, and how long spends of two servers at one file wait."""
 
 import os
 import sqlite3
@@ -10,7 +10,9 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from benchmarks.comparison import Comparison, Show
+from tests.ledger.crowd import crowd
+
+from benchmarks.comparison import Comparison, Show, sized
 from noisycount.ledger.chain import answer_columns, debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
@@ -19,6 +21,8 @@ from noisycount.ledger.storage import COLUMNS
 
 ROWS = int(float(os.environ.get("NOISYCOUNT_BENCH_ROWS", "1e6")))
 OPENING = 2.0  # s
+CLIENTS, SECONDS = sized(32, 4), sized(5, 1)
+WAIT = 1.0  # s
 PRICE = Fraction(1, 1000)
 
 
@@ -31,6 +35,15 @@ def test_a_ledger_opens_from_its_newest_checkpoint(tmp_path: Path, show: Show) -
     compared = Comparison(f"opening {ROWS:,} rows", opened, "reading all", rival, OPENING)
     show(compared)
     show(Comparison("  and an old answer", asked, "reading all", rival, OPENING))
+    assert compared.kept
+
+
+def test_two_servers_at_one_file_keep_nobody_waiting(tmp_path: Path, show: Show) -> None:
+    """The slowest of 100 spends of 32 clients, in two processes and in one."""
+    shared, alone = (crowd(f"sqlite:///{tmp_path}/{n}.db", n, SECONDS, threads=CLIENTS // n) for n in (2, 1))
+    compared = Comparison("99 % of spends, two processes", shared.quantile(0.99), "one", alone.quantile(0.99), WAIT)
+    show(compared)
+    assert (shared.overspent, shared.lost, shared.intact) == (0, 0, True)
     assert compared.kept
 
 

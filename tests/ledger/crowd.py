@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import chain, repeat
-from pathlib import Path
 
 import numpy as np
 
@@ -71,19 +70,15 @@ class Toll:
         )
 
 
-def crowd(  # noqa: PLR0913 - each is about something else
+def crowd(
     url: str,
     processes: int,
     seconds: float,
     *,
     threads: int = 1,
-    turn: Path | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Toll:
-    """Let clients spend, in processes with a ledger of their own, and look at what is there then.
-
-    `turn`: the file by which workers take turns.
-    """
+    """Let clients spend, in processes with a ledger of their own, and look at what is there then."""
     Ledger.open(url).close()
     context = desk_workers.processes()
     together = context.Barrier(processes + 1, timeout=PATIENCE)
@@ -92,7 +87,7 @@ def crowd(  # noqa: PLR0913 - each is about something else
     )
     with pool:
         working: list[Future[list[Spend]]] = [
-            pool.submit(spend_for, url, range(first, first + threads), seconds, turn)
+            pool.submit(spend_for, url, range(first, first + threads), seconds)
             for first in range(0, processes * threads, threads)
         ]
         together.wait()
@@ -128,10 +123,9 @@ def holds(entry: Entry | None, spend: Spend) -> bool:
     return entry is not None and entry.request.dataset == spend.dataset and entry.answer == spend.answer
 
 
-def spend_for(url: str, clients: Sequence[int], seconds: float, turn: Path | None = None) -> list[Spend]:
+def spend_for(url: str, clients: Sequence[int], seconds: float) -> list[Spend]:
     """Give what the clients of one process were acknowledged, who spend so long without a pause."""
     with Ledger.open(url) as ledger, ThreadPoolExecutor(len(clients)) as pool:
-        ledger.transactions.turn = turn
         ledger.paid("data 0")
         desk_workers.wait_for_all()
         deadline = time.monotonic() + seconds

@@ -1,8 +1,9 @@
 """What threads find that write to a ledger in one transaction."""
 
+import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from fcntl import LOCK_EX, LOCK_UN, flock
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from noisycount.errors import BudgetError
 from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.storage import _RETRY
 from tests.ledger.ledgers import TENTH, asked, narrow, watch_queries
 
 BUDGET = Fraction(1)
@@ -268,19 +270,30 @@ def test_who_is_interrupted_while_it_waits_holds_up_nobody(
     assert (ledger.transactions.writers.waiting, ledger.transactions.writers.led) == ([], not is_told)
 
 
-def test_a_worker_waits_until_no_other_writes(tmp_path: Path) -> None:
-    """The system lets those who wait for a lock of a file go on once it is free."""
-    turn = tmp_path / "turn"
-    turn.touch()
-    with (
-        Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger,
-        turn.open("rb") as other,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        ledger.transactions.turn = turn
-        flock(other, LOCK_EX)
-        spend = pool.submit(ledger.reserve, "1", asked(1), BUDGET)
-        with pytest.raises(TimeoutError):
-            spend.result(0.2)
-        flock(other, LOCK_UN)
-        assert spend.result(PATIENCE)[1] == Loss.of(TENTH)
+def test_a_process_waits_for_a_file_and_then_leaves_it_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tries to lock the file again and again, and pauses before it writes once more."""
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 4:
+            other.rollback()
+
+    def spend(number: int) -> list[float]:
+        pauses.clear()
+        assert ledger.reserve(f"{number}", asked(number), BUDGET)[1] == Loss.of(TENTH)
+        return [each for each in pauses if each]
+
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+        monkeypatch.setattr(time, "sleep", pause)
+        assert spend(1) == []
+        other.execute("BEGIN IMMEDIATE")
+        assert spend(2) == [_RETRY] * 3
+        monkeypatch.setattr(time, "monotonic", lambda: ledger.transactions.yields_until - 1)
+        assert spend(3) == [1]
+        monkeypatch.setattr(time, "monotonic", lambda: ledger.transactions.yields_until)
+        assert spend(4) == []
+        other.close()

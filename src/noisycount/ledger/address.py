@@ -106,7 +106,7 @@ class LedgerAddress:
         event.listen(engine, "connect", configure_sqlite)
         follow_file(engine, file)
         event.listen(engine, "begin", begin)
-        return engine.execution_options(begin=("BEGIN",), begin_writing=("BEGIN IMMEDIATE",))
+        return engine.execution_options(wait=float(self.wait))
 
     def _postgresql_engine(self) -> Engine:
         options = {name: value for name, value in self.url.query.items() if name != "timeout"}

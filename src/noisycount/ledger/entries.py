@@ -244,10 +244,7 @@ class Request(Shown):
         is_difference = (self.epsilon is not None and self.rho is not None) or '"replaces": ' in self.question
         exact = _difference if is_difference else validation.exact_epsilon
         for name in ("epsilon", "rho"):
-            value = getattr(self, name)
-            if isinstance(value, Fraction) and type(value.numerator) is int and not is_difference:
-                _require_price(value, name)
-            elif value is not None:
+            if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, exact(value, name))
         if self.delta != 0:
             object.__setattr__(self, "delta", validation.exact_answer_delta(self.delta, "delta"))
@@ -282,9 +279,6 @@ class Request(Shown):
         if self.rho is not None or self.delta:
             parts += [validation.optional_text(self.rho), validation.exact_text(self.delta)]
         return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
-
-
-_require_price = lru_cache(maxsize=_PRICES)(validation.exact_epsilon)  # as `_price`
 
 
 @lru_cache(maxsize=_PRICES)

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -63,6 +64,8 @@ REPLIES = sa.Table(
 
 _NEEDED = {*COLUMNS, "hash"}
 _IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
+HAS_WAITED = "another process had the lock"
+_RETRY = 0.001  # seconds from one attempt to lock a file to the next
 _WIDENED_BY = "transaction that gave it columns"  # it may be rolled back
 
 _SQLITE_GUARD = """
@@ -290,11 +293,36 @@ def _identity(file: Path) -> tuple[int, int] | None:
 def begin(connection: sa.Connection) -> None:
     """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
     options = connection.get_execution_options()
-    statements = options["begin_writing" if options.get("writing") else "begin"]
-    if connection.dialect.name == "sqlite":
-        select_rows(connection, statements[0], [])
-    else:
+    if connection.dialect.name != "sqlite":
+        statements = options["begin_writing" if options.get("writing") else "begin"]
         connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
+    elif options.get("writing"):
+        connection.info[HAS_WAITED] = _lock_file(connection, options["wait"])
+    else:
+        select_rows(connection, "BEGIN", [])
+
+
+def _lock_file(connection: sa.Connection, seconds: float) -> bool:
+    """Take the lock of a SQLite file, and return True if another process had it.
+
+    SQLite itself sleeps ever longer while others write, up to a tenth of a second: a process that writes without a
+    pause would keep all others waiting for seconds.
+    """
+    until, has_waited = time.monotonic() + seconds, False
+    select_rows(connection, "PRAGMA busy_timeout = 0", [])
+    try:
+        while True:
+            try:
+                select_rows(connection, "BEGIN IMMEDIATE", [])
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                has_waited = True
+                time.sleep(_RETRY)
+            else:
+                return has_waited
+    finally:
+        select_rows(connection, f"PRAGMA busy_timeout = {round(1000 * seconds)}", [])
 
 
 _ACCOUNT = "may not be used by this account; mend its permissions"

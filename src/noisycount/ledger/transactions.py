@@ -1,9 +1,9 @@
 """The transactions of an open ledger, which its threads share where they would wait."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event, Lock, local
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,7 @@ from noisycount.errors import NoisyCountError, without_traceback
 from noisycount.ledger.entries import Head
 from noisycount.ledger.resuming import resumed_state
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import all_rows, check_columns, check_structure, refusals, write
+from noisycount.ledger.storage import HAS_WAITED, all_rows, check_columns, check_structure, refusals, write
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -150,6 +150,7 @@ def lock_out_writers(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
 
 
+_YIELD = 0.003  # seconds: a process that waits for a file tries to lock it several times in them
 # What reads a state and appends rows, as the last thing that it does.
 Work = Callable[[Connection, LedgerState], Result]
 
@@ -164,10 +165,10 @@ class Transactions:
     # what was read of the ledger so far; of an empty one while nothing was read
     known: LedgerState = field(default_factory=LedgerState)
     known_head: Head | None = None  # a row that the owner wrote down, which the ledger must hold; None: none
-    turn: Path | None = None  # a file that the process which writes locks, if several take turns at a file
     lock: Lock = field(default_factory=Lock)  # held while rows are added to that
     is_newest: bool = False  # whether no other process can add a row now, so that all of them are known
     writers: BatchQueue = field(default_factory=BatchQueue)  # which threads wait to write to it
+    yields_until: float = 0.0  # seconds of the clock, until which the file is left to a process that waits for it
     readings: local = field(default_factory=local)  # of each thread, whether it has read since `one_reading` began
 
     @property
@@ -246,31 +247,22 @@ class Transactions:
             return look(self.known)
         return self.found(lambda _, state: look(state))
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for the other workers. SQLite lets a process sleep ever longer while others write, however often."""
-        if self.turn is None or self.is_on_server:
-            yield
-            return
-        from fcntl import LOCK_EX, flock  # noqa: PLC0415 - POSIX alone has it, and workers
-
-        with self.turn.open("rb") as file:  # the system ends the lock of a worker that is killed
-            flock(file, LOCK_EX)
-            yield
-
     def _write(self, tasks: Sequence[Task[tuple[Work[Any], bool], Any]]) -> None:
         """Do tasks in one transaction; who only looks does so before anything is written.
 
-        Each reads a state that ends at the row before its own: should the lock ever fail, one that
-        comes between takes the number of this one, and the database refuses it. The first reading
-        of all of a server's ledger takes long: others may write meanwhile.
+        If another process had the file, it may have it again before the next transaction of this one. Each task reads
+        a state that ends at the row before its own: should the lock ever fail, one that comes between takes the number
+        of this one, and the database refuses it. The first reading of all of a server's ledger takes long: others may
+        write meanwhile.
         """
         if self.is_on_server and not self.known.head.number:
             with self.transaction() as connection:
                 self.state(connection)
+        time.sleep(max(0.0, self.yields_until - time.monotonic()))
         try:
-            with self._turn(), self.transaction(writes=True) as connection:
+            with self.transaction(writes=True) as connection:
                 lock_out_writers(connection)
+                has_waited = connection.info.get(HAS_WAITED, False)
                 state = self.state(connection)
                 self.is_newest = True
                 draft = state.draft()
@@ -285,6 +277,8 @@ class Transactions:
                 write(connection, draft.unwritten)
         finally:
             self.is_newest = False
+        if has_waited:
+            self.yields_until = time.monotonic() + _YIELD
         with self.lock:
             if self.known.head == before:  # else somebody has read those rows meanwhile
                 self.known.adopt(draft)

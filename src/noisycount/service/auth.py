@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv6Address, ip_address, ip_network
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Self
 from urllib.parse import urlsplit
@@ -243,7 +242,6 @@ class SharedMemory:
     attempts: Attempts
     sessions: Sessions
     login_form: LoginForm  # a copy in each process, with the same secret
-    turn: Path  # file that a worker locks while it writes to the ledger
 
 
 _KEY = "nc_"  # prefix of keys, which no token has

@@ -261,8 +261,7 @@ def run(
     shared: SharedMemory | None = None,
 ) -> None:
     """Serve until a signal ends it, alone or as one of several that share memory; what was begun by then is done."""
-    common = {} if shared is None else {"rates": shared.rates, "turn": shared.turn}
-    state = ServiceState.open(configuration, slots=slots, **common)  # type: ignore[arg-type]
+    state = ServiceState.open(configuration, slots=slots, rates=None if shared is None else shared.rates)
     try:
         service = configuration.service
         lines = LimitedLog(_LINES + service.rate)

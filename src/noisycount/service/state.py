@@ -8,7 +8,6 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path as FilePath
 from threading import Condition, Event, Lock, Thread
 from typing import TYPE_CHECKING, Annotated, Generic, Self, TypeVar
 
@@ -218,12 +217,8 @@ class ServiceState:
         *,
         slots: bool = True,
         rates: RateLimiter | None = None,
-        turn: FilePath | None = None,
     ) -> Self:
-        """Return the state of a configuration; make a ledger if there is none.
-
-        Workers share rate limits, and a file that the one which writes to the ledger locks.
-        """
+        """Return the state of a configuration, and make a ledger if there is none. Workers share rate limits."""
         known_head, service = configuration.known_head, configuration.service
         if service.purpose:
             datasets = {name: replace(each, needs_purpose=True) for name, each in configuration.datasets.items()}
@@ -231,7 +226,6 @@ class ServiceState:
         tick = ReplyTick(service.slot) if slots else None
         configuration.make_ledger_folder()
         ledger = Ledger.open(configuration.ledger_url, create=known_head is None, known_head=known_head)
-        ledger.transactions.turn = turn
         return cls(
             configuration,
             ledger,

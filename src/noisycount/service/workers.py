@@ -17,9 +17,7 @@ from multiprocessing import connection, get_context, parent_process
 from multiprocessing.context import SpawnProcess
 from multiprocessing.managers import BaseManager
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 from socket import socket
-from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 
 from noisycount.config.config import Config
@@ -48,9 +46,7 @@ def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = Manager(address=server.address)
     client.connect()
-    with NamedTemporaryFile(prefix="noisycount-") as file:
-        proxies = {name: getattr(client, name)() for name in kept}
-        yield SharedMemory(**proxies, login_form=LoginForm(), turn=Path(file.name))
+    yield SharedMemory(**{name: getattr(client, name)() for name in kept}, login_form=LoginForm())
 
 
 def _itself(value: object) -> object:
