@@ -81,11 +81,6 @@ def has_exact_version(asked: Mapping[str, Any]) -> bool:
     return not is_live and _DIGEST.fullmatch(str(asked.get("version"))) is not None
 
 
-def can_top_up(request: Request, base: Request) -> bool:
-    """Return True if the answer to a request may rest on that to another form of it: both count the same records."""
-    return standing_of(request).is_exact and standing_of(base).is_exact
-
-
 def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:
     """The request of a finer answer at a higher price, or at most at that price; found keys stay as they are."""
     asked, paid = {name: of for name, of in entry.request.asked.items() if name != "within"}, entry.loss

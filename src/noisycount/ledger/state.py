@@ -38,7 +38,7 @@ from noisycount.ledger.entries import (
     edition_of,
     unit_of,
 )
-from noisycount.ledger.series import EDITION, Standing, can_top_up, difference, standing_of, stopped_at
+from noisycount.ledger.series import EDITION, Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
 _NO_LOSS = Loss()
@@ -168,7 +168,8 @@ class LedgerState:
 
     def base(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the `finest` key that the first of some requests may top up, as it is about exactly its records."""
-        return self.finest([each for each in requests if can_top_up(requests[0], each)], analyst)
+        exact = [each for each in requests if standing_of(each).is_exact]
+        return self.finest(exact, analyst) if standing_of(requests[0]).is_exact else None
 
     def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of a debit that the first request needs no other for, else None.

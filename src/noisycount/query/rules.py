@@ -33,7 +33,7 @@ def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidde
     if query.delta is None or query.keys is not None:
         has_hidden_keys = False
     rules = [_rules_of_kind(query), _rules_of_price(query)]
-    if query.is_table:
+    if query.noise is DiscreteGaussian or query.rho is not None:
         rules.append(_rules_of_gaussian_noise(query))
     if query.at_most is not None or query.of is not None:
         rules.append(_rules_of_goal(query, columns))
@@ -86,10 +86,9 @@ def _rules_of_price(query: Query) -> Rules:
 
 def _rules_of_gaussian_noise(query: Query) -> Rules:
     """Yield the rules of Gaussian noise."""
-    is_gaussian = query.noise_class is DiscreteGaussian
-    is_wrong = is_gaussian and query.epsilon is not None and query.delta is None
+    is_wrong = query.epsilon is not None and query.delta is None
     yield is_wrong, "Gaussian noise needs {rho}, or {epsilon} with {delta:1e-6}"
-    is_wrong = is_gaussian and query.epsilon is None and query.rho is None and query.delta is not None
+    is_wrong = query.epsilon is None and query.rho is None and query.delta is not None
     yield is_wrong, "{within} finds the price of Gaussian noise in ρ: leave {delta} out"
 
 

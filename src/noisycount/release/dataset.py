@@ -51,7 +51,7 @@ class Dataset(Shown):
         return redacted_name(self.name)
 
 
-@frozen
+@frozen(slots=False)
 class AvailableBudget:
     """A budget, and the loss of the answers that it paid for."""
 
@@ -59,7 +59,7 @@ class AvailableBudget:
     spent: Loss = Loss()
     dataset: str | None = None  # the data set whose budget it is; None: the budget is given
 
-    @property
+    @cached_property
     def left(self) -> Fraction:
         """Largest ε of one more answer."""
         return self.budget.left(self.spent)
@@ -151,12 +151,12 @@ class RemainingBudget:
         """Budget of the analyst over all data sets; None: there is none."""
         return self.budgets[1].budget if len(self.budgets) > 1 else None
 
-    @cached_property
+    @property
     def of_dataset(self) -> Fraction:
         """Largest ε for which the budget of the data set still pays."""
         return self.budgets[0].left
 
-    @cached_property
+    @property
     def of_quota(self) -> Fraction | None:
         """Largest ε for which the budget of the analyst still pays; None: there is none."""
         return self.budgets[1].left if len(self.budgets) > 1 else None
@@ -164,7 +164,7 @@ class RemainingBudget:
     @property
     def remaining(self) -> Fraction:
         """Largest ε of one more answer."""
-        return self.of_dataset if self.of_quota is None else min(self.of_dataset, self.of_quota)
+        return min([each.left for each in self.budgets])
 
     @property
     def budget(self) -> Budget:

@@ -35,6 +35,7 @@ from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.query import ALL
+from noisycount.query.schema import Kind
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
@@ -89,7 +90,8 @@ class QueryPlan(ABC):
     @cached_property
     def order_refusals(self) -> list[str]:
         """Reasons why the query is refused, as it orders texts as if they were numbers or dates."""
-        return text_order_refusals(self.predicates)
+        about_texts = [each for each in self.predicates if any(column.kind is Kind.TEXT for column in columns(each))]
+        return text_order_refusals(about_texts) if about_texts else []
 
     def impossible_reasons(self, public: Public) -> list[str]:
         """Return the reasons why no record can match the query, from its text and the public values. Reads no data."""

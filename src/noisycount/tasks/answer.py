@@ -20,7 +20,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.price import RunningTotal, unit_noun
-from noisycount.ledger.series import can_top_up, covers, difference, finest_of, standing_of, topped_up
+from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
@@ -300,7 +300,11 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     requests = records.requests(plan)
     asked = session.asked(analyst, requests)
     answered = [entry for entry in asked if entry.answer is not None]
-    known, base = finest_of(answered), finest_of(each for each in answered if can_top_up(requests[0], each.request))
+    is_exact = standing_of(requests[0]).is_exact
+    known, base = (
+        finest_of(answered),
+        finest_of(each for each in answered if is_exact and standing_of(each.request).is_exact),
+    )
     free = finest_of(entry for entry in asked if covers(entry, requests[0])) or _reached(plan, known, answered, base)
     if plan.order_refusals and free is None:
         raise PredicateError("; ".join(plan.order_refusals))
