@@ -1,4 +1,7 @@
-"""Independent counts given what they add up to: averages of weights on them, and draws; laws of sums."""
+"""Independent counts given their sum: conditional averages and draws; distributions from characteristic functions.
+
+`Crossing` averages, `draw_summands` draws, `law_by_characteristic` inverts. `tree_solution` uses all three.
+"""
 
 import math
 import operator
@@ -14,59 +17,59 @@ from noisycount.analysis.tables.sums import ERROR, Complexes, Places, folded, ro
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-_HARMLESS = 1e-12  # that rounding moves an average at most, which transforms may do at any length
-_BEARABLE = 1e-9  # the same where sums term by term take longer
-_LEAST = 1e-290  # of a denominator: below it numbers lose their digits
-_QUICK = 1 << 17  # products of one angle, term by term, that take no longer than transforms
-_CHEAP = 1 << 23  # that take longer, but not much
+_HARMLESS = 1e-12  # error of an average that transforms may always have
+_BEARABLE = 1e-9  # error that they may have where sums term by term take much longer
+_LEAST = 1e-290  # smallest denominator with full precision
+_QUICK = 1 << 17  # number of products of one angle that take no longer than transforms
+_CHEAP = 1 << 23  # number of products that take little longer
 
 
 @frozen(eq=False)
 class Crossing:
-    """E[w_1·w_2···| the sum], w_p a function of part p of modulus 1 at most.
+    """Conditional averages E[w_1·w_2···| the sum] of functions w_p of the parts p, of modulus 1 at most.
 
-    Given a sum it is a convex combination: (Π law_p·w_p)(k)/(Π law_p)(k), Π a convolution. Term by term no rounding
-    takes it beyond 1, however small the denominator is. By transforms numerators are off by a part of their largest, so
-    that they are used only where the counts at which this matters have next to no probability.
+    An average is (Π law_p·w_p)(k)/(Π law_p)(k), where Π is a convolution: a convex combination. If sums are added up
+    term by term, rounding takes no average beyond 1, however small the denominator is. Transforms have an absolute
+    error, so they are used only if the counts at which that error matters have a negligible probability.
     """
 
-    # the probability of each set of parameters given the sum, over the denominator, shape (sets, counts); 0 where
-    # rounding is all that is known of the denominator
+    # probability of each set of parameters given the sum, divided by the denominator, shape (sets, counts); 0 where the
+    # denominator may be a rounding error
     ratios: Reals
-    first: int  # the place of the first count in a convolution of the parts
-    length: int  # of transforms; 0: sums are taken term by term
+    first: int  # position of the lowest count in a convolution of the parts
+    length: int  # length of transforms; 0: sums are added up term by term
 
     @classmethod
     def of(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
-        """Return that of parts, by transforms where these do no harm.
+        """Return the averages over parts; by transforms if their error is negligible.
 
-        Shapes: law (sets, counts), shares alike, parts (sets, width), laws (counts,).
+        Shapes: law (sets, counts), shares (sets, counts), parts (sets, width), laws (counts,).
         """
         widths = [part.shape[-1] for part in parts]
         full, counts = sum(widths) - len(widths) + 1, law.shape[-1]
         length = transform_length(min(full, counts + max(widths)))
         weights = [part[None].astype(np.complex128) for part in parts]
-        fast = cls(law, first, length)
-        off = fast._errors(weights, law)
-        harm = float((np.minimum(off, 2.0) * shares * laws).sum())
+        transformed = cls(law, first, length)
+        relative_errors = transformed._errors(weights, law)
+        error = float((np.minimum(relative_errors, 2.0) * shares * laws).sum())
         work = law.shape[0] * min(widths) * full
-        if work > _QUICK and (harm <= _HARMLESS or (harm <= _BEARABLE and work > _CHEAP)):
-            return cls(_ratios(shares, law, off < 1), first, length)
-        slow = cls(law, first, 0)
-        whole = slow._numerators(weights)[0].real
-        return cls(_ratios(shares, whole, whole > _LEAST), first, 0)
+        if work > _QUICK and (error <= _HARMLESS or (error <= _BEARABLE and work > _CHEAP)):
+            return cls(_ratios(shares, law, relative_errors < 1), first, length)
+        direct = cls(law, first, 0)
+        denominators = direct._numerators(weights)[0].real
+        return cls(_ratios(shares, denominators, denominators > _LEAST), first, 0)
 
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
-        """Return the averages at the counts, over the sets of parameters too, shape (angles, counts).
+        """Return the averages at the counts, summed over the sets of parameters, shape (angles, counts).
 
         Shapes: weighed (angles, sets, width).
         """
-        found: Complexes = (self._numerators(weighed) * self.ratios).sum(axis=1)
-        found /= np.maximum(np.abs(found), 1.0)
-        return found
+        averages: Complexes = (self._numerators(weighed) * self.ratios).sum(axis=1)
+        averages /= np.maximum(np.abs(averages), 1.0)
+        return averages
 
     def _numerators(self, weighed: Sequence[Complexes]) -> Complexes:
-        """The convolutions of the parts at the counts, shape (angles, sets, counts)."""
+        """Return the convolutions of the parts at the counts, shape (angles, sets, counts)."""
         places = self.first + np.arange(self.ratios.shape[-1])
         if not self.length:
             return _convolved(weighed, places)
@@ -74,34 +77,35 @@ class Crossing:
         return np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
 
     def _errors(self, parts: Sequence[Complexes], law: Reals) -> Reals:
-        """Return bounds of the errors of transforms over the denominators, 2 where these are 0.
+        """Return bounds of the relative errors of transforms, 2 where the denominator is 0.
 
-        The error at angle 0, where averages are 1, is met as it is. Shapes: parts (1, sets, width), law (sets, counts).
+        At angle 0, where averages are 1, the error is known exactly. Shapes: parts (1, sets, width), law (sets,
+        counts).
         """
         norms = np.sqrt([(np.abs(part[0]) ** 2).sum(axis=-1) for part in parts])
         rounding = len(parts) * ERROR * np.log2(self.length) * norms.max(axis=0) * norms.min(axis=0)
         errors = np.maximum(np.abs(self._numerators(parts)[0] - law), 2 * rounding[:, None])
-        off = np.full_like(law, 2.0)
-        np.divide(errors, law, out=off, where=law > 0)
-        return off
+        relative = np.full_like(law, 2.0)
+        np.divide(errors, law, out=relative, where=law > 0)
+        return relative
 
 
 def _ratios(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
-    """Return shares over denominators, 0 where these are not known."""
+    """Return shares over denominators, 0 where the denominator is unknown."""
     ratios = np.zeros_like(law)
     np.divide(shares, law, out=ratios, where=is_known)
     return ratios
 
 
 def _convolved(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
-    """Convolutions term by term, at places that may lie beyond them, where they are 0."""
+    """Return convolutions term by term; 0 at positions beyond their ends."""
     angles, sets = weighed[0].shape[:2]
-    found = np.zeros((angles, sets, places.size), dtype=np.complex128)
-    for angle, one in product(range(angles), range(sets)):
-        row = reduce(np.convolve, (part[angle, one] for part in weighed))
+    sums = np.zeros((angles, sets, places.size), dtype=np.complex128)
+    for angle, parameters in product(range(angles), range(sets)):
+        row = reduce(np.convolve, (part[angle, parameters] for part in weighed))
         inside = (places >= 0) & (places < row.size)
-        found[angle, one, inside] = row[places[inside]]
-    return found
+        sums[angle, parameters, inside] = row[places[inside]]
+    return sums
 
 
 def draw_places(weights: Reals, rows: Places, random: np.random.Generator) -> Places:
@@ -113,10 +117,10 @@ def draw_places(weights: Reals, rows: Places, random: np.random.Generator) -> Pl
         ValueError: If a distribution that is drawn from has no weight.
     """
     sums = np.cumsum(weights, axis=1)
-    whole = sums[rows, -1]
-    if not (whole > 0).all():
+    totals = sums[rows, -1]
+    if not (totals > 0).all():
         raise ValueError("draws cannot be computed: answers and prior contradict each other by more than floats hold")
-    goals = np.minimum(random.random(rows.shape) * whole, np.nextafter(whole, 0))
+    goals = np.minimum(random.random(rows.shape) * totals, np.nextafter(totals, 0))
     low, high = np.zeros(rows.shape, np.int64), np.full(rows.shape, weights.shape[1] - 1)
     for _ in range((weights.shape[1] - 1).bit_length()):
         middle = (low + high) // 2
@@ -125,10 +129,10 @@ def draw_places(weights: Reals, rows: Places, random: np.random.Generator) -> Pl
     return high
 
 
-_SHORT = 2_000  # places of all summands of a family, for which no transform is needed
-_DIRECT = 64  # places of a summand, for which none is quicker
-_FLOOR = 2.0**-50  # of the largest probability, below which that of a transform may be rounding
-_CHUNK = 1 << 21  # numbers that are computed at a time
+_SHORT = 2_000  # positions of all summands of a family, up to which no transform is needed
+_DIRECT = 64  # positions of a summand, up to which no transform is quicker
+_FLOOR = 2.0**-50  # share of the largest probability below which a result of a transform may be a rounding error
+_CHUNK = 1 << 21  # numbers computed at once
 
 
 def draw_summands(
@@ -146,32 +150,32 @@ def draw_summands(
         random: Source of randomness.
         is_positive: True if sums may be so rare that a Fourier transform would round them to 0.
     """
-    used, own = np.unique(family, return_inverse=True)
+    used, row = np.unique(family, return_inverse=True)
     layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).padded]
     is_direct = is_positive or laws.shape[1] * laws.shape[2] <= _SHORT
     while layers[-1].pairs > 1:
         layers.append(layers[-1].sums(is_direct=is_direct).padded)
     counts = sums[:, None]
     for layer in reversed(layers):
-        counts = layer.draw_members(own, counts[:, : layer.pairs], random)
+        counts = layer.draw_members(row, counts[:, : layer.pairs], random)
     return counts[:, : laws.shape[1]]
 
 
 @frozen(eq=False)
 class _Layer:
-    """The laws of counts of which each two neighbours are added up."""
+    """Distributions of counts of which each two neighbours are added up."""
 
-    first: Places  # the first place of each law, shape (families, members)
+    first: Places  # lowest count of each distribution, shape (families, members)
     laws: Reals  # probabilities from there on, shape (families, members, width)
 
     @property
     def pairs(self) -> int:
-        """How many pairs each family has."""
+        """Number of pairs of each family."""
         return int(self.first.shape[1]) // 2
 
     @property
     def padded(self) -> Self:
-        """The same with an even number of members: another one is 0 for certain."""
+        """The layer with an even number of members; an added member is surely 0."""
         families, members, width = self.laws.shape
         if members % 2 == 0:
             return self
@@ -245,49 +249,49 @@ def _pairs_transformed(left: Reals, right: Reals) -> Reals:
     laws = np.empty((*left.shape[:-1], width))
     step = max(1, _CHUNK // length)
     rows = (each.reshape(-1, each.shape[-1]) for each in (left, right, laws))
-    first, second, found = rows
-    for start in range(0, len(found), step):
-        some = slice(start, start + step)
-        spectra = np.fft.rfft(first[some], length) * np.fft.rfft(second[some], length)
-        found[some] = np.fft.irfft(spectra, length)[:, :width]
+    first, second, sums = rows
+    for start in range(0, len(sums), step):
+        part = slice(start, start + step)
+        spectra = np.fft.rfft(first[part], length) * np.fft.rfft(second[part], length)
+        sums[part] = np.fft.irfft(spectra, length)[:, :width]
     return np.where(laws > _FLOOR * laws.max(axis=-1, keepdims=True), laws, 0.0)
 
 
 # E[e^(i·t·(S − centre))] at angles t, shape (angles,).
 Characteristic = Callable[[Reals], Complexes]
-_AT_ONCE = 16  # angles
-_VANISHED = 1e-15  # of a characteristic function, beyond which a law has nothing but rounding
-_ROUNDING = 1e-6  # that may take a characteristic function beyond 1: of many million factors
-_ENDED = 100  # times what vanishes: more near an end means that the law goes on
-_END_PART = 64  # of a run, at either end of it
-_MISSED = 1e-6  # standard deviations by which rounding moves a mean at most
+_AT_ONCE = 16  # angles computed at once
+_VANISHED = 1e-15  # value of a characteristic function that is negligible
+_ROUNDING = 1e-6  # rounding error of a characteristic function of many million factors
+_ENDED = 100  # times the negligible value: a larger probability at an end means that the run is too short
+_END_PART = 64  # share of a run that counts as its end, as a divisor
+_MEAN_ERROR = 1e-6  # standard deviations: largest error of a mean from rounding
 
 
 def law_by_characteristic(
-    characteristic: Characteristic, mean: float, deviation: float, reach: tuple[int, int], least: float = _VANISHED
+    characteristic: Characteristic, mean: float, deviation: float, reach: tuple[int, int], smallest: float = _VANISHED
 ) -> tuple[int, Reals]:
     """Return the probabilities of S − centre on a run of integers, which begins about as wide as a geometric law.
 
     P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact but for mass that is N or more away: that
     would move the mean, or be seen at the ends of the run, which is then made longer, up to all that S can be.
 
-    Numerical error: about `least` of the largest probability, absolute.
+    Numerical error: about `smallest` of the largest probability, absolute.
     """
-    half = int(np.ceil(-math.log(least) * max(deviation, 1.0)))
+    half = int(np.ceil(-math.log(smallest) * max(deviation, 1.0)))
     while True:
         low, high = max(reach[0], -half), min(reach[1], half)
-        law = _inverted(characteristic, low, high, least)
-        missed = abs(float(law @ np.arange(low, high + 1)) - mean)
+        law = _inverted(characteristic, low, high, smallest)
+        mean_error = abs(float(law @ np.arange(low, high + 1)) - mean)
         ends = law[: law.size // _END_PART + 1], law[-(law.size // _END_PART) - 1 :]
-        is_cut = low > reach[0] and ends[0].max() > _ENDED * least * law.max()
-        is_cut |= high < reach[1] and ends[1].max() > _ENDED * least * law.max()
-        if (low, high) == reach or not (is_cut or missed > _MISSED * max(deviation, 1.0)):
+        is_cut = low > reach[0] and ends[0].max() > _ENDED * smallest * law.max()
+        is_cut |= high < reach[1] and ends[1].max() > _ENDED * smallest * law.max()
+        if (low, high) == reach or not (is_cut or mean_error > _MEAN_ERROR * max(deviation, 1.0)):
             return low, law
         half *= 4  # ends with all that S can be
 
 
-def _inverted(characteristic: Characteristic, low: int, high: int, least: float) -> Reals:
-    """The probabilities from low to high of a law that lies between them."""
+def _inverted(characteristic: Characteristic, low: int, high: int, smallest: float) -> Reals:
+    """Return the probabilities of low..high from the characteristic function of a distribution on low..high."""
     length = transform_length(high - low + 1)
     values = np.zeros(length // 2 + 1, dtype=np.complex128)
     for start in range(0, values.size, _AT_ONCE):
@@ -297,8 +301,8 @@ def _inverted(characteristic: Characteristic, low: int, high: int, least: float)
         if not largest <= 1 + _ROUNDING or (not start and not abs(part[0] - 1) <= _ROUNDING):
             raise ArithmeticError(f"a characteristic function must be 1 at 0, got {part[0]}")
         values[start : start + turns.size] = part
-        if largest < least:
+        if largest < smallest:
             break
     law = np.fft.irfft(np.conj(values), length)[np.arange(low, high + 1) % length]
-    law = np.where(law > least * law.max(), law, 0.0)
+    law = np.where(law > smallest * law.max(), law, 0.0)
     return law / law.sum()

@@ -1,4 +1,8 @@
-"""How counts divide before any answer: as stated, or as was learned."""
+"""Priors of the division of counts: stated, learned as a mixture of concentrations, or learned as a distribution of
+cells.
+
+A level of each kind gives the `Division` of some nodes; `split` multiplies it by the likelihoods.
+"""
 
 from dataclasses import field
 from decimal import Decimal
@@ -18,32 +22,34 @@ _ONE = np.zeros(1)
 
 
 class LogWeights(NamedTuple):
-    """Logarithms of the weights of runs of counts, tilted."""
+    """Logarithms of the weights of ranges of counts under a tilt."""
 
-    at_low: Reals  # of the first count of each run, not tilted
-    above: Reals  # of each count of the run minus that, plus the tilt times its distance from the first
+    at_low: Reals  # of the first count of each range, not tilted
+    above: Reals  # of each count of the range minus `at_low`, plus the tilt times its distance from the first
 
 
 @frozen(eq=False)
 class Dirichlet:
-    """Dirichlet-multinomial divisions, of several possible concentrations."""
+    """Dirichlet-multinomial divisions with one or several sets of concentrations."""
 
-    # of the children, shape (nodes, sets, children); where they are equal, an axis may have length 1
+    # concentrations of the children, shape (nodes, sets, children); an axis of equal values may have length 1
     concentrations: Reals
-    total: Reals  # their sums, shape (nodes, sets), or (1, sets)
-    # the logarithm of the probability of each set, shape (sets,)
+    total: Reals  # sums of the concentrations, shape (nodes, sets) or (1, sets)
+    # log probability of each set, shape (sets,)
     log_chances: Reals = field(default_factory=lambda: _ONE)
 
     def tilt(self, counts: Reals, children: int) -> Reals:
-        """Minus the step of an average child, shape (nodes, sets): weights are about level if counts are shared."""
+        """Return minus the log step of an average child, shape (nodes, sets): equal counts then have nearly level
+        weights."""
         return -log_rising_steps(counts[:, None] / children, self.total / children)
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Γ(k + a)/(k!·Γ(a)) of so many counts of each child from the lows on, shape (nodes, sets, children, …)."""
+        """Return ln Γ(k + a)/(k!·Γ(a)) of `width` counts of each child from the lows on, shape (nodes, sets, children,
+        …)."""
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
-        at_low = np.broadcast_to(_rising(lows[:, None], self.concentrations), shape)
-        leaning = tilt[..., None, None] * np.arange(width)
+        at_low = np.broadcast_to(_log_rising(lows[:, None], self.concentrations), shape)
+        tilted = tilt[..., None, None] * np.arange(width)
         first = int(lows.min())
         span = int(lows.max()) - first + width
         if self.concentrations.size == shape[1] and span <= lows.size * width:
@@ -51,36 +57,36 @@ class Dirichlet:
             runs = _cumulated(log_rising_steps(counts, self.concentrations[0]))
             places = (lows - first)[:, None, :, None] + np.arange(width)
             sets = np.arange(shape[1])[:, None, None]
-            return LogWeights(at_low, runs[sets, places] - runs[sets, places[..., :1]] + leaning)
+            return LogWeights(at_low, runs[sets, places] - runs[sets, places[..., :1]] + tilted)
         counts = lows[:, None, :, None] + np.arange(width - 1)
         steps = log_rising_steps(counts, self.concentrations[..., None])
         steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]
         return LogWeights(at_low, _cumulated(steps))
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """k!·Γ(A)/Γ(k + A) of so many counts of each node, shape (nodes, sets, …)."""
+        """Return ln k!·Γ(A)/Γ(k + A) of `width` counts of each node, shape (nodes, sets, …)."""
         counts = lows[:, None, None] + np.arange(width - 1)
         steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
-        return LogWeights(-_rising(lows[:, None], self.total), _cumulated(steps))
+        return LogWeights(-_log_rising(lows[:, None], self.total), _cumulated(steps))
 
 
 @frozen(eq=False)
 class Multinomial:
     """Divisions by known rates."""
 
-    rates: Reals  # of the children; those of a node add up to 1; shape (nodes, children)
+    rates: Reals  # rates of the children, which add up to 1 for each node, shape (nodes, children)
 
     @property
     def log_chances(self) -> Reals:
-        """One set, which is certain."""
+        """Log probability of the only set of parameters."""
         return _ONE
 
-    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (rates tell the shares)
-        """ln(k), as q/(k·q) is the step of a child with its share of a count k."""
+    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (rates are shares already)
+        """Return ln k, as q/(k·q) is the step of a child that has its share q of a count k."""
         return np.log(np.maximum(counts, 1.0))[:, None]
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """q^k/k! of each child."""
+        """Return ln q^k/k! of each child."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.rates)
         first = np.where(lows > 0, lows, 1.0)
@@ -90,14 +96,14 @@ class Multinomial:
         return LogWeights(at_low[:, None], _cumulated(steps)[:, None])
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """K!."""
+        """Return ln k! of each node."""
         counts = lows[:, None, None] + np.arange(width - 1.0)
         at_low = log_factorial(lows[:, None].astype(np.float64))
         return LogWeights(at_low, _cumulated(np.log1p(counts) - tilt[..., None]))
 
 
-def _rising(counts: Counts, concentrations: Reals) -> Reals:
-    """The logarithm of Γ(k + a)/(k!·Γ(a)), which is 0 where all counts are."""
+def _log_rising(counts: Counts, concentrations: Reals) -> Reals:
+    """Return ln Γ(k + a)/(k!·Γ(a)) without work if all counts are 0."""
     if counts.any():
         return log_rising(counts, concentrations)
     return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
@@ -105,13 +111,13 @@ def _rising(counts: Counts, concentrations: Reals) -> Reals:
 
 @lru_cache(maxsize=1)
 def _log_sums(law: CellLaw, cells: int, lows: tuple[int, ...], width: int) -> Reals:
-    """The logarithms of the probabilities of sums of cells, shape (lows, width); kept for all tilts of a split."""
+    """Return the log probabilities of sums of cells, shape (lows, width). The cache serves all tilts of a split."""
     sums = CellSums(law, cells)
     return np.array([sums.log_pmf(low, width) for low in lows])
 
 
 def _cumulated(steps: Reals) -> Reals:
-    """The sums of the steps so far on the last axis, from 0."""
+    """Return the sums of steps on the last axis, beginning with 0."""
     padded = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
     np.cumsum(steps, axis=-1, out=padded[..., 1:])
     return padded
@@ -119,14 +125,14 @@ def _cumulated(steps: Reals) -> Reals:
 
 @frozen(eq=False)
 class StatedLevel:
-    """A stated division."""
+    """Stated division of the nodes of a level."""
 
-    weights: Reals  # of each child: its concentration, or its rate within its parent
-    is_multinomial: bool  # whether they are rates
+    weights: Reals  # concentration of each child, or its rate within its parent
+    is_multinomial: bool  # True if the weights are rates
     is_learned: ClassVar[bool] = False
 
     def division(self, children: Counts) -> "Division":
-        """That of some nodes by the concentrations or rates of their children. Shapes: children (nodes, children)."""
+        """Return the division of some nodes. Shapes: children (nodes, children)."""
         weights = self.weights[children]
         if self.is_multinomial:
             return Multinomial(weights)
@@ -136,21 +142,21 @@ class StatedLevel:
         return Dirichlet(weights[:, None], weights.sum(axis=1)[:, None])
 
     def scaled(self, factor: float) -> "StatedLevel":
-        """Rates stay as they are."""
+        """Return the level with concentrations times a factor; rates do not change."""
         return self if self.is_multinomial else StatedLevel(self.weights * factor, is_multinomial=False)
 
     @property
     def words(self) -> str:
-        """The range of the concentrations."""
+        """Range of the concentrations, in words."""
         if self.is_multinomial:
             return "by known rates"
         low, high = float(self.weights.min()), float(self.weights.max())
-        told = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-        return f"with a concentration of {told} a child"
+        concentration = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+        return f"with a concentration of {concentration} a child"
 
     @property
     def parameters(self) -> dict[str, object]:
-        """The concentrations, or rates; one number where they are equal."""
+        """Concentrations or rates; one number if they are equal."""
         name = "rates" if self.is_multinomial else "concentrations"
         weights = np.unique(self.weights)
         return {name: float(weights[0]) if weights.size == 1 else self.weights}
@@ -158,15 +164,16 @@ class StatedLevel:
 
 @frozen(eq=False)
 class LearnedLevel:
-    """A mixture of concentrations, shared among children as their numbers of cells."""
+    """Mixture of concentrations, which children share in proportion to their numbers of cells."""
 
-    concentrations: Reals  # possible ones of an average child, shape (sets,)
-    chances: Reals  # how often each was met, shape (sets,)
-    cells: Reals  # how many cells each child has, level by level, shape (nodes of the level below,)
+    concentrations: Reals  # concentrations of an average child, shape (sets,)
+    chances: Reals  # probability of each concentration, shape (sets,)
+    cells: Reals  # number of cells of each node of the level below
     is_learned: ClassVar[bool] = True
 
     def division(self, children: Counts) -> "Division":
-        """A Dirichlet-multinomial division, of one of several concentrations."""
+        """Return the division of some nodes, with a set of parameters for each concentration. Shapes: children (nodes,
+        children)."""
         logs = np.log(self.chances)
         number = children.shape[1]
         cells = self.cells[children]
@@ -177,104 +184,104 @@ class LearnedLevel:
         return Dirichlet(self.concentrations[None, :, None], total, logs)
 
     def scaled(self, factor: float) -> "LearnedLevel":
-        """All possible concentrations times a factor."""
+        """Return the level with all concentrations times a factor."""
         return LearnedLevel(self.concentrations * factor, self.chances, self.cells)
 
     @property
     def words(self) -> str:
-        """The geometric mean of the concentrations of an average child."""
+        """Geometric mean of the concentrations of an average child, in words."""
         typical = float(np.exp(self.chances @ np.log(self.concentrations)))
         return f"with a concentration of about {typical:.2g} a child"
 
     @property
     def parameters(self) -> dict[str, object]:
-        """The mixture."""
+        """Concentrations of the mixture and their probabilities."""
         return {"concentrations": self.concentrations, "chances": self.chances}
 
 
 @frozen(eq=False)
 class CellLevel:
-    """Cells that were independent draws of one law before their sum was known."""
+    """Cells that are independent draws from one distribution, given their sum."""
 
-    law: CellLaw  # of the count of each cell
-    # how many cells add up to a count of which other things were known before; None: what they add up to is free
+    law: CellLaw  # distribution of the count of each cell
+    # number of cells whose sum has a distribution of its own; None: the sum is that of independent cells
     given: int | None
     is_learned: ClassVar[bool] = True
 
     def division(self, children: Counts) -> "Division":  # noqa: ARG002  (all are alike)
-        """By the probabilities of the cells' counts."""
+        """Return this level, as all cells are alike."""
         return self
 
     @property
     def log_chances(self) -> Reals:
-        """One set, which is certain."""
+        """Log probability of the only set of parameters."""
         return _ONE
 
-    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (a law is level enough)
-        """None."""
+    def tilt(self, counts: Reals, children: int) -> Reals:  # noqa: ARG002  (there is no tilt)
+        """Return 0: the distribution of a cell needs no tilt."""
         return np.zeros((counts.size, 1))
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """The probabilities of the counts of each child."""
+        """Return the log probabilities of the counts of each child."""
         logs = self.law.log_pmf_near(lows[..., None] + np.arange(width))
-        leaning = tilt[..., None, None] * np.arange(width)
-        return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + leaning)
+        tilted = tilt[..., None, None] * np.arange(width)
+        return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + tilted)
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """1 over the probability of the sum that is given; 1 where it is free."""
-        leaning = tilt[..., None] * np.arange(width)
+        """Return minus the log probability of the sum if it is given, otherwise 0."""
+        tilted = tilt[..., None] * np.arange(width)
         if self.given is None:
-            return LogWeights(np.zeros((lows.size, 1)), -leaning)
+            return LogWeights(np.zeros((lows.size, 1)), -tilted)
         logs = _log_sums(self.law, self.given, tuple(lows.tolist()), width)
-        return LogWeights(-logs[:, :1], (logs[:, :1] - logs)[:, None] - leaning)
+        return LogWeights(-logs[:, :1], (logs[:, :1] - logs)[:, None] - tilted)
 
     def scaled(self, factor: float) -> "CellLevel":  # noqa: ARG002  (its means fit the answers)
-        """The same: a law of a cell has no concentration."""
+        """Return this level: a distribution of cells has no concentration."""
         return self
 
     @property
     def words(self) -> str:
-        """The mean of the law."""
+        """Mean of the distribution, in words."""
         mean = Decimal(f"{self.law.mean:.3g}")
         return f"as independent counts of {mean:,f} on average"
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Those of the law."""
+        """Parameters of the distribution of a cell."""
         return self.law.to_dict()
 
 
-# P[k_1, …, k_m | k] = factor(k)·Π_c weight_c(k_c) of several nodes with as many children each. There may be several
-# sets of parameters, the same number for each node, with the logarithms of their chances. A tilt, in nats a record, is
-# added to the steps of weights and taken from those of the factor: it changes no product, and keeps the digits of
-# weights that rise or fall steeply.
+# P[k_1, …, k_m | k] = factor(k)·Π_c weight_c(k_c) for several nodes with the same number of children. There may be
+# several sets of parameters, with the logarithms of their probabilities. A tilt, in nats a record, is added to the
+# steps of the weights and subtracted from those of the factor. It changes no product, and keeps the digits of weights
+# that rise or fall steeply.
 Division: TypeAlias = Dirichlet | Multinomial | CellLevel
-# How the counts of the nodes of a level divide among their children.
+# Prior of the division of the nodes of a level.
 PriorLevel: TypeAlias = StatedLevel | LearnedLevel | CellLevel
 
 
 @frozen(eq=False, repr=False)
 class TablePrior(Shown):
-    """How counts divide among the children of the nodes of each level, before any answer."""
+    """Prior of the division of counts, level by level."""
 
-    levels: tuple[PriorLevel, ...]  # for each level above the cells
-    names: tuple[str, ...]  # what the levels below those are called
+    levels: tuple[PriorLevel, ...]  # of each level above the cells
+    names: tuple[str, ...]  # names of the levels below those
 
     @property
     def is_learned(self) -> bool:
-        """Whether it comes from the answers."""
+        """True if the prior was learned from the answers."""
         return any(level.is_learned for level in self.levels)
 
     def scaled(self, factor: float) -> "TablePrior":
-        """The same with so many times the concentration everywhere."""
+        """Return the prior with all concentrations times a factor."""
         return TablePrior(tuple(level.scaled(factor) for level in self.levels), self.names)
 
     @property
     def words(self) -> str:
-        """One line on it."""
+        """One line that describes the prior."""
         pairs = zip(self.names, self.levels, strict=True)
-        told = ", ".join(f"{name} {level.words}" for name, level in pairs)
-        return f"{'learned from the answers' if self.is_learned else 'stated'}: {told}"
+        levels = ", ".join(f"{name} {level.words}" for name, level in pairs)
+        return f"{'learned from the answers' if self.is_learned else 'stated'}: {levels}"
 
     def _facts(self) -> dict[str, object]:
         pairs = zip(self.names, self.levels, strict=True)
