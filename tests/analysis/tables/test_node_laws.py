@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteLaplace, Mechanism, Tree, table_posterior
-from noisycount.analysis.tables.passes import NodeLaw, placed
+from noisycount.analysis.tables.passes import NodeLaw, aligned_laws
 from noisycount.analysis.tables.table_posterior import TablePosterior
 
 COUNTS = [4000, 3100, 900, 2500, 40]
@@ -59,4 +59,4 @@ def test_a_law_is_placed_by_its_counts() -> None:
     for low, width in ((5, 2), (5, 9), (1, 4), (0, 12), (3, 5)):
         row: Any = SimpleNamespace(messages=np.zeros((1, width)), low=np.array([low]))
         wanted = [law.law[count - 3] if 3 <= count < 8 else 0 for count in range(low, low + width)]
-        assert placed((law,), np.array([0]), row).tolist() == [wanted]
+        assert aligned_laws((law,), np.array([0]), row).tolist() == [wanted]

@@ -21,7 +21,13 @@ from noisycount.analysis.tables.passes import Settings, Summary, UpwardPass, dow
 from noisycount.analysis.tables.prior import CellLevel, LearnedLevel, StatedLevel, TablePrior
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.sums import sum_of_logs
-from noisycount.analysis.tables.tree_solution import LEARNED, TreeSolution, about, coarse, mended
+from noisycount.analysis.tables.tree_solution import (
+    LEARNED,
+    TreeSolution,
+    centred_settings,
+    imprecise_nodes,
+    revised_settings,
+)
 from noisycount.display.numbers import signed
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
@@ -62,7 +68,8 @@ def learned(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...],
     levels = tuple(_begun(model, told, level, below) for level, below in enumerate(cells))
     for _ in range(_PASSES):
         down = downward(UpwardPass(model, levels, settings))
-        settings = about(mended(settings, down, coarse(down, LEARNED), is_shared=True), down)
+        revised = revised_settings(settings, down, imprecise_nodes(down, LEARNED), is_shared=True)
+        settings = centred_settings(revised, down)
         shares = [np.array(own.chances) for own in down[:-1]]
         better = [_weighed(own) for own in shares]
         pairs = zip(levels, better, strict=True)
@@ -469,7 +476,7 @@ def sensitivity(prior: TablePrior, solution: Solution) -> Sensitivity:
 def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
     """What so many times the concentration changes."""
     model, records = solution.up.model, solution.records
-    settings = about(solution.up.settings, solution.down) if prior.is_learned else first_settings(model)
+    settings = centred_settings(solution.up.settings, solution.down) if prior.is_learned else first_settings(model)
     other = TreeSolution.of(model, prior.scaled(factor).levels, settings, solution.told, records)
     own, found = solution.down[-1].summary, other.down[-1].summary  # in packs
     moved = np.abs(found.mean - own.mean)

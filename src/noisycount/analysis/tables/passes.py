@@ -1,4 +1,7 @@
-"""Two passes over a tree: up to the likelihood of every node's count, and down to its law."""
+"""The two passes over a tree: upwards to the likelihood of each node's count, downwards to its distribution.
+
+`UpwardPass` and `downward` are the passes; `split` computes one division; `tree_solution` repeats the passes.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,52 +22,56 @@ from noisycount.model.laws.gamma import Reals
 
 @frozen(eq=False)
 class Settings:
-    """How the passes are computed: none of it changes what they mean."""
+    """Numerical settings of the passes. They affect speed and accuracy, not the model."""
 
-    targets: tuple[Reals, ...]  # about which count the law of each node is, level by level
-    spreads: tuple[Reals, ...]  # about its standard deviation
-    zones: tuple[Counts, ...]  # how many transforms share its counts, an odd number
-    widened: tuple[Counts, ...]  # by how many times its width the reach of each node's answers is extended
-    # between which counts the distributions of the nodes of each level lie; None: not known yet
+    targets: tuple[Reals, ...]  # estimate of each node's count, level by level
+    spreads: tuple[Reals, ...]  # estimate of its standard deviation
+    zones: tuple[Counts, ...]  # number of transforms for its counts, odd
+    widened: tuple[Counts, ...]  # number of widths by which the range of each node's answers is extended
+    # ends of the distributions of the nodes of each level; None: unknown
     ends: tuple[Bounds, ...] | None = None
-    # those to begin with, of each node of each level above the cells, shape (sets·zones,); None: typical ones
+    # first tilts of each node of each level above the cells, shape (sets·zones,); None: typical ones
     tilts: tuple[tuple[Reals, ...], ...] | None = None
-    is_bounded: bool = False  # whether what transforms leave out has upper bounds in the laws
+    is_bounded: bool = False  # True if the probability that transforms neglect has upper bounds in the distributions
 
 
-MOST_COUNTS = 1 << 22  # how many counts the law of a cell may have to be a table
-_ROOM = 16  # the part of a law by which its window is longer, and at least so many counts
+MOST_COUNTS = 1 << 22  # largest number of counts in the range of a cell
+_ROOM = 16  # divisor of a distribution's width: the share by which its range is wider; also the fewest extra counts
 
 
 def windows(model: Model, settings: Settings, level: int) -> Bounds:
-    """Return where the counts of a level lie, by their own answers and by the known ends of their distributions."""
+    """Return the ranges of the counts of a level, from their answers and from the known ends of their distributions."""
     low, high = model.levels[level].reach(settings.widened[level])
     if settings.ends is None:
         return Bounds(low, high)
     first, last = settings.ends[level]
     width = last - first
     room = width // _ROOM + _ROOM
-    nearer = np.maximum(low, first - room), np.minimum(high, last + room)
-    meets = nearer[0] <= nearer[1]
-    return Bounds(np.where(meets, nearer[0], low), np.where(meets, nearer[1], high))
+    narrow = np.maximum(low, first - room), np.minimum(high, last + room)
+    overlaps = narrow[0] <= narrow[1]
+    return Bounds(np.where(overlaps, narrow[0], low), np.where(overlaps, narrow[1], high))
 
 
 def cell_windows(model: Model, settings: Settings) -> Bounds:
-    """Where the count of each cell is, but for e^−42 of its likelihood."""
+    """Return the ranges of the counts of the cells, outside of which the likelihood is below e^−42 of its maximum.
+
+    Raises:
+        ValueError: If the range of a cell is too wide, as it has no answer and there is no total.
+    """
     low, high = windows(model, settings, -1)
     for cell in np.flatnonzero(high - low >= MOST_COUNTS).tolist():
-        high[cell] = min(int(high[cell]), _largest(model, cell))
+        high[cell] = min(int(high[cell]), _largest_count(model, cell))
         if high[cell] - low[cell] >= MOST_COUNTS:
-            told = ", ".join(model.tree.label(-1, cell))
+            label = ", ".join(model.tree.label(-1, cell))
             raise ValueError(
-                f"answers leave the count of {told} open, with {MOST_COUNTS} possible ones or "
+                f"answers leave the count of {label} open, with {MOST_COUNTS} possible ones or "
                 "more: give an answer of it, or a total"
             )
     return Bounds(low, high)
 
 
-def _largest(model: Model, cell: int) -> int:
-    """The largest count of a cell that the answers of the nodes above it leave likely."""
+def _largest_count(model: Model, cell: int) -> int:
+    """Return the largest count of a cell that the answers of the nodes above it leave likely."""
     tree = model.tree
     last = NO_END
     for level in range(tree.depth - 1):
@@ -74,38 +81,38 @@ def _largest(model: Model, cell: int) -> int:
 
 
 def first_settings(model: Model) -> Settings:
-    """Those to begin with, in windows of the cells that leave each count what it can be."""
+    """Return settings for the first passes, with ranges of cells wide enough to add up to the counts above them."""
     ones = tuple(np.ones(size, np.int64) for size in model.tree.sizes)
     spreads = tuple(np.ones(size) for size in model.tree.sizes)
     start = Settings(model.guesses, spreads, ones, tuple(one - 1 for one in ones))
     while True:
-        apart = _apart(model, cell_windows(model, start))
-        if not apart.any():
+        is_disjoint = _is_disjoint(model, cell_windows(model, start))
+        if not is_disjoint.any():
             return start
-        cells = np.where(apart, 2 * start.widened[-1] + 1, start.widened[-1])
+        cells = np.where(is_disjoint, 2 * start.widened[-1] + 1, start.widened[-1])
         start = replace(start, widened=(*start.widened[:-1], cells))
 
 
-def _apart(model: Model, cells: Bounds) -> NDArray[np.bool_]:
-    """Which cells have windows that do not add up to what a count above them can be."""
-    tree, apart = model.tree, np.zeros(model.tree.cells, np.bool_)
-    for places, own in zip(tree.levels[:-1], model.levels[:-1], strict=True):
-        least, most = np.zeros(own.bounds.low.size, np.int64), np.zeros_like(own.bounds.low)
-        np.add.at(least, places, cells.low)
-        np.add.at(most, places, cells.high)
-        apart |= ((least > own.bounds.high) | (most < own.bounds.low))[places]
-    return apart & model.levels[-1].is_answered
+def _is_disjoint(model: Model, cells: Bounds) -> NDArray[np.bool_]:
+    """Return True for each answered cell whose range cannot add up to the possible counts of a node above it."""
+    tree, is_disjoint = model.tree, np.zeros(model.tree.cells, np.bool_)
+    for places, likelihood in zip(tree.levels[:-1], model.levels[:-1], strict=True):
+        smallest, largest = np.zeros(likelihood.bounds.low.size, np.int64), np.zeros_like(likelihood.bounds.low)
+        np.add.at(smallest, places, cells.low)
+        np.add.at(largest, places, cells.high)
+        is_disjoint |= ((smallest > likelihood.bounds.high) | (largest < likelihood.bounds.low))[places]
+    return is_disjoint & model.levels[-1].is_answered
 
 
-_TOGETHER = 1 << 20  # weights that are computed at a time
+_TOGETHER = 1 << 20  # number of weights computed at once
 _ALIKE = 1.2  # ratio of the largest to the smallest number of weights of nodes that are computed together
 _NARROW = 1 << 7  # weights of a node: nodes with fewer are computed together, as they cost little
-_CHEAP = 30_000  # multiplications, below which positive sums are as fast as transforms
-_CHEAPER = 1.4e6  # the same for each zone, times the root of the children, in narrow windows, which need no bounds
+_CHEAP = 30_000  # number of multiplications up to which positive sums are as fast as transforms
+_CHEAPER = 1.4e6  # the same for each zone and √(number of children), in narrow ranges, which need no bounds
 _BEARABLE = 1e9  # the same where transforms need several zones
-_SMALL = 3e7  # the same, times the sums, of a zone for each sum
-_MOST_WORK = 3e8  # the same of several zones of positive sums
-_KEPT = 1 << 25  # numbers of splits that are not computed again on the way down
+_SMALL = 3e7  # number of multiplications times sums, up to which each sum has a zone of its own
+_MOST_WORK = 3e8  # largest number of multiplications of several zones of positive sums
+_MOST_KEPT = 1 << 25  # largest number of values that are kept for the downward pass
 _IMPOSSIBLE = (
     "answers are impossible together: no table can have them under this prior and total, "
     "so check the answers, the mechanisms and the total"
@@ -113,30 +120,30 @@ _IMPOSSIBLE = (
 
 
 class Message(NamedTuple):
-    """The likelihood of the counts of a node."""
+    """Likelihood of the counts of a node, given the answers at and below it."""
 
     low: int  # the first count
-    logs: Reals  # its logarithm from there on; the largest is 0
-    constant: float  # what was taken from the logarithms, here and below
+    logs: Reals  # log likelihoods from there on; the largest is 0
+    constant: float  # sum of the constants that were subtracted from the logarithms here and below
 
 
 class Branches(NamedTuple):
-    """Some nodes of a level with as many children each, which are computed together."""
+    """Nodes of a level with the same number of children, which are computed together."""
 
     nodes: Counts  # their positions, shape (nodes,)
     children: Counts  # the positions of their children in the level below, shape (nodes, children)
-    kept: Split | None  # what is told of them, unless it would take too much memory
+    kept: Split | None  # their division; None: too large to be kept
 
 
 class UpwardPass:
-    """The likelihoods of all counts, given the answers at and below them, and the law of the root's.
+    """Likelihoods of all counts given the answers at and below them, and the distribution of the root's count.
 
     Attributes:
-        settings: How it was computed, with the tilts that were found.
-        cells: Where the counts of the cells are.
-        messages: Of the nodes of each level above the cells.
-        branches: The nodes of each of these levels.
-        law: The probabilities of the root's counts, from that of its message on.
+        settings: The settings, with the tilts that were found.
+        cells: The ranges of the cells.
+        messages: The messages of the nodes of each level above the cells.
+        branches: The nodes of each of these levels, in groups.
+        law: The probabilities of the root's counts, from the lowest of its message on.
         evidence: The logarithm of the probability of the answers.
     """
 
@@ -146,17 +153,17 @@ class UpwardPass:
         self.messages: list[list[Message]] = [[] for _ in levels]
         self.branches: list[list[Branches]] = [[] for _ in levels]
         tilts: list[list[Reals]] = [[] for _ in levels]
-        widths, room = self.cells.high - self.cells.low + 1, _KEPT
+        widths, memory = self.cells.high - self.cells.low + 1, _MOST_KEPT
         for level in range(len(levels) - 1, -1, -1):
-            reach, none = windows(model, settings, level), Message(0, np.zeros(0), 0.0)
-            self.messages[level] = [none] * model.tree.sizes[level]
-            tilts[level] = [none.logs] * model.tree.sizes[level]
+            reach, empty = windows(model, settings, level), Message(0, np.zeros(0), 0.0)
+            self.messages[level] = [empty] * model.tree.sizes[level]
+            tilts[level] = [empty.logs] * model.tree.sizes[level]
             for nodes, children in _families(model, settings, level, widths):
                 split = self.split(level, nodes, children)
-                room -= split.logs.size * (2 + split.tilted.shape[1])
-                self.branches[level].append(Branches(nodes, children, split if room > 0 else None))
-                found = self._messages(level, nodes, children, split, reach)
-                for node, message, tilt in zip(nodes.tolist(), found, split.tilted, strict=True):
+                memory -= split.logs.size * (2 + split.tilted.shape[1])
+                self.branches[level].append(Branches(nodes, children, split if memory > 0 else None))
+                messages = self._messages(level, nodes, children, split, reach)
+                for node, message, tilt in zip(nodes.tolist(), messages, split.tilted, strict=True):
                     self.messages[level][node], tilts[level][node] = message, tilt
             widths = np.array([message.logs.size for message in self.messages[level]])
         self.settings = replace(settings, tilts=tuple(map(tuple, tilts)))
@@ -178,38 +185,38 @@ class UpwardPass:
         return self.settings.ends is not None and any(level.is_learned for level in self.levels)
 
     def split(self, level: int, nodes: Counts, children: Counts) -> Split:
-        """Some nodes of a level, and what is told of their children; shapes as in `Branches`."""
+        """Return the division of some nodes of a level among their children; shapes as in `Branches`."""
         settings = self.settings
         lows, logs = self._below(level, children.ravel())
         shape = children.shape
         lows, division = lows.reshape(shape), self.levels[level].division(children)
-        zones = int(settings.zones[level][nodes[0]])  # of all of them
+        zones = int(settings.zones[level][nodes[0]])  # equal for all nodes
         targets = zone_targets(settings.targets[level][nodes], settings.spreads[level][nodes], zones)
         places = shape[1] * (logs.shape[1] - 1) + 1
-        work = (shape[1] * logs.shape[1]) ** 2
-        is_near = settings.ends is not None  # windows are narrow, so that no positive sum is too rare for floats
+        products = (shape[1] * logs.shape[1]) ** 2
+        is_near = settings.ends is not None  # narrow ranges: no positive sum underflows
         cheap = _CHEAPER * zones * math.sqrt(shape[1]) if is_near else _CHEAP
-        is_positive = work < (cheap if zones == 1 or is_near else _BEARABLE)
-        is_small = work * places < _SMALL and not is_near
+        is_positive = products < (cheap if zones == 1 or is_near else _BEARABLE)
+        is_small = products * places < _SMALL and not is_near
         if is_positive and is_small and zones > 1:
             targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
-        elif is_positive and (is_near or work * zones > _MOST_WORK):
+        elif is_positive and (is_near or products * zones > _MOST_WORK):
             targets = targets[:, zones // 2, None]
         tilts = None
         if settings.tilts is not None:
             kinds = division.log_chances.size * targets.shape[1]
-            known = [settings.tilts[level][node] for node in nodes.tolist()]
-            tilts = np.array(known) if all(one.size == kinds for one in known) else None
+            first_tilts = [settings.tilts[level][node] for node in nodes.tolist()]
+            tilts = np.array(first_tilts) if all(one.size == kinds for one in first_tilts) else None
         is_bounded = settings.is_bounded or (is_positive and is_small)
         return Split(lows, logs.reshape(*shape, -1), division, targets, is_positive, tilts, is_bounded, self.is_rough)
 
     def splits(self, level: int) -> Iterator[tuple[Counts, Counts, Split]]:
-        """All nodes of a level above the cells, their children, and what is told of these."""
+        """Yield the nodes of a level above the cells in groups, with their children and their division."""
         for nodes, children, kept in self.branches[level]:
             yield nodes, children, kept or self.split(level, nodes, children)
 
     def _below(self, level: int, children: Counts) -> tuple[Counts, Reals]:
-        """The first counts of children, and logarithms of likelihoods as one array, −inf where there is none."""
+        """Return the lowest counts of children and their log likelihoods as one array, −inf beyond their ranges."""
         if level + 1 == len(self.levels):
             lows, highs = self.cells.low[children], self.cells.high[children]
             width = int((highs - lows).max()) + 1
@@ -222,41 +229,39 @@ class UpwardPass:
         return np.array([message.low for message in messages]), logs
 
     def _messages(self, level: int, nodes: Counts, children: Counts, split: Split, reach: Bounds) -> Iterator[Message]:
-        """What is told of nodes from below and by their own answers.
+        """Yield the messages of nodes.
 
-        Where the answers of a node and those below lie far apart its window is not cut: then its count
-        is somewhere between.
+        If the answers of a node and those below it lie far apart, the count is between them, and the range is not cut.
         """
-        own, width = self.model.levels[level], split.messages.shape[1]
-        logs = split.messages + own.logs(nodes, split.low, width)
-        first = np.maximum(split.low, own.bounds.low[nodes])
-        last = np.minimum(split.low + width - 1, own.bounds.high[nodes])
-        nearer = np.maximum(first, reach.low[nodes]), np.minimum(last, reach.high[nodes])
-        meets = nearer[0] <= nearer[1]
-        first, last = np.where(meets, nearer[0], first), np.where(meets, nearer[1], last)
-        for place, below in enumerate(children.tolist()):
+        likelihood, width = self.model.levels[level], split.messages.shape[1]
+        logs = split.messages + likelihood.logs(nodes, split.low, width)
+        first = np.maximum(split.low, likelihood.bounds.low[nodes])
+        last = np.minimum(split.low + width - 1, likelihood.bounds.high[nodes])
+        narrow = np.maximum(first, reach.low[nodes]), np.minimum(last, reach.high[nodes])
+        overlaps = narrow[0] <= narrow[1]
+        first, last = np.where(overlaps, narrow[0], first), np.where(overlaps, narrow[1], last)
+        for place, family in enumerate(children.tolist()):
             start = int(split.low[place])
             row = logs[place, first[place] - start : max(last[place] + 1 - start, 0)]
             peak = float(row.max(initial=-math.inf))
             if not math.isfinite(peak):
                 raise ValueError(_IMPOSSIBLE)
-            inner = (
-                [] if level + 1 == len(self.levels) else [self.messages[level + 1][child].constant for child in below]
-            )
+            has_messages = level + 1 < len(self.levels)
+            inner = (self.messages[level + 1][child].constant for child in family) if has_messages else ()
             constant = math.fsum((float(split.constants[place]), peak, *inner))
             yield Message(int(first[place]), row - peak, constant)
 
 
 def _families(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[tuple[Counts, Counts]]:
-    """The nodes of a level and their children, those with as many and about as wide ones together."""
+    """Yield the nodes of a level and their children in groups with equal numbers of children and similar ranges."""
     numbers = model.family_sizes(level)
     widest = np.zeros(numbers.size, np.int64)
     np.maximum.at(widest, model.tree.parents(level + 1), widths)
-    order = np.lexsort((widest, settings.zones[level], numbers))
-    kinds = np.stack([numbers, settings.zones[level]], axis=1)[order]
-    starts = [0, *(np.flatnonzero((np.diff(kinds, axis=0) != 0).any(axis=1)) + 1), order.size]
+    nodes_in_order = np.lexsort((widest, settings.zones[level], numbers))
+    keys = np.stack([numbers, settings.zones[level]], axis=1)[nodes_in_order]
+    starts = [0, *(np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1), nodes_in_order.size]
     for start, stop in pairwise(starts):
-        for nodes in _chunks(order[start:stop], numbers * widest * settings.zones[level]):
+        for nodes in _chunks(nodes_in_order[start:stop], numbers * widest * settings.zones[level]):
             yield nodes, np.stack([model.children(level, int(node)) for node in nodes])
 
 
@@ -274,16 +279,16 @@ def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
         start += max(1, stop)
 
 
-_LEVEL = 0.95  # of the intervals that are told
-_CHUNK = 1 << 21  # probabilities that are added up at a time
-_END = 0.01  # of the probability at which a window may end: at less a law has ended
-_EDGE = 1e-13  # of the largest probability: more at the end of a window means that it is too short
-_FAR = 1e-8  # the same of windows about known ends: a learned prior is less certain than that
+_LEVEL = 0.95  # level of the intervals
+_CHUNK = 1 << 21  # number of probabilities summed at once
+_END = 0.01  # share of the probability at which a range may end; below it the distribution has ended
+_EDGE = 1e-13  # share of the largest probability; a larger one at the end of a range means that it is too short
+_FAR = 1e-8  # the same in ranges about known ends under a learned prior
 
 
 @frozen(eq=False)
 class Summary:
-    """Estimates of the counts of some nodes, in their order.
+    """Estimates of the counts of some nodes, in the order of the nodes.
 
     Attributes:
         mean: The expected counts, in records: the estimates of least squared error.
@@ -301,14 +306,14 @@ class Summary:
 
 
 class NodeLaw(NamedTuple):
-    """The law of a node's count: the first one, and the probabilities from there on."""
+    """Distribution of a node's count: the lowest count, and the probabilities from there on."""
 
     low: int
     law: Reals
 
     @property
     def table(self) -> TableLaw:
-        """The same as a table of the possible counts."""
+        """The distribution as a table of the possible counts."""
         possible = np.flatnonzero(self.law > 0)
         first, last = int(possible[0]), int(possible[-1])
         with np.errstate(divide="ignore"):
@@ -317,22 +322,22 @@ class NodeLaw(NamedTuple):
 
 @frozen(eq=False)
 class LevelLaws:
-    """What the way down tells of a level."""
+    """Results of the downward pass for a level."""
 
-    bounds: Bounds  # between which counts its nodes lie for certain
-    is_anchored: bool  # whether logarithms are relative to the likeliest table
-    edge: float  # the part of the largest probability above which a window is too short
-    summary: Summary  # the estimates
-    short: NDArray[np.bool_]  # whether the law of a node does not end within its window
-    ends: Bounds  # where laws end
-    laws: list[NodeLaw]  # of nodes above the cells; so are the others
-    chances: list[Reals]  # of each set of parameters of each node's division
-    rounding: Reals  # bounds of what transforms moved
-    zones: Counts  # how many transforms would suit each node
+    bounds: Bounds  # certain bounds of the counts
+    is_anchored: bool  # True if logarithms are relative to the likeliest table
+    edge: float  # share of the largest probability above which a range is too short
+    summary: Summary  # estimates of the counts
+    short: NDArray[np.bool_]  # True if the distribution does not end within its range
+    ends: Bounds  # ends of the distributions
+    laws: list[NodeLaw]  # distributions of nodes above the cells
+    chances: list[Reals]  # probabilities of the sets of parameters of each node's division
+    rounding: Reals  # bounds of the errors of transforms
+    zones: Counts  # number of zones that would suit each node
 
     @classmethod
     def empty(cls, model: Model, level: int, edge: float) -> Self:
-        """Room for a level."""
+        """Return arrays for the results of a level."""
         size = model.tree.sizes[level]
         none = NodeLaw(0, np.zeros(0))
         median, low, high, first, last = (np.zeros(size, np.int64) for _ in range(5))
@@ -344,55 +349,55 @@ class LevelLaws:
 
     @property
     def likely_ends(self) -> Bounds:
-        """The ends of distributions, farther out on both sides if a window was too short."""
+        """Ends of the distributions, moved outwards on both sides by their distance if the range was too short."""
         more = np.where(self.short, self.ends.high - self.ends.low + 1, 0)
         return Bounds(self.ends.low - more, self.ends.high + more)
 
-    def tell(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
-        """Write down laws, shape (nodes, width), and whether they end in their windows, up to the highs."""
+    def record(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
+        """Store the estimates and the ends of distributions, shape (nodes, width), and which of them are cut off."""
         step = max(1, _CHUNK // laws.shape[1])
         for start in range(0, nodes.size, step):
             part = slice(start, start + step)
             self._estimate(nodes[part], lows[part], laws[part])
         limit = self.edge * laws.max(axis=1)
-        left = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
-        if not self.is_anchored:  # a sum that is too rare to be kept may be all that ends a law
+        is_cut_below = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
+        if not self.is_anchored:  # a sum that is too rare to be kept may end a distribution
             highs = lows + laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)
         last = laws[np.arange(nodes.size), highs - lows]
         matters = laws > _END * self.edge * laws.max(axis=1, keepdims=True)
         self.ends.low[nodes] = lows + matters.argmax(axis=1)
         self.ends.high[nodes] = lows + laws.shape[1] - 1 - matters[:, ::-1].argmax(axis=1)
-        self.short[nodes] = left | (last > limit) & (highs < self.bounds.high[nodes])
+        self.short[nodes] = is_cut_below | (last > limit) & (highs < self.bounds.high[nodes])
 
     def _estimate(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
-        """Write down the estimates of a few."""
+        """Store the estimates of some nodes."""
         summary, tail = self.summary, (1 - _LEVEL) / 2
         places = np.arange(laws.shape[1], dtype=np.float64)
         mean = laws @ places
-        square = np.einsum("ij,ij->i", laws, (places - mean[:, None]) ** 2)
-        summary.mean[nodes], summary.std[nodes] = lows + mean, np.sqrt(square)
-        below = np.cumsum(laws, axis=1)
+        variance = np.einsum("ij,ij->i", laws, (places - mean[:, None]) ** 2)
+        summary.mean[nodes], summary.std[nodes] = lows + mean, np.sqrt(variance)
+        cumulative = np.cumsum(laws, axis=1)
         for quantiles, level in (summary.median, 0.5), (summary.low, tail), (summary.high, 1 - tail):
-            goals = level * below[:, -1:] * (1 - TIE)
-            quantiles[nodes] = lows + (below < goals).sum(axis=1)
+            goals = level * cumulative[:, -1:] * (1 - TIE)
+            quantiles[nodes] = lows + (cumulative < goals).sum(axis=1)
 
 
 def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
-    """The laws of all counts, given all answers, level by level."""
+    """Return the distributions of all counts given all answers, level by level."""
     edge = _FAR if up.is_rough else _EDGE
-    told = tuple(LevelLaws.empty(up.model, level, edge) for level in range(up.model.tree.depth))
+    levels = tuple(LevelLaws.empty(up.model, level, edge) for level in range(up.model.tree.depth))
     root = up.messages[0][0]
     first = np.array([root.low])
-    told[0].tell(np.zeros(1, np.int64), first, first + up.law.size - 1, up.law[None])
-    told[0].laws[0] = NodeLaw(root.low, up.law)
-    for level, (own, below) in enumerate(pairwise(told)):
+    levels[0].record(np.zeros(1, np.int64), first, first + up.law.size - 1, up.law[None])
+    levels[0].laws[0] = NodeLaw(root.low, up.law)
+    for level, (laws, below) in enumerate(pairwise(levels)):
         for nodes, family, split in up.splits(level):
-            down = split.descent(placed(own.laws, nodes, split))
-            own.rounding[nodes], own.zones[nodes] = down.rounding, down.zones
-            for node, chances in zip(nodes.tolist(), down.chances, strict=True):
-                own.chances[node] = chances
+            descent = split.descent(aligned_laws(laws.laws, nodes, split))
+            laws.rounding[nodes], laws.zones[nodes] = descent.rounding, descent.zones
+            for node, chances in zip(nodes.tolist(), descent.chances, strict=True):
+                laws.chances[node] = chances
             children, lows = family.ravel(), split.lows.ravel()
-            rows = down.laws.reshape(children.size, -1)
+            rows = descent.laws.reshape(children.size, -1)
             if level + 1 == len(up.levels):
                 highs = up.cells.high[children]
             else:
@@ -400,17 +405,17 @@ def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
                 highs = lows + widths - 1
                 for child, low, width, row in zip(children, lows, widths, rows, strict=True):
                     below.laws[child] = NodeLaw(int(low), row[:width].copy())
-            below.tell(children, lows, highs, rows)
-    return told
+            below.record(children, lows, highs, rows)
+    return levels
 
 
-def placed(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
-    """The laws of nodes at the counts of their messages, shape (nodes, counts)."""
-    placed = np.zeros(split.messages.shape)
-    for row, node, low in zip(placed, nodes.tolist(), split.low.tolist(), strict=True):
-        one = laws[node]
-        first = max(one.low, low)  # a node by itself has a narrower row than beside wider ones
-        law = one.law[first - one.low :]
-        place = row[first - low :][: law.size]  # beyond is what filled up a longer row
-        place[:] = law[: place.size]
-    return placed
+def aligned_laws(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
+    """Return the distributions of nodes at the counts of their messages, shape (nodes, counts)."""
+    rows = np.zeros(split.messages.shape)
+    for row, node, low in zip(rows, nodes.tolist(), split.low.tolist(), strict=True):
+        node_law = laws[node]
+        first = max(node_law.low, low)  # a message alone is narrower than next to wider ones
+        law = node_law.law[first - node_law.low :]
+        part = row[first - low :][: law.size]  # the remainder fills up a longer row
+        part[:] = law[: part.size]
+    return rows

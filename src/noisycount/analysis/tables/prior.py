@@ -1,5 +1,4 @@
-"""Priors of the division of counts: stated, learned as a mixture of concentrations, or learned as a distribution of
-cells.
+"""Priors of the division of counts: stated, a learned mixture of concentrations, or a learned distribution of cells.
 
 A level of each kind gives the `Division` of some nodes; `split` multiplies it by the likelihoods.
 """
@@ -39,13 +38,11 @@ class Dirichlet:
     log_chances: Reals = field(default_factory=lambda: _ONE)
 
     def tilt(self, counts: Reals, children: int) -> Reals:
-        """Return minus the log step of an average child, shape (nodes, sets): equal counts then have nearly level
-        weights."""
+        """Return minus the log step of an average child, shape (nodes, sets): equal counts then have level weights."""
         return -log_rising_steps(counts[:, None] / children, self.total / children)
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln Γ(k + a)/(k!·Γ(a)) of `width` counts of each child from the lows on, shape (nodes, sets, children,
-        …)."""
+        """Return ln Γ(k + a)/(k!·Γ(a)) of counts of each child from the lows on, shape (nodes, sets, children, …)."""
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
         at_low = np.broadcast_to(_log_rising(lows[:, None], self.concentrations), shape)
@@ -172,8 +169,7 @@ class LearnedLevel:
     is_learned: ClassVar[bool] = True
 
     def division(self, children: Counts) -> "Division":
-        """Return the division of some nodes, with a set of parameters for each concentration. Shapes: children (nodes,
-        children)."""
+        """Return the division of nodes, a set of parameters a concentration. Shapes: children (nodes, children)."""
         logs = np.log(self.chances)
         number = children.shape[1]
         cells = self.cells[children]

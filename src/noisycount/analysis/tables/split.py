@@ -80,8 +80,7 @@ class Split:
 
     @cached_property
     def _parts(self) -> tuple[sums.Tilted, Reals, Reals | None]:
-        """Distributions of the children under tilts, the log weights of their lowest counts, and all tilted log
-        weights.
+        """Tilted distributions of the children, log weights of their lowest counts, and all tilted log weights.
 
         The last is None unless bounds are needed and the weights are few.
         """
