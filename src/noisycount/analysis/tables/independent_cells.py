@@ -11,7 +11,7 @@ from numpy.polynomial.chebyshev import chebpts2
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.given_sums import draw_places, law_by_characteristic
-from noisycount.analysis.tables.likelihoods import DEPTH, Counts, LevelAnswers, add_logs, places_of
+from noisycount.analysis.tables.likelihoods import DEPTH, Counts, LevelAnswers, add_logs, answer_positions
 from noisycount.analysis.tables.passes import NodeLaw, Summary
 from noisycount.analysis.tables.sums import Complexes
 from noisycount.analysis.tables.wide_laws import lattice_sum, wide_draws, wide_law
@@ -141,7 +141,7 @@ class IndependentCells:
 
     def chances(self, counts: Counts) -> Reals:
         """P[K <= count] of each cell, all of which have answers. Shapes: counts (several, cells)."""
-        places = places_of(self.told, self.cells)
+        places = answer_positions(self.told, self.cells)
         found = np.empty(counts.shape)
         wide = self._is_wide(places)
         for cell in np.flatnonzero(wide).tolist():
@@ -297,7 +297,7 @@ class IndependentCells:
 
 def _alike(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts, Counts]:
     """The kind of each cell by its answers, and the places of each kind among those of each law."""
-    places = places_of(answers, cells)
+    places = answer_positions(answers, cells)
     kind = np.zeros(cells, dtype=np.int64)
     for one in answers:
         codes = np.zeros(cells, dtype=np.int64)

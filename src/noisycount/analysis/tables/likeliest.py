@@ -1,9 +1,9 @@
-"""The table under which the answers are likeliest, relative to which logarithms keep their digits.
+"""Estimates of a table by least squares, and the likeliest table, relative to which logarithms keep their digits.
 
-Where answers of narrow noise contradict each other or the total, the logarithms of likelihoods are
-huge and all but cancel in what tells one table from another. A multiplier for each sum of counts
-moves a part of them between a node and its children, which changes no product. With those of the
-likeliest table every likelihood is largest at its count of that table: nothing cancels any more.
+If answers of narrow noise contradict each other or the total, the logarithms of likelihoods are huge, and nearly cancel
+in the differences between tables. A multiplier for each sum of counts moves a part of a logarithm between a node and
+its children, which changes no product. With the multipliers of the likeliest table, every likelihood is largest at its
+count of that table, and nothing cancels.
 """
 
 import math
@@ -22,74 +22,74 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.searches import first_true_beyond
 
-_WIDE = 1e30  # records²: the variance of a count of which nothing is told
-_LITTLE = 0.01  # records
-_TOLD = 1e25  # records²: less than that, and more than that of any noise
-_LEAST = 1 / 8  # of a part that was made positive: so much of it is left
+_WIDE = 1e30  # records²: variance of a count without any answer
+_SMALL = 0.01  # records
+_LARGEST = 1e25  # records²: larger than the variance of any noise
+_LEAST = 1 / 8  # share of a positive part that a correction leaves
 
 
 class LeastSquares(NamedTuple):
-    """What is told of each count by its own answers and those below, level by level."""
+    """Estimates of the counts from the answers at and below each node, level by level."""
 
-    value: tuple[Reals, ...]  # about where it lies, in records
-    deviation: tuple[Reals, ...]  # a standard deviation, in records
-    is_told: tuple[NDArray[np.bool_], ...]  # whether anything is told of it
+    value: tuple[Reals, ...]  # estimate, in records
+    deviation: tuple[Reals, ...]  # standard deviation, in records
+    is_told: tuple[NDArray[np.bool_], ...]  # True if there is an answer at or below the node
 
 
 def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
-    """Answers and sums of answers, weighed by their variances."""
+    """Return estimates from answers and sums of answers, weighted by their variances."""
     tree = model.tree
-    up = [_answers_of(one, is_positive=is_positive) for one in model.levels]
+    levels = [_mean_answers(level_likelihood, is_positive=is_positive) for level_likelihood in model.levels]
     for level in range(tree.depth - 2, -1, -1):
         parents, size = tree.parents(level + 1), tree.sizes[level]
-        value, variance = up[level + 1]
+        value, variance = levels[level + 1]
         if is_positive:
             value = _positive(value, variance)
-            up[level + 1] = value, variance
+            levels[level + 1] = value, variance
         total = np.bincount(parents, value, size)
         spread = np.minimum(np.bincount(parents, variance, size), _WIDE)
-        own, below = 1 / np.maximum(up[level][1], 1e-12), 1 / np.maximum(spread, 1e-12)
-        up[level] = (own * up[level][0] + below * total) / (own + below), 1 / (own + below)
-    values, variances = zip(*up, strict=True)
-    told = tuple(variance < _TOLD for variance in variances)
-    return LeastSquares(values, tuple(map(np.sqrt, variances)), told)
+        own, below = 1 / np.maximum(levels[level][1], 1e-12), 1 / np.maximum(spread, 1e-12)
+        levels[level] = (own * levels[level][0] + below * total) / (own + below), 1 / (own + below)
+    values, variances = zip(*levels, strict=True)
+    is_known = tuple(variance < _LARGEST for variance in variances)
+    return LeastSquares(values, tuple(map(np.sqrt, variances)), is_known)
 
 
 def _guesses(model: Model) -> list[Reals]:
     """Return an estimate of each count from all answers, on which no distribution rests.
 
-    What is missing or too much in a sum is shared in proportion to variances; no total exceeds its largest value.
+    What is missing or too much in a sum is shared in proportion to variances. No total exceeds its largest value.
     """
-    tree, told = model.tree, least_squares(model, is_positive=True)
+    tree, estimates = model.tree, least_squares(model, is_positive=True)
     root = model.levels[0].bounds
-    found = [np.clip(told.value[0], root.low, np.minimum(root.high, NO_END))]
+    counts = [np.clip(estimates.value[0], root.low, np.minimum(root.high, NO_END))]
     for level in range(1, tree.depth):
         parents, size = tree.parents(level), tree.sizes[level - 1]
-        value, variance = told.value[level], told.deviation[level] ** 2
-        missing = found[-1] - np.bincount(parents, value, size)
+        value, variance = estimates.value[level], estimates.deviation[level] ** 2
+        missing = counts[-1] - np.bincount(parents, value, size)
         shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
         parts = _positive(value + shares * missing[parents], variance)
-        # made positive, parts of which little is told may add up to far more than their sum
-        excess = np.maximum(np.bincount(parents, parts, size) - found[-1], 0.0)
-        found.append(np.maximum(parts - shares * excess[parents], _LEAST * parts))
-    return found
+        # Uncertain parts that were made positive may add up to far more than their sum.
+        excess = np.maximum(np.bincount(parents, parts, size) - counts[-1], 0.0)
+        counts.append(np.maximum(parts - shares * excess[parents], _LEAST * parts))
+    return counts
 
 
 def _positive(values: Reals, variances: Reals) -> Reals:
-    """Values made positive within about one standard deviation of 0."""
+    """Return values made positive within about one standard deviation of 0."""
     spread = np.clip(np.sqrt(variances) / 2, 1e-3, np.abs(values) + 1.0)
     return spread * np.logaddexp(0.0, values / spread)
 
 
-def _answers_of(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Reals]:
-    """The answers of each node as one number and its variance."""
+def _mean_answers(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Reals]:
+    """Return the weighted mean of the answers of each node, and its variance."""
     size = level.bounds.low.size
     value, precision = np.zeros(size), np.full(size, 1 / _WIDE)
-    for one in level.answers:
-        middle = np.where(one.suppressed, one.answers / 2, one.answers)
-        spread = np.where(one.suppressed, np.abs(middle) / 2, 0.0) + _deviation(one.mechanism)
-        value[one.nodes] += (np.maximum(middle, 0.0) if is_positive else middle) / spread**2
-        precision[one.nodes] += 1 / spread**2
+    for group in level.answers:
+        middle = np.where(group.suppressed, group.answers / 2, group.answers)
+        spread = np.where(group.suppressed, np.abs(middle) / 2, 0.0) + _deviation(group.mechanism)
+        value[group.nodes] += (np.maximum(middle, 0.0) if is_positive else middle) / spread**2
+        precision[group.nodes] += 1 / spread**2
     low, high = level.bounds
     value /= precision
     is_known = low == high
@@ -99,78 +99,80 @@ def _answers_of(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Re
 
 
 def _deviation(mechanism: Mechanism) -> float:
-    """The standard deviation of noise, and little where there is none."""
+    """Return the standard deviation of noise, and a small number without noise."""
     if isinstance(mechanism, SymmetricNoise) and math.isfinite(mechanism.variance):
-        return max(math.sqrt(mechanism.variance), _LITTLE)
-    return _LITTLE
+        return max(math.sqrt(mechanism.variance), _SMALL)
+    return _SMALL
 
 
-_STEEP = 8.0  # nats: what the first record next to an answer costs under narrow noise
-_DEEP = 300.0  # nats below its peak, from which on a likelihood is told relative to an anchor
-_LOST = 1e6  # nats: sums of more than that are 1e-10 off or more
-_MOST_NODES = 10_000  # of a tree whose likeliest table is looked for
-_ROUNDED = 1e5  # nats of a law of a sum of noises, whose logarithms are no more exact than 1e-15
+_STEEP = 8.0  # nats between an answer and the next count under narrow noise
+_DEEP = 300.0  # nats below its peak, from which on a likelihood needs an anchor
+_LOST = 1e6  # nats: larger sums have an error of 1e-10 or more
+_MOST_NODES = 10_000  # largest tree whose likeliest table is searched
+_ROUNDED = 1e5  # nats under a sum of noises, whose logarithms have a relative error of 1e-15
 Gains = NDArray[Any]
 Node = tuple[int, int]
-Step = tuple[int, int, int]  # a node by level and position, and whether it has less, −1, or more, 1
+Step = tuple[int, int, int]  # level and position of a node, and −1 for fewer records or 1 for more
 _TOO_LARGE = (
     "answers contradict each other, or the total, too much for so large a table, so that digits "
     "would be lost: check the mechanisms, or ask for a part of at most {:,} nodes, got {:,}"
 )
-_GAIN = Fraction(1, 10**9)  # nats: less makes no table likelier
-_COUNTS = 1 << 17  # that all windows of a tree may have together before laws are known
+_GAIN = Fraction(1, 10**9)  # nats: smallest gain
+_COUNTS = 1 << 17  # largest number of counts of all ranges of a tree in the first pass
 _SWEEPS = 8
 
 
 def anchored(model: Model) -> Model:
-    """The model with logarithms relative to the likeliest table, where they would be too large."""
+    """Return the model with estimates of its counts, and with anchors if logarithms would be too large."""
     model = replace(model, guesses=tuple(_guesses(model)))
-    fallen = _fallen(model)
-    if fallen <= _DEEP and not _is_steep(model):
+    drop = _largest_drop(model)
+    if drop <= _DEEP and not _is_steep(model):
         return model
     if sum(model.tree.sizes) > _MOST_NODES:
-        if fallen > _LOST:
+        if drop > _LOST:
             raise ValueError(_TOO_LARGE.format(_MOST_NODES, sum(model.tree.sizes)))
         return model
-    search = _Search(model, _start(model))
+    search = _Search(model, _possible_table(model))
     search.climb()
     _check_rest(model, search)
-    return search.told()
+    return search.model_with_anchors()
 
 
 def _is_steep(model: Model) -> bool:
-    """Whether any noise is so narrow that single counts stand far above those next to them."""
-    answers = [one for level in model.levels for one in level.answers if not one.is_exact]
-    return any(one.distance(_STEEP) <= 1 for one in answers)
+    """Return True if a noise is so narrow that one count is far likelier than its neighbours."""
+    answers = (group for level in model.levels for group in level.answers)
+    return any(group.distance(_STEEP) <= 1 for group in answers if not group.is_exact)
 
 
-def _fallen(model: Model) -> float:
-    """By how many nats any likelihood lies below its peak about where counts are guessed."""
-    most = 0.0
+def _largest_drop(model: Model) -> float:
+    """Return the largest difference in nats between a likelihood's peak and its value near the estimated count."""
+    largest = 0.0
     for level, guess in zip(model.levels, model.guesses, strict=True):
-        for one in level.answers:
-            if one.is_exact:
+        for group in level.answers:
+            if group.is_exact:
                 continue
-            about = np.minimum(guess[one.nodes], float(NO_END))
-            fitting = np.where(one.suppressed, 0.0, np.maximum(one.answers, 0.0))
-            most = max(most, float((_logs_beside(one, fitting) - _logs_beside(one, about)).max()))
-    return most
+            estimates = np.minimum(guess[group.nodes], float(NO_END))
+            peaks = np.where(group.suppressed, 0.0, np.maximum(group.answers, 0.0))
+            largest = max(
+                largest, float((_logs_of_neighbours(group, peaks) - _logs_of_neighbours(group, estimates)).max())
+            )
+    return largest
 
 
-def _logs_beside(one: LevelAnswers, numbers: Reals) -> Reals:
-    """The larger logarithm of the likelihoods of the counts below and above each number."""
-    beside = np.floor(numbers).astype(np.int64)[:, None] + np.arange(2)
-    return one.log_likelihood(np.arange(one.nodes.size), beside).max(axis=1)
+def _logs_of_neighbours(answers: LevelAnswers, numbers: Reals) -> Reals:
+    """Return the larger log likelihood of the counts below and above each number."""
+    neighbours = np.floor(numbers).astype(np.int64)[:, None] + np.arange(2)
+    return answers.log_likelihood(np.arange(answers.nodes.size), neighbours).max(axis=1)
 
 
-def _start(model: Model) -> list[Counts]:
-    """A possible table near the guesses, level by level."""
-    told, root = model.guesses, model.levels[0].bounds
-    found = [np.clip(np.rint(told[0]), root.low, root.high).astype(np.int64)]
+def _possible_table(model: Model) -> list[Counts]:
+    """Return a possible table near the estimates, level by level."""
+    guesses, root = model.guesses, model.levels[0].bounds
+    table = [np.clip(np.rint(guesses[0]), root.low, root.high).astype(np.int64)]
     for level in range(1, model.tree.depth):
         bounds = model.levels[level].bounds
-        counts = np.clip(np.rint(told[level]), bounds.low, bounds.high).astype(np.int64)
-        for parent, whole in enumerate(found[-1].tolist()):
+        counts = np.clip(np.rint(guesses[level]), bounds.low, bounds.high).astype(np.int64)
+        for parent, whole in enumerate(table[-1].tolist()):
             children = model.children(level - 1, parent)
             missing = whole - int(counts[children].sum())
             for child in children.tolist():
@@ -181,68 +183,68 @@ def _start(model: Model) -> list[Counts]:
                 missing -= moved
                 if not missing:
                     break
-        found.append(counts)
-    return found
+        table.append(counts)
+    return table
 
 
 def _check_rest(model: Model, search: "_Search") -> None:
-    """Refuse sums of noises of which an answer is so far away that their laws lose digits."""
+    """Raise ValueError if an answer under a sum of noises lies so far away that its logarithm loses digits."""
     for number, level in enumerate(model.levels):
-        for one in level.answers:
-            rest = one.log_rest(np.arange(one.nodes.size), search.counts[number][one.nodes, None])
-            if not one.is_exact and float(rest.min()) < -_ROUNDED:
-                place = int(np.argmin(rest))
+        for group in level.answers:
+            logs = group.log_rest(np.arange(group.nodes.size), search.counts[number][group.nodes, None])
+            if not group.is_exact and float(logs.min()) < -_ROUNDED:
+                place = int(np.argmin(logs))
                 raise ValueError(
                     f"answers must not contradict each other, or the total, by {_ROUNDED:g} nats "
-                    f"under a sum of noises, got {float(one.answers[place])!r}"
+                    f"under a sum of noises, got {float(group.answers[place])!r}"
                 )
 
 
 class _Search:
-    """The search of the likeliest table: records are moved along the tree while that gains."""
+    """Search for the likeliest table, which moves records along the tree as long as that raises the likelihood."""
 
     def __init__(self, model: Model, counts: list[Counts]) -> None:
         self.model = model
         self.counts = counts
-        self._told: dict[Node, list[tuple[LevelAnswers, int]]] = {}
+        self._answers: dict[Node, list[tuple[LevelAnswers, int]]] = {}
         for number, level in enumerate(model.levels):
-            for one in level.answers:
-                if not one.is_exact:
-                    for place, node in enumerate(one.nodes.tolist()):
-                        self._told.setdefault((number, node), []).append((one, place))
+            for group in level.answers:
+                if not group.is_exact:
+                    for place, node in enumerate(group.nodes.tolist()):
+                        self._answers.setdefault((number, node), []).append((group, place))
         self._has_rest = {
             node
-            for node, told in self._told.items()
-            if any(one.suppressed[place] or not one.main_log(place, -1) for one, place in told)
+            for node, answers in self._answers.items()
+            if any(group.suppressed[place] or not group.main_log(place, -1) for group, place in answers)
         }
 
     def logarithm(self, node: Node, count: int) -> Fraction:
-        """That of the likelihood of a count, up to a constant."""
-        told = self._told.get(node, ())
-        total = sum((one.main_log(place, count) for one, place in told), Fraction(0))
+        """Return the log likelihood of a count, up to a constant."""
+        answers = self._answers.get(node, ())
+        total = sum((group.main_log(place, count) for group, place in answers), Fraction(0))
         if node in self._has_rest:
-            for one, place in told:
-                rest = one.log_rest(np.array([place]), np.array([[count]]))
-                total += Fraction(float(rest[0, 0]))
+            for group, place in answers:
+                log = group.log_rest(np.array([place]), np.array([[count]]))
+                total += Fraction(float(log[0, 0]))
         return total
 
     def gain(self, node: Node, change: int) -> Fraction | None:
-        """What more records in a node gain; None: there cannot be so many."""
+        """Return the change of the log likelihood from more records in a node; None if its bounds do not allow them."""
         level, place = node
         bounds, count = self.model.levels[level].bounds, int(self.counts[level][place])
         if not bounds.low[place] <= count + change <= bounds.high[place]:
             return None
-        if node not in self._told:
+        if node not in self._answers:
             return Fraction(0)
         return self.logarithm(node, count + change) - self.logarithm(node, count)
 
     def climb(self) -> None:
-        """Move ever fewer records together, to the likeliest table."""
+        """Move records, from many at once down to single ones, to the likeliest table."""
         far = max(
             (
-                abs(float(one.answers[place]) - float(self.counts[level][node]))
-                for (level, node), told in self._told.items()
-                for one, place in told
+                abs(float(group.answers[place]) - float(self.counts[level][node]))
+                for (level, node), answers in self._answers.items()
+                for group, place in answers
             ),
             default=1.0,
         )
@@ -251,14 +253,14 @@ class _Search:
         self._climb(1, np.object_)
 
     def _climb(self, records: int, kind: type) -> None:
-        """Move so many records together, or a multiple, until no move gains."""
+        """Move this number of records at once, or a multiple, until no move gains."""
         model = self.model
         gains = [
             [self._gains(level, range(size), sign * records, kind) for sign in (-1, 1)]
             for level, size in enumerate(model.tree.sizes)
         ]
         while True:
-            steps = _best(model, gains)
+            steps = _best_move(model, gains)
             if not self._move(steps, records):
                 return
             for level, place, _ in steps:
@@ -266,12 +268,12 @@ class _Search:
                     row[place] = self._gains(level, [place], sign * records, kind)[0]
 
     def _gains(self, level: int, places: Iterable[int], change: int, kind: type) -> Gains:
-        """What more records in some nodes of a level gain; −inf: there cannot be so many."""
-        found = [self.gain((level, place), change) for place in places]
-        return np.array([-math.inf if one is None else one for one in found], dtype=kind)
+        """Return the gains from more records in some nodes of a level; −inf if the bounds do not allow them."""
+        gains = [self.gain((level, place), change) for place in places]
+        return np.array([-math.inf if gain is None else gain for gain in gains], dtype=kind)
 
     def _move(self, steps: Sequence[Step], records: int) -> bool:
-        """Move records along the steps, ever more as long as that gains; whether it did."""
+        """Move records along the steps, ever more as long as that gains; return True if any were moved."""
         moved = False
         while True:
             gains = [self.gain((level, place), sign * records) for level, place, sign in steps]
@@ -281,8 +283,8 @@ class _Search:
                 self.counts[level][place] += sign * records
             moved, records = True, 2 * records
 
-    def told(self) -> Model:
-        """The model with anchors at the likeliest table."""
+    def model_with_anchors(self) -> Model:
+        """Return the model with anchors at the likeliest table."""
         potentials = self._potentials()
         budget = _COUNTS // sum(self.model.tree.sizes)
         levels, offset = [], Fraction(0)
@@ -291,90 +293,90 @@ class _Search:
             for place, count in enumerate(self.counts[number].tolist()):
                 node = number, place
                 tilt = potentials[self._head(node)] - potentials[self._tail(node)]
-                told = self._told.get(node, [])
-                offset += _main(told, Fraction(0), count)
+                answers = self._answers.get(node, [])
+                offset += _exact_log(answers, Fraction(0), count)
                 anchors.append(self._anchor(node, tilt, budget))
             levels.append(replace(level, anchors=tuple(anchors)))
         guesses = tuple(counts.astype(np.float64) for counts in self.counts)
         return replace(self.model, levels=tuple(levels), guesses=guesses, is_anchored=True, offset=float(offset))
 
     def _anchor(self, node: Node, tilt: Fraction, budget: int) -> Anchor:
-        """The logarithm of a node relative to its count, and where its count lies."""
+        """Return the logarithm of a node relative to its count, and the range of the count."""
         level, place = node
-        told, count = self._told.get(node, []), int(self.counts[level][place])
-        bends = [bend for one, number in told for bend in one.bends(number)]
-        anchor = Anchor.of(count, partial(_main, told, tilt), bends)
+        answers, count = self._answers.get(node, []), int(self.counts[level][place])
+        bends = [bend for group, number in answers for bend in group.bends(number)]
+        anchor = Anchor.of(count, partial(_exact_log, answers, tilt), bends)
         bounds = self.model.levels[level].bounds
         low, high = int(bounds.low[place]), int(bounds.high[place])
-        if told or tilt:
-            most = max([budget, *(2 * one.distance(DEPTH) for one, _ in told)])
-            ends = [self._end(node, anchor, sign, most) for sign in (-1, 1)]
+        if answers or tilt:
+            farthest = max([budget, *(2 * group.distance(DEPTH) for group, _ in answers)])
+            ends = [self._end(node, anchor, sign, farthest) for sign in (-1, 1)]
             low, high = max(low, count - ends[0]), min(high, count + ends[1])
         return replace(anchor, reach=(low, high))
 
-    def _end(self, node: Node, anchor: Anchor, sign: int, most: int) -> int:
-        """How far from its count a node may be, within so many records."""
+    def _end(self, node: Node, anchor: Anchor, sign: int, farthest: int) -> int:
+        """Return the largest distance of a node from its count, of at most so many records."""
         level, place = node
         bounds = self.model.levels[level].bounds[sign > 0]
         room = abs(int(bounds[place]) - anchor.centre)
 
         def log(far: int) -> float:
             count = anchor.centre + sign * far
-            found = float(anchor(count, 1)[0])
+            total = float(anchor(count, 1)[0])
             if node in self._has_rest:
-                for one, number in self._told[node]:
+                for group, number in self._answers[node]:
                     counts = np.array([[count, anchor.centre]])
-                    rest = one.log_rest(np.array([number]), counts)[0]
-                    found += float(rest[0] - rest[1])
-            return found
+                    logs = group.log_rest(np.array([number]), counts)[0]
+                    total += float(logs[0] - logs[1])
+            return total
 
-        end = min(room, most) + 1
+        end = min(room, farthest) + 1
         return first_true_beyond(lambda far: far >= end or log(far) < -DEPTH, 1, 1) - 1
 
     def _tail(self, node: Node) -> Node | None:
-        """The node whose sum holds the count of this one; None: of the root."""
+        """Return the node whose sum contains this node; None for the root."""
         level, place = node
         return (level - 1, int(self.model.tree.parents(level)[place])) if level else None
 
     def _head(self, node: Node) -> Node | None:
-        """The node itself, whose count is the sum of its children; None: of a cell."""
+        """Return the node itself if its count is the sum of its children; None for a cell."""
         return node if node[0] < self.model.tree.depth - 1 else None
 
     def _potentials(self) -> dict[Node | None, Fraction]:
-        """Multipliers of the sums: by moves of a record no sum can be passed that gains."""
+        """Return the multipliers of the sums, with which no move of a record through a sum gains."""
         nodes = [
             (level, place)
             for level in range(self.model.tree.depth - 1, -1, -1)
             for place in range(self.model.tree.sizes[level])
         ]
         arcs = [(self._tail(node), self._head(node), self.gain(node, 1), self.gain(node, -1)) for node in nodes]
-        found: dict[Node | None, Fraction] = {None: Fraction(0)}
-        found |= dict.fromkeys(nodes, Fraction(0))
+        multipliers: dict[Node | None, Fraction] = {None: Fraction(0)}
+        multipliers |= dict.fromkeys(nodes, Fraction(0))
         for sweep in range(_SWEEPS):
             is_settled = True
             for tail, head, more, less in arcs if sweep % 2 == 0 else reversed(arcs):
-                if more is not None and found[tail] - more < found[head]:
-                    found[head], is_settled = found[tail] - more, False
-                if less is not None and found[head] - less < found[tail]:
-                    found[tail], is_settled = found[head] - less, False
+                if more is not None and multipliers[tail] - more < multipliers[head]:
+                    multipliers[head], is_settled = multipliers[tail] - more, False
+                if less is not None and multipliers[head] - less < multipliers[tail]:
+                    multipliers[tail], is_settled = multipliers[head] - less, False
             if is_settled:
                 break
-        return found
+        return multipliers
 
 
-def _main(told: Sequence[tuple[LevelAnswers, int]], tilt: Fraction, count: int) -> Fraction:
-    """The lines and parabolas of the likelihoods of a count, tilted."""
-    return sum((one.main_log(place, count) for one, place in told), tilt * count)
+def _exact_log(answers: Sequence[tuple[LevelAnswers, int]], tilt: Fraction, count: int) -> Fraction:
+    """Return the exact part of the log likelihoods of a count, with a tilt."""
+    return sum((group.main_log(place, count) for group, place in answers), tilt * count)
 
 
-def _best(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
-    """The nodes, with the signs, of the best move: between two cells, or between one and the total."""
+def _best_move(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
+    """Return the steps of the best move: between two cells, or between one cell and the total."""
     ways: list[tuple[Counts, Counts]] = []
     below, top = gains[-1], -math.inf
     steps: list[Step] = []
     for level in range(model.tree.depth - 2, -1, -1):
         (less, other_less, second_less), (more, other_more, second_more) = (
-            _two_largest(below[sign], *model.families[level]) for sign in range(2)
+            _two_best(below[sign], *model.families[level]) for sign in range(2)
         )
         first_less, first_more = below[0][less], below[1][more]
         by_less, by_more = second_less + first_more, first_less + second_more
@@ -397,26 +399,26 @@ def _best(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
 
 
 def _path(ways: Sequence[tuple[Counts, Counts]], level: int, place: int, sign: int) -> list[Step]:
-    """The steps from a node down to the best cell; `ways` begin at the level of the first ones."""
-    found = [(level, place, sign)]
+    """Return the steps from a node down to the best cell; `ways` begin at the level of the first steps."""
+    steps = [(level, place, sign)]
     for way in ways:
         place = int(way[sign > 0][place])
         level += 1
-        found.append((level, place, sign))
-    return found
+        steps.append((level, place, sign))
+    return steps
 
 
-def _two_largest(values: Gains, order: Counts, starts: Counts) -> tuple[Counts, Counts, Gains]:
-    """The places of the largest two values of each family, and the second; −inf if there is none."""
-    first = _largest(values, order, starts)
+def _two_best(values: Gains, order: Counts, starts: Counts) -> tuple[Counts, Counts, Gains]:
+    """Return the positions of the two largest values of each family, and the second value; −inf if there is none."""
+    first = _best_positions(values, order, starts)
     others = values.copy()
     others[first] = -math.inf
-    second = _largest(others, order, starts)
+    second = _best_positions(others, order, starts)
     return first, second, others[second]
 
 
-def _largest(values: Gains, order: Counts, starts: Counts) -> Counts:
-    """The place of the largest value of each family."""
+def _best_positions(values: Gains, order: Counts, starts: Counts) -> Counts:
+    """Return the position of the largest value of each family."""
     sorted_values = values[order]
     peaks = np.repeat(np.maximum.reduceat(sorted_values, starts[:-1]), np.diff(starts))
     places = np.where(sorted_values == peaks, np.arange(order.size), order.size)

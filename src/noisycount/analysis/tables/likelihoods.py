@@ -1,4 +1,8 @@
-"""What the answers of a level say of the counts of its nodes, and the tree to which they belong."""
+"""Likelihoods of the counts of a tree's nodes, given their answers.
+
+`LevelAnswers` has the answers of one level under one mechanism, `LevelLikelihood` all answers of a level, `Model` those
+of the whole tree. `likeliest` anchors logarithms that would be too large.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,21 +29,21 @@ from noisycount.model.searches import bracketed, first_whole
 from noisycount.model.tables.tree import Tree
 
 Counts = NDArray[np.int64]
-NO_END = 2**62  # the upper bound of a count that has none, in records
+NO_END = 2**62  # upper bound of a count that is not bounded, in records
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest count of each node of a level."""
+    """Smallest and largest count of each node of a level."""
 
     low: Counts
     high: Counts
 
 
-# Nats below the peak of a likelihood from which on counts do not matter: e^−42 is below 1e-18.
+# Nats below the peak of a likelihood beyond which counts are negligible: e^−42 is below 1e-18.
 DEPTH = 42.0
-_LARGEST = 2**60  # records: beyond any noise's scale times DEPTH
-_FARTHEST = 16  # depths: answers so far below 0 are beyond a table of sums
-_EXTRA = 1.7  # nats: the tail at an answer is at least half of the largest
+_LARGEST = 2**60  # records: more than the scale of any noise times DEPTH
+_FARTHEST = 16  # times the depth: answers farther below 0 are outside of a table of sums
+_TAIL_DEPTH = DEPTH + 1.7  # nats: the tail at an answer is at least half of the largest tail
 
 
 @frozen(eq=False)
@@ -47,9 +51,9 @@ class LevelAnswers:
     """Answers about different nodes of one level, under one mechanism."""
 
     level: int  # of the tree, from 0
-    nodes: Counts  # which nodes they are about, none twice
-    answers: Reals  # in records; of a suppressed one the threshold
-    suppressed: NDArray[np.bool_]  # which were less than that threshold, and no more is known
+    nodes: Counts  # nodes that they are about, each once
+    answers: Reals  # answers in records; of a suppressed answer the threshold
+    suppressed: NDArray[np.bool_]  # True for answers of which only that they are below a threshold is known
     mechanism: Mechanism  # additive noise, or `Exact`
     _errors: ErrorLaw | None = field(init=False, repr=False)
     _depth: int = field(init=False, repr=False)
@@ -60,7 +64,7 @@ class LevelAnswers:
         if isinstance(self.mechanism, SymmetricNoise):
             law, depth = self.mechanism.errors, self.distance(DEPTH)
             if self.suppressed.any():
-                tail = _first_distance(lambda far: -float(law.log_exceedance(np.array([far]))[0]), DEPTH + _EXTRA, law)
+                tail = _first_distance(lambda far: -float(law.log_exceedance(np.array([far]))[0]), _TAIL_DEPTH, law)
                 depth = max(depth, tail)
             farthest = float(np.abs(self.answers).max(initial=0.0))
             errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
@@ -69,16 +73,16 @@ class LevelAnswers:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the answers are the counts themselves."""
+        """True if the answers are the counts themselves."""
         return isinstance(self.mechanism, Exact)
 
     @property
     def variance(self) -> float:
-        """That of the noise of each answer, in records²; 0 where there is none."""
+        """Variance of the noise of each answer, in records²; 0 without noise."""
         return self.mechanism.variance if isinstance(self.mechanism, SymmetricNoise) else 0.0
 
     def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
-        """The logarithm of f(y | k), or of P[Y < t | k] of a suppressed answer.
+        """Return ln f(y | k), or ln P[Y < t | k] for suppressed answers.
 
         Shapes: counts (m, w); result (m, w).
         """
@@ -91,26 +95,26 @@ class LevelAnswers:
             return law.log_heights(answers - counts.astype(np.float64))
         rows = np.broadcast_to(counts, (answers.size, counts.shape[1])).astype(np.float64)
         logs = np.empty(rows.shape)
-        told = ~suppressed
-        if told.any():
-            logs[told] = law.log_heights(answers[told] - rows[told])
+        answered = ~suppressed
+        if answered.any():
+            logs[answered] = law.log_heights(answers[answered] - rows[answered])
         logs[suppressed] = _log_below(law, rows[suppressed] - answers[suppressed])
         return logs
 
     @property
     def is_smooth(self) -> bool:
-        """Whether likelihoods go on between the counts, without more bends than at answers."""
+        """True if likelihoods have a smooth continuation between the counts, except at the answers."""
         law = self._errors
         is_sum = isinstance(law, DiscreteGaussianErrors) and bool(self.suppressed.any())
         return isinstance(law, LaplaceErrors | GaussianShape) and not is_sum
 
     @property
     def spread(self) -> float:
-        """A typical size of the noise, in records; 0 if there is none."""
+        """Typical size of the noise, in records; 0 without noise."""
         return self._errors.spread if self._errors is not None else 0.0
 
     def log_between(self, place: int, counts: Reals) -> Reals:
-        """The logarithm of the likelihood of one answer, also between the counts."""
+        """Return the log likelihood of one answer at any numbers, also between the counts."""
         answer = float(self.answers[place])
         if not isinstance(law := self._errors, LaplaceErrors | GaussianShape):
             raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
@@ -120,10 +124,10 @@ class LevelAnswers:
         return law.log_exceedance(law.first + counts - threshold)
 
     def main_log(self, place: int, count: int) -> Fraction:
-        """The part of the logarithm of a likelihood that is a line or a parabola, exactly.
+        """Return the exact part of a log likelihood: a line or a parabola.
 
-        It is −z/scale or −z²/(2·scale²) of the distance z from the answer, or from the threshold,
-        below which it is 0; 0 of a sum of several noises.
+        It is −z/scale or −z²/(2·scale²), where z is the distance from the answer. For a suppressed answer, z is the
+        distance beyond the threshold, and 0 below it. The part is 0 under a sum of several noises.
         """
         law = self._errors
         if not isinstance(law, LaplaceErrors | GaussianShape):
@@ -134,7 +138,7 @@ class LevelAnswers:
         return -units if isinstance(law, LaplaceErrors) else -units * units / 2
 
     def bends(self, place: int) -> tuple[int, ...]:
-        """The counts between and beside which the main part is no line and no parabola."""
+        """Return the counts next to which the exact part is not a line or a parabola."""
         law = self._errors
         if isinstance(law, GaussianShape) and not self.suppressed[place]:
             return ()
@@ -143,21 +147,21 @@ class LevelAnswers:
         return before, before + 1
 
     def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
-        """The logarithm of likelihoods without the main part, however large that is. Shapes: counts (m, w)."""
+        """Return log likelihoods without the exact part. Shapes: counts (m, w); result (m, w)."""
         law = self._errors
         if law is None or not isinstance(law, LaplaceErrors | GaussianShape):
             return self.log_likelihood(which, counts)
-        rest = np.full(counts.shape, math.log(law.peak))
-        hidden = self.suppressed[which]
-        if hidden.any():
-            beyond = counts[hidden] - self.answers[which][hidden][:, None] + law.first
+        logs = np.full(counts.shape, math.log(law.peak))
+        suppressed = self.suppressed[which]
+        if suppressed.any():
+            beyond = counts[suppressed] - self.answers[which][suppressed][:, None] + law.first
             tails = np.maximum(beyond, law.first)
-            inside = law.log_exceedance(np.minimum(beyond, law.first))
-            rest[hidden] = np.where(beyond > 0, _log_hazard(law, tails), inside)
-        return rest
+            below_threshold = law.log_exceedance(np.minimum(beyond, law.first))
+            logs[suppressed] = np.where(beyond > 0, _log_hazard(law, tails), below_threshold)
+        return logs
 
     def distance(self, depth: float) -> int:
-        """How far from an answer the likelihood has fallen by so many nats, in records; 0 if exact."""
+        """Return the distance from an answer, in records, at which the likelihood has fallen by so many nats."""
         if not isinstance(self.mechanism, SymmetricNoise):
             return 0
         law = self.mechanism.errors
@@ -165,9 +169,9 @@ class LevelAnswers:
         return _first_distance(lambda far: peak - float(law.log_density(np.array([far]))[0]), depth, law)
 
     def reach(self) -> tuple[Counts, Counts]:
-        """The first and the last count within 42 nats of the most likely one, for each answer.
+        """Return the first and the last count within 42 nats of the likeliest count, for each answer.
 
-        Where noise is log-concave a few more may be between them; none is left out.
+        Under log-concave noise a few more counts may lie between them; none is left out.
         """
         answers = self.answers
         if self._errors is None:
@@ -180,21 +184,21 @@ class LevelAnswers:
 
 
 def _exact_scale(mechanism: Mechanism, law: LaplaceErrors | GaussianShape) -> Fraction:
-    """The scale of a noise as the rational that it stands for."""
+    """Return the scale of a noise as an exact fraction."""
     if isinstance(mechanism, NoiseSum) and len(mechanism.noises) == 1:
         mechanism = mechanism.noises[0]
     return Fraction(mechanism.exact_scale if isinstance(mechanism, AdditiveNoise) else law.scale)
 
 
 def _log_hazard(law: LaplaceErrors | GaussianShape, distances: Reals) -> Reals:
-    """The logarithm of P[Z >= z] plus z/scale or z²/(2·scale²), for z from `first` on."""
+    """Return ln P[Z >= z] plus z/scale or z²/(2·scale²), for z from `first` on."""
     if isinstance(law, DiscreteGaussianErrors):
         whole, scale = log_sum_of_all(law.scale), law.scale
-        found = [
+        hazards = [
             log_sum_from(distance, scale) + (distance / scale) * (distance / scale) / 2 - whole
             for distance in distances.ravel().tolist()
         ]
-        return np.reshape(found, distances.shape)
+        return np.reshape(hazards, distances.shape)
     if isinstance(law, LaplaceErrors):
         unit = 1 / float(law.scale)
         at_first = -math.log1p(math.exp(-unit)) if law.is_discrete else -math.log(2)
@@ -203,9 +207,9 @@ def _log_hazard(law: LaplaceErrors | GaussianShape, distances: Reals) -> Reals:
 
 
 def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
-    """The logarithm of P[Y < t | k] = P[Z >= k − t + first], at counts beyond thresholds.
+    """Return ln P[Y < t | k] = ln P[Z >= k − t + first] for distances of counts beyond thresholds.
 
-    Integers take one table where that is shorter than they are.
+    Integer noise uses one table if that is shorter than the distances.
     """
     places = law.first + (np.floor(beyond) if law.is_discrete else beyond)
     low, high = float(places.min()), float(places.max())
@@ -225,15 +229,15 @@ def _first_distance(loss: Callable[[float], float], depth: float, law: ErrorLaw)
     return int(min(first_whole(excess, bracketed(excess, start, step, (0, _LARGEST))).high, _LARGEST))
 
 
-# Of some answers, the logarithms of something at counts, shape (answers, counts).
+# A function of answers, their positions and counts that returns logarithms, shape (answers, counts).
 Logs = Callable[[LevelAnswers, Counts, Counts], Reals]
 
 
-def places_of(answers: Sequence[LevelAnswers], size: int) -> Counts:
-    """The place of each of so many nodes among the answers of each mechanism, −1 for none."""
+def answer_positions(answers: Sequence[LevelAnswers], size: int) -> Counts:
+    """Return the position of each node among the answers of each mechanism, −1 for none, shape (mechanisms, nodes)."""
     places = np.full((len(answers), size), -1)
-    for row, one in zip(places, answers, strict=True):
-        row[one.nodes] = np.arange(one.nodes.size)
+    for row, group in zip(places, answers, strict=True):
+        row[group.nodes] = np.arange(group.nodes.size)
     return places
 
 
@@ -244,32 +248,29 @@ def add_logs(
     counts: Counts,
     logs: Logs = LevelAnswers.log_likelihood,
 ) -> None:
-    """Add the logarithms of the likelihoods of counts, shape (nodes, counts), to others.
-
-    Shapes: places (mechanisms, nodes).
-    """
-    for one, own in zip(answers, places, strict=True):
-        told = own >= 0
-        if told.all():
-            total += logs(one, own, counts)
-        elif told.any():
-            total[told] += logs(one, own[told], counts[told])
+    """Add the log likelihoods of counts to totals, shape (nodes, counts). Shapes: places (mechanisms, nodes)."""
+    for group, positions in zip(answers, places, strict=True):
+        answered = positions >= 0
+        if answered.all():
+            total += logs(group, positions, counts)
+        elif answered.any():
+            total[answered] += logs(group, positions[answered], counts[answered])
 
 
 @frozen(eq=False)
 class Anchor:
-    """A logarithm of lines and parabolas relative to one count, exact before it is rounded.
+    """Logarithm of lines and parabolas relative to one count, exact before it is rounded.
 
-    It never rises with the distance from that count, so that its pieces add up without loss.
+    It never rises with the distance from that count, so that its pieces are added up without cancellation.
     """
 
-    centre: int  # the count
-    sides: tuple["_Side", "_Side"]  # below and above it, by the distance
-    reach: tuple[int, int]  # where the count lies, as far as the answers tell
+    centre: int  # count to which logarithms are relative
+    sides: tuple["_Side", "_Side"]  # logarithms below and above it, by the distance
+    reach: tuple[int, int]  # range of the count, given the answers
 
     @classmethod
     def of(cls, centre: int, logarithm: Callable[[int], Fraction], bends: Sequence[int]) -> Self:
-        """That of a logarithm that bends at some counts alone, or next to them."""
+        """Return the anchor of a logarithm that bends only at or next to some counts."""
 
         def side(sign: int) -> _Side:
             largest, starts = logarithm(centre), {max(sign * (bend - centre), 0) for bend in bends}
@@ -278,7 +279,7 @@ class Anchor:
         return cls(centre, (side(-1), side(1)), (centre, centre))
 
     def __call__(self, low: int, width: int) -> Reals:
-        """The logarithms of so many counts."""
+        """Return the logarithms of `width` counts from `low` on."""
         offsets = np.arange(low - self.centre, low - self.centre + width)
         below, above = self.sides
         return np.where(offsets < 0, below(-offsets), above(offsets))
@@ -286,15 +287,15 @@ class Anchor:
 
 @frozen(eq=False)
 class _Side:
-    """A logarithm by the distance from a count, as parabolas."""
+    """Logarithm as a function of the distance from a count, piecewise a parabola."""
 
-    starts: Reals  # the distances from which on they hold, from 0
-    # the value at the start, the first step and half the change from each step to the next, shape (3, parabolas)
+    starts: Reals  # distances at which the parabolas begin, from 0
+    # value at the start, first step, and half the change from each step to the next, shape (3, parabolas)
     terms: Reals
 
     @classmethod
     def of(cls, logarithm: Callable[[int], Fraction], starts: Sequence[int]) -> Self:
-        """That of a logarithm, from three of its values each."""
+        """Return the parabolas through three values of a logarithm at each start."""
         terms = []
         for start in starts:
             first, second, third = (logarithm(start + step) for step in range(3))
@@ -303,7 +304,7 @@ class _Side:
         return cls(np.array(starts, dtype=np.float64), np.array(terms).T)
 
     def __call__(self, distances: NDArray[np.integer]) -> Reals:
-        """The logarithms at distances; at negative ones anything."""
+        """Return the logarithms at distances; undefined for negative ones."""
         piece = np.maximum(np.searchsorted(self.starts, distances, "right") - 1, 0)
         base, step, bend = self.terms[:, piece]
         beyond = distances - self.starts[piece]
@@ -312,37 +313,37 @@ class _Side:
 
 @frozen(eq=False)
 class LevelLikelihood:
-    """The answers of one level, of which a node may have none or several."""
+    """All answers about a level; a node may have none or several."""
 
-    answers: tuple[LevelAnswers, ...]  # those of the level
-    bounds: Bounds  # between which counts its nodes lie for certain
-    # what the logarithms are told relative to, of each node; None: to nothing
+    answers: tuple[LevelAnswers, ...]  # answers about the level
+    bounds: Bounds  # certain bounds of the counts
+    # counts to which logarithms are relative, for each node; None: logarithms are absolute
     anchors: tuple[Anchor, ...] | None = None
     _places: Counts = field(init=False, repr=False)
     is_answered: NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        places = places_of(self.answers, self.bounds.low.size)
+        places = answer_positions(self.answers, self.bounds.low.size)
         object.__setattr__(self, "_places", places)
         object.__setattr__(self, "is_answered", (places >= 0).any(axis=0))
 
     def reach(self, widened: Counts) -> Bounds:
-        """Where the counts of answered nodes lie, but for e^−42 of their likelihood."""
+        """Return the range of each answered node, outside of which its likelihood is below e^−42 of its maximum."""
         if self.anchors is not None:
-            ends = zip(*(one.reach for one in self.anchors), strict=True)
+            ends = zip(*(group.reach for group in self.anchors), strict=True)
             low, high = (np.array(end) for end in ends)
             extra = (high - low + 1) * widened
             first = np.maximum(low - extra, self.bounds.low)
             return Bounds(first, np.minimum(high + extra, self.bounds.high))
         low = np.full(self.bounds.low.size, NO_END)
         high = np.full(self.bounds.low.size, -1)
-        for one in self.answers:
-            first, last = one.reach()
-            low[one.nodes] = np.minimum(low[one.nodes], first)
-            high[one.nodes] = np.maximum(high[one.nodes], last)
+        for group in self.answers:
+            first, last = group.reach()
+            low[group.nodes] = np.minimum(low[group.nodes], first)
+            high[group.nodes] = np.maximum(high[group.nodes], last)
         extra = np.where(self.is_answered, (high - low + 1) * widened, 0)
         low, high = np.maximum(low - extra, 0), high + extra
-        # cut off at the bounds, and moved to them where answers lie beyond
+        # The range is cut off at the bounds, and moved to them if answers lie beyond.
         width = high - low
         first = np.minimum(low, np.maximum(self.bounds.high - width, self.bounds.low))
         last = np.maximum(high, np.minimum(self.bounds.low + width, self.bounds.high))
@@ -351,7 +352,7 @@ class LevelLikelihood:
         return Bounds(first, last)
 
     def logs(self, nodes: Counts, lows: Counts, width: int) -> Reals:
-        """The logarithm of the likelihood of so many counts of some nodes, relative to anchors.
+        """Return the log likelihoods of `width` counts of some nodes, relative to anchors if there are any.
 
         Shapes: result (nodes, width).
         """
@@ -363,11 +364,11 @@ class LevelLikelihood:
         return total
 
     def own_logs(self, nodes: Counts, lows: Counts, width: int) -> Reals:
-        """The same relative to nothing."""
+        """Return the log likelihoods of `width` counts of some nodes without anchors."""
         return self._added(nodes, lows, width, LevelAnswers.log_likelihood)
 
     def _added(self, nodes: Counts, lows: Counts, width: int, logs: Logs) -> Reals:
-        """The sums of logarithms over the answers of each node."""
+        """Return the sums of logarithms over the answers of each node."""
         total = np.zeros((nodes.size, width))
         counts = lows[:, None] + np.arange(width)
         add_logs(total, self.answers, self._places[:, nodes], counts, logs)
@@ -375,35 +376,36 @@ class LevelLikelihood:
 
 
 def likelihoods(answers: Sequence[LevelAnswers], bounds: Sequence[Bounds]) -> tuple[LevelLikelihood, ...]:
-    """The answers of each level."""
+    """Return the likelihood of each level."""
     return tuple(
-        LevelLikelihood(tuple(one for one in answers if one.level == level), held) for level, held in enumerate(bounds)
+        LevelLikelihood(tuple(group for group in answers if group.level == level), level_bounds)
+        for level, level_bounds in enumerate(bounds)
     )
 
 
 @frozen(eq=False, slots=False)
 class Model:
-    """A table: its tree, what was answered, and what was known before."""
+    """A table: its tree, its answers, and the distribution of its total."""
 
-    tree: Tree  # its nodes
-    levels: tuple[LevelLikelihood, ...]  # what was answered about each level
-    total: Population | None  # the law of the root before any answer; None: nothing is known, or all by bounds
+    tree: Tree  # the tree
+    levels: tuple[LevelLikelihood, ...]  # likelihood of each level
+    total: Population | None  # distribution of the root's count; None: unknown, or known by its bounds
     guesses: tuple[Reals, ...] = ()  # an estimate of each count, level by level, on which no distribution rests
     is_anchored: bool = False  # True if logarithms are relative to those of the likeliest table, which are the guesses
     offset: float = 0.0  # the logarithm of the likelihood of that table
 
     def children(self, level: int, position: int) -> Counts:
-        """The positions, in the level below, of the children of a node."""
+        """Return the positions of a node's children in the level below."""
         order, starts = self.families[level]
         return order[starts[position] : starts[position + 1]]
 
     def family_sizes(self, level: int) -> Counts:
-        """How many children each node of a level has."""
+        """Return the number of children of each node of a level."""
         return np.diff(self.families[level][1])
 
     @cached_property
     def families(self) -> list[tuple[Counts, Counts]]:
-        """For each level the nodes below it, parent by parent, and where each parent's start."""
+        """The nodes below each level above the cells, parent by parent, and the start of each parent's nodes."""
         families = []
         for level in range(1, self.tree.depth):
             parents = self.tree.parents(level)
