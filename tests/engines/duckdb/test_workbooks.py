@@ -111,6 +111,8 @@ def test_texts_can_be_stated_to_be_numbers(tmp_path: Path) -> None:
         (b'{"a": 1}\n{"A": 2}\n', "has one name for columns 1 and 2, in whatever case: give"),
         (b'{"a": 1}\n{"a": "\xff"}\n', "line 2 is not in utf-8: write it so"),
         (b"{}\n", "no columns: give it some"),
+        (b'{"a": 1}\n{"a": 1, "": 2}\n', "line 2 has an empty key: give it a name"),
+        (b'{"a": "\\ud83d"}\n', r"line 1 has half of a character, such as .ud83d without what follows it"),
     ],
 )
 def test_what_is_no_object_is_refused_by_its_line(tmp_path: Path, content: bytes, words: str) -> None:

@@ -85,7 +85,7 @@ class Decisions:
 
 
 _ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
-_UNREADABLE = "type that is not read"
+_UNREADABLE = "unknown"  # to DuckDB
 
 
 def frame_types(snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:

@@ -71,7 +71,7 @@ class JsonLines:
 
 
 def _are_objects(place: Path, connection: duck.Connection) -> bool:
-    """Whether a table `objects` could be made of the lines, with no key twice in one."""
+    """Return True if a table `objects` could be made of the lines, with no empty key and no key twice in one."""
     try:
         connection.execute(
             "CREATE TABLE objects AS SELECT json AS object "
@@ -82,7 +82,8 @@ def _are_objects(place: Path, connection: duck.Connection) -> bool:
         raise
     except duckdb.Error:
         return False
-    odd = "json_type(object) <> 'OBJECT' OR len(json_keys(object)) <> len(list_distinct(json_keys(object)))"
+    keys = "json_keys(object)"
+    odd = f"json_type(object) <> 'OBJECT' OR len({keys}) <> len(list_distinct({keys})) OR '' IN {keys}"
     query = f"SELECT count(*), count(CASE WHEN {odd} THEN 1 END) FROM objects"
     objects, wrong = connection.execute(query).fetchall()[0]
     return bool(objects) and not wrong
@@ -136,17 +137,22 @@ def _fault(place: Path) -> str:
 
 
 def _wrong(line: bytes) -> str | None:
-    """Return the fault of one line; None if it is one object without a key twice."""
+    """Return the fault of one line; None if it is one object without an empty key and without a key twice."""
     if len(line) > _LONGEST:
         return f"has more than {_LONGEST >> 20} MB, which no object may have: shorten it"
     try:
         pairs = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
-    except UnicodeError:
+        json.dumps(pairs, ensure_ascii=False).encode("utf-8")
+    except UnicodeDecodeError:
         return "is not in utf-8: write it so"
+    except UnicodeEncodeError:
+        return "has half of a character, such as \\ud83d without what follows it: mend it there"
     except (ValueError, RecursionError):
         return f"is no JSON: {_SPARSE}"
     if not isinstance(pairs, _Pairs):
         return f"is no object: {_SPARSE}"
+    if "" in dict(pairs):
+        return "has an empty key: give it a name"
     return None if len(dict(pairs)) == len(pairs) else "has a key twice: mend it there"
 
 
