@@ -157,7 +157,7 @@ def test_refusals_are_those_of_the_code() -> None:
         for each in (*PROBLEMS.values(), INTERNAL)
     }
     own = {row[:4] for row in found if not row[0].endswith((":form", ":route"))}
-    patient = {(*row[:3], "" if row[2] == "Too often" else row[3]) for row in own}
+    patient = {(*row[:3], "" if row[2] == "Too many requests" else row[3]) for row in own}
     assert patient == told
     assert len(found) == len(told) + 3
     reply = problem_reply(next(iter(PROBLEMS))())

@@ -147,7 +147,7 @@ def test_a_table_is_planned_and_rehearsed(state: ServiceState) -> None:
         ({"where": "age >= 65", "epsilon": True}, "body.epsilon: Input should be a valid string"),
         (
             {"where": "age >= 65", "epsilon": "1", "wher": "x"},
-            "'wher' is no member of this body: leave it out, or mend its name",
+            "'wher' is no member of this body: leave it out, or correct its name",
         ),
         ({"where": "agee >= 65", "epsilon": "1"}, "where names 'agee', which is no column"),
         ({"where": "age >=", "epsilon": "1"}, "where"),
@@ -215,7 +215,7 @@ def test_as_many_answers_as_the_document_admits_are_refined(caller: Caller) -> N
         ("refine", {"answers": [1], "size": 5, "noise": "beige", "scale": "1"}, "noise must be one of"),
         ("refine", {"answers": [0.5], "size": 5, "epsilon": "1"}, "answer"),
         ("refine", {"answers": [1], "size": 5, "epsilon": "1", "rate": "7"}, "rate must lie"),
-        ("risk", {"rate": "10%"}, "size is missing from the body: give it"),
+        ("risk", {"rate": "10%"}, "size is missing from the body: add it"),
         ("risk", {"size": 5, "rate": "10%"}, "give one of price"),
         ("risk", {"size": 5, "rate": "100%", "price": "1"}, "makes the property certain"),
         ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "leaves nobody"),

@@ -237,7 +237,7 @@ def test_an_answer_of_the_command_line_is_found(state: ServiceState) -> None:
 
 
 def test_budget_refuses_in_one_line(state: ServiceState) -> None:
-    """More than is left is refused by the sentence of the command line, and charges nothing."""
+    """More than the remaining budget is refused by the sentence of the command line, and charges nothing."""
     refused = calling(state).ask({**COUNT, "epsilon": "2.5"}, "one")
     assert problem(refused) == (403, "budget")
     assert "exceeds the 2 that is left" in refused.json()["detail"]

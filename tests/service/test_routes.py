@@ -322,7 +322,7 @@ def test_a_session_posts_nothing_without_a_token(desk: Desk, name: str) -> None:
     for form in ({}, {"csrf": foreign}):
         reply = send(client, name, "survey", **form)
         assert reply.status_code == 403
-        assert "not one of this session" in reply.text
+        assert "not from this session" in reply.text
 
 
 @pytest.mark.parametrize("name", [name for name in POSTS if ROWS[name].form is not None])

@@ -1,4 +1,4 @@
-"""What the service refuses, and its replies as RFC 9457 has them: a kind, a status, a sentence."""
+"""Refusals of the service, and their replies as problems of RFC 9457: a type, a status, a title and a sentence."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from noisycount.frozen import frozen
 
 
 class ServiceError(NoisyCountError):
-    """A refusal that the command line never needs; each kind has one sentence."""
+    """A refusal that only the service makes. Each class has one sentence."""
 
     sentence = ""
 
@@ -34,39 +34,39 @@ class ServiceError(NoisyCountError):
 
 
 class UnknownError(ServiceError):
-    """A data set that is not there, or not for this user: nobody can tell which."""
+    """A data set that does not exist, or that this user may not see: the reply is the same."""
 
-    sentence = "there is no such data set, or you may not see it: ask one of those that are listed for you"
+    sentence = "there is no such data set, or you may not see it: use a data set of your list"
 
 
 class UnknownReleaseError(ServiceError):
-    """A release that is not there, or not this user's: nobody can tell which."""
+    """A release that does not exist, or that this user may not see: the reply is the same."""
 
-    sentence = "there is no such answer, or you may not see it: the ledger has those that you paid for"
+    sentence = "there is no such answer, or you may not see it: the ledger lists your answers"
 
 
 class InFlightError(ServiceError):
-    """An idempotency key whose request is still worked on."""
+    """A request whose idempotency key belongs to a request in progress."""
 
-    sentence = "this request is still worked on: ask again a little later, which costs nothing more"
+    sentence = "this request is still in progress: send it again a little later, which costs nothing more"
 
 
 class StoppingError(ServiceError):
-    """A request that came while the service stops."""
+    """A request that arrived while the service stops."""
 
-    sentence = "the service is stopping: ask again when it is there again"
+    sentence = "the service is stopping: try again when it has restarted"
 
 
 class BusyError(ServiceError):
-    """A request that came while too many others are worked on."""
+    """A request that arrived while too many others are in progress."""
 
-    sentence = "too many requests are worked on: ask again a little later"
+    sentence = "too many requests are in progress: try again a little later"
 
 
 class RateError(ServiceError):
-    """A request of a user who asked too often; the next may come after some `seconds`."""
+    """A request of a user who sent too many. The user may send the next one after some `seconds`."""
 
-    sentence = "you ask too often: wait {} s, then ask again"
+    sentence = "you sent too many requests: wait {} s, then try again"
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
@@ -76,7 +76,7 @@ class RateError(ServiceError):
 class LargeError(ServiceError):
     """A request of too many bytes."""
 
-    sentence = "a request may have {:,} bytes: send less, or ask in parts"
+    sentence = "a request may have {:,} bytes: send less, or split the question"
 
 
 class SlowError(ServiceError):
@@ -86,68 +86,67 @@ class SlowError(ServiceError):
 
 
 class DepthError(ServiceError):
-    """A request whose JSON is too deep."""
+    """A request whose JSON is nested too deeply."""
 
-    sentence = "JSON may be {} brackets deep: send what the document describes"
+    sentence = "JSON may have {} nested brackets: send what /openapi.json describes"
 
 
 class RepeatedNameError(ServiceError):
-    """A request that says twice what it may say once."""
+    """A request with several headers of a name that it may have once."""
 
     sentence = "a request may have one header {}, got several: send one"
 
 
 class UnauthenticatedError(ServiceError):
-    """A request of somebody who is not known; why is not told."""
+    """A request without a valid key, token or session. The reply does not say which check failed."""
 
     sentence = (
-        "who asks is not known: send `Authorization: Bearer` and a key that is neither expired nor"
+        "no valid key: send `Authorization: Bearer` and a key that is neither expired nor"
         " revoked; an owner issues one by `noisycount analysts add`"
     )
 
 
 class UncheckedError(ServiceError):
-    """A request of somebody who cannot be told from others now; the owner can mend why."""
+    """A request whose key or token cannot be checked at present. The owner can find the cause."""
 
     sentence = (
-        "who asks cannot be checked now: ask again a little later; the owner finds why by"
+        "keys cannot be checked at present: try again a little later; the owner finds the cause by"
         " `noisycount analysts list`, and in the keys of the issuer"
     )
 
 
 class ForbiddenError(ServiceError):
-    """A request of an analyst for what is an owner's."""
+    """A request of an analyst for something that only owners may see."""
 
-    sentence = "only an owner may see this: ask one, or log in with an owner's key"
+    sentence = "only an owner may see this: ask an owner, or log in with an owner's key"
 
 
 class ForgedError(ServiceError):
-    """A form that was not filled in on a page of this session."""
+    """A form that was not sent from a page of this session."""
 
-    sentence = "the form is not one of this session, or too old: open its page again and send it from there"
+    sentence = "the form is not from this session, or too old: open its page again and send it from there"
 
 
 MEDIA_TYPE = "application/problem+json"
 _AGAIN = {"Retry-After": "5"}
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="noisycount"'}
-_ASK_OWNER = "the owner finds why in the log of the service, and by `noisycount check`"
+_ASK_OWNER = "the owner finds the cause in the log of the service, and by `noisycount check`"
 
 
 @frozen
 class Problem:
-    """A kind of refusal."""
+    """A kind of refusal, as RFC 9457 describes problems."""
 
-    name: str  # the end of its `type`
-    status: int  # of the reply
-    title: str  # what it is, for people
-    # what is said in place of the error's own sentence, which may name files or engines that are none of a user's
-    # business; None: nothing needs to be hidden
+    name: str  # end of its `type`
+    status: int  # HTTP status
+    title: str
+    # A sentence in place of the error's own, which may name files or engines that users must not see. None: no need.
     detail: str | None = None
-    again: bool = False  # whether to ask again helps
-    challenge: bool = False  # whether a key would help
+    again: bool = False  # True if the request may succeed later
+    challenge: bool = False  # True if the request needs a key
 
     def reply(self, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-        """The reply that tells it."""
+        """Return the reply to a request."""
         content = {
             "type": f"urn:noisycount:{self.name}",
             "title": self.title,
@@ -159,28 +158,28 @@ class Problem:
 
 
 PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
-    UnauthenticatedError: Problem("unauthenticated", 401, "Who asks?", challenge=True),
-    UncheckedError: Problem("unchecked", 503, "Who asks cannot be checked", again=True),
+    UnauthenticatedError: Problem("unauthenticated", 401, "No valid key", challenge=True),
+    UncheckedError: Problem("unchecked", 503, "Keys cannot be checked", again=True),
     ForbiddenError: Problem("forbidden", 403, "For owners only"),
     ForgedError: Problem("forged", 403, "Not a form of this session"),
     UnknownError: Problem("unknown", 404, "No such data set"),
     UnknownReleaseError: Problem("unknown", 404, "No such answer"),
     ReuseError: Problem("key-reuse", 422, "The key names another request"),
-    InFlightError: Problem("in-flight", 409, "Still worked on", again=True),
+    InFlightError: Problem("in-flight", 409, "Still in progress", again=True),
     StoppingError: Problem("stopping", 503, "Stopping", again=True),
-    BusyError: Problem("busy", 503, "Too much at once", again=True),
-    RateError: Problem("rate", 429, "Too often"),
+    BusyError: Problem("busy", 503, "Too many requests at once", again=True),
+    RateError: Problem("rate", 429, "Too many requests"),
     LargeError: Problem("large", 413, "Too large"),
     SlowError: Problem("slow", 408, "Too slow"),
-    DepthError: Problem("deep", 400, "Too deep"),
-    RepeatedNameError: Problem("doubled", 400, "Said twice"),
+    DepthError: Problem("deep", 400, "Nested too deeply"),
+    RepeatedNameError: Problem("doubled", 400, "Repeated header"),
     QueryError: Problem("request", 422, "Cannot be asked"),
     PredicateError: Problem("question", 422, "Outside the question language"),
-    BudgetError: Problem("budget", 403, "More than is left"),
+    BudgetError: Problem("budget", 403, "More than the remaining budget"),
     OverrunError: Problem("overrun", 504, "Not ready in time", again=True),
     SourceError: Problem("records", 503, "The records cannot be counted", f"the records cannot be used: {_ASK_OWNER}"),
     LedgerError: Problem("ledger", 503, "The ledger cannot be used", f"the ledger cannot be used: {_ASK_OWNER}"),
-    ConfigError: Problem("configuration", 503, "Not configured", f"the data set cannot be asked yet: {_ASK_OWNER}"),
+    ConfigError: Problem("configuration", 503, "Not configured", f"the data set is not ready: {_ASK_OWNER}"),
     NoisyCountError: Problem("request", 422, "Cannot be asked"),
     ClickException: Problem("request", 422, "Cannot be asked"),
     ValueError: Problem("request", 422, "Cannot be asked"),
@@ -190,18 +189,18 @@ INTERNAL = Problem("internal", 500, "An error of the service", "the service fail
 
 
 def problem_of(error: Exception) -> Problem:
-    """The kind of a refusal.
+    """Return the kind of a refusal.
 
     Example:
-        >>> problem_of(BudgetError("all is spent")).status, problem_of(KeyError("x")).status
+        >>> problem_of(BudgetError("no budget remains")).status, problem_of(KeyError("x")).status
         (403, 500)
     """
-    found = (problem for kind, problem in PROBLEMS.items() if isinstance(error, kind))
-    return next(found, INTERNAL)
+    problems = (problem for kind, problem in PROBLEMS.items() if isinstance(error, kind))
+    return next(problems, INTERNAL)
 
 
 def problem_reply(error: Exception) -> JSONResponse:
-    """The reply that tells a refusal, in one line."""
+    """Return the reply for a refusal, with its sentence on one line."""
     wait = {"Retry-After": str(error.seconds)} if isinstance(error, RateError) else None
     words = error.spelled(member_spelling) if isinstance(error, QueryError) else str(error)
     return problem_of(error).reply(_one_line(words), wait)
@@ -221,7 +220,7 @@ def member_spelling(name: str, value: str) -> str:
 
 
 def add_handlers(application: FastAPI) -> None:
-    """Let every refusal of an application be a problem."""
+    """Reply to every refusal of an application with a problem."""
     for kind in (NoisyCountError, ClickException, ValueError, Exception):
         application.add_exception_handler(kind, _refused)
     application.add_exception_handler(RequestValidationError, _invalid)
@@ -237,18 +236,18 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
-    """A body, a header or a path of another form."""
+    """Reply to a request whose body, header or path has a wrong form."""
     request.state.problem = "form"
     faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     is_json = all(fault["type"] != "json_invalid" for fault in faults)
-    status, title = (422, "Of another form") if is_json else (400, "No JSON")
-    told = "; ".join(map(fault_words, faults[:5]))
-    return Problem("form", status, title).reply(_one_line(told))
+    status, title = (422, "Wrong form") if is_json else (400, "No JSON")
+    sentence = "; ".join(map(fault_words, faults[:5]))
+    return Problem("form", status, title).reply(_one_line(sentence))
 
 
 async def _unrouted(request: Request, error: Exception) -> JSONResponse:
-    """What has no route, or not that method."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - it handles no other
+    """Reply to a request for an unknown path, or with a method that the path does not have."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
     request.state.problem = "route"
     return Problem("route", error.status_code, "No such route").reply(error.detail, error.headers)
 
@@ -257,26 +256,26 @@ def _one_line(words: str) -> str:
     return " ".join(words.split())
 
 
-_REPEATED = 2**53  # numbers up to which a remedy repeats them
+_REPEATED = 2**53  # largest number that a message repeats
 _NAME = "Idempotency-Key"
 _MISSING = f"a spend needs the header {_NAME}: a name of your choice for this request"
 _MALFORMED = f'{_NAME} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, such as "poor-1"'
 
 
 def fault_words(fault: Mapping[str, Any]) -> str:
-    """What pydantic found wrong, without what was sent, but for a number that must be a text."""
+    """Describe a fault that pydantic found. Repeat nothing of the request, except a number that must be a text."""
     place, *within = fault["loc"] or ("request",)
     name, kind = ".".join(map(str, within)), fault["type"]
     if kind == "json_invalid":
-        return f"the body is no JSON that has one meaning ({fault['ctx']['error']}): mend it"
+        return f"the body is no unambiguous JSON ({fault['ctx']['error']}): correct it"
     if (place, name) == ("header", _NAME):
         return _MISSING if kind == "missing" else _MALFORMED
     if place == "body" and kind == "string_type" and len(within) == 1 and _is_short_number(fault):
         return f'{name} must be a text: write the number in quotes, "{fault["input"]}"'
     if place == "body" and kind == "missing" and within:
-        return f"{name} is missing from the body: give it"
+        return f"{name} is missing from the body: add it"
     if place == "body" and kind == "extra_forbidden":
-        return f"{name!r} is no member of this body: leave it out, or mend its name"
+        return f"{name!r} is no member of this body: leave it out, or correct its name"
     return f"{'.'.join(map(str, fault['loc'])) or 'request'}: {fault['msg']}"
 
 

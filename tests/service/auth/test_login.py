@@ -137,7 +137,7 @@ def test_a_login_needs_its_own_form(served: Served) -> None:
         refused = sender.post("/login", data={"key": key, **fields}, headers=headers)
         reply = told(sender, refused)
         assert {"noisycount", "__Host-noisycount"}.isdisjoint(morsels(refused))
-        assert (reply.status_code, "or not from here" in reply.text) == (403, True)
+        assert (reply.status_code, "or not from this server" in reply.text) == (403, True)
         assert {"noisycount", "__Host-noisycount"}.isdisjoint(morsels(reply))
     reply = client.post("/login", data={"key": key, "csrf": token}, headers=FROM_HERE)
     assert (reply.status_code, reply.headers["location"]) == (303, "/")

@@ -107,7 +107,7 @@ def test_a_draft_is_of_one_analyst_in_one_browser(served: Served, name: str) -> 
     assert attempt(other, served.key(name).text, onwards).headers["location"] == onwards
     page = shown(other, onwards)
     assert HIDDEN not in page
-    assert "This question is not kept any more: ask it again." in page
+    assert "This question is no longer stored: ask it again." in page
 
 
 def test_a_draft_ends(served: Served) -> None:

@@ -29,7 +29,7 @@ from noisycount.release.dataset import next_words
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
-from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, said_purpose
+from noisycount.service.pages.ask import address_and_name, calls_of, confirming, previewed, purpose_text
 from noisycount.service.pages.form import FormError, Price, amount
 from noisycount.service.pages.layout import download, has_png, on_one_line, page, picture_file, sheet, standalone_svg
 from noisycount.service.pages.stored_answer import (
@@ -455,7 +455,7 @@ router = APIRouter(include_in_schema=False)
 def release_page(request: Request, name: str, user: LimitedUser, state: State, within: str | None = None) -> Response:
     """An answer, however often it is loaded; with the preview of a nearer one, where somebody says how near."""
     shown = state.reply(partial(Released.of, state, user, name))
-    purpose, calls, nearer = said_purpose(shown.purpose, wants=shown.needs_purpose), [], {}
+    purpose, calls, nearer = purpose_text(shown.purpose, wants=shown.needs_purpose), [], {}
     if shown.query is not None:
         calls = calls_of(shown.told["dataset"], shown.query, purpose, *address_and_name(request, state, user))
     if within is not None and shown.error:

@@ -1,4 +1,7 @@
-"""The form of a question: its rows, its groups and its price, kept as typed and read once whole."""
+"""The form of a question: its conditions, groups and price as typed, and the query that it states.
+
+Errors carry the field that they are about.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +25,7 @@ from noisycount.validation import exact_epsilon
 
 
 class FormError(ValueError):
-    """A field of a form that cannot be read; `field` is its identifier on the page."""
+    """A field of a form cannot be read. `field` is its identifier on the page."""
 
     def __init__(self, field: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -31,27 +34,27 @@ class FormError(ValueError):
 
 @frozen
 class FormOperator:
-    """One thing that can be said of a column."""
+    """An operator that the form offers for a column."""
 
-    name: str  # as the form sends it, and as the language has it
-    words: str  # as people read it
-    needs: int  # how many fields of values it needs; a list is typed into one
+    name: str  # in the form and in the question language
+    words: str  # on the page
+    needs: int  # number of fields for values; a list is typed into one field
     takes_list: bool = False
 
     def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
-        """What it says in the language of questions."""
+        """Return the condition in the question language."""
         typed = values[0].split(",") if self.takes_list else values[: self.needs]
         fields = [field] * len(typed) if self.takes_list else [field, field.replace("value-", "to-")]
         written = [_value(column, kind, each, place) for each, place in zip(typed, fields, strict=False)]
-        said = f"({', '.join(written)})" if self.takes_list else " and ".join(written)
-        return f"{quoted_name(column)} {self.name} {said}".rstrip()
+        operands = f"({', '.join(written)})" if self.takes_list else " and ".join(written)
+        return f"{quoted_name(column)} {self.name} {operands}".rstrip()
 
 
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
 def _value(column: str, kind: Kind, typed: str, field: str) -> str:
-    """A value as the language has it."""
+    """Return a typed value as a literal of the question language."""
     value = typed.strip()
     if not value:
         raise FormError(field, f"{column} needs a value: {kind.example}")
@@ -64,7 +67,7 @@ def _value(column: str, kind: Kind, typed: str, field: str) -> str:
 
 
 def _operators(needs: int, *pairs: str) -> list[FormOperator]:
-    """Operators that need as many values, each from its name and its words."""
+    """Return operators with the same number of values, from pairs 'name: words'."""
     return [FormOperator(name, words, needs) for name, _, words in (pair.partition(": ") for pair in pairs)]
 
 
@@ -83,7 +86,7 @@ _OF_BOOLEANS = (*_operators(0, "= true: is true", "= false: is false"), *_MISSIN
 
 
 def operators_of(kind: Kind) -> tuple[FormOperator, ...]:
-    """What can be said of a column of this kind.
+    """Return the operators for a column of a kind.
 
     Example:
         >>> [operator.words for operator in operators_of(Kind.BOOLEAN)]
@@ -98,19 +101,19 @@ def operators_of(kind: Kind) -> tuple[FormOperator, ...]:
 
 @frozen
 class Condition:
-    """One row of the builder."""
+    """A row of the form: one condition."""
 
-    column: str  # what it is about
-    operator: str = ""  # the name of what it says; one that the column has not is its first
-    values: tuple[str, str] = ("", "")  # what was typed
+    column: str
+    operator: str = ""  # name of an operator; an unknown name means the first operator of the column
+    values: tuple[str, str] = ("", "")  # as typed
 
     def chosen(self, kind: Kind) -> FormOperator:
-        """What it says."""
-        found = operators_of(kind)
-        return next((each for each in found if each.name == self.operator), found[0])
+        """Return the operator of the condition."""
+        operators = operators_of(kind)
+        return next((each for each in operators if each.name == self.operator), operators[0])
 
     def text(self, columns: Mapping[str, Kind], place: int) -> str:
-        """The row at a place, from 0, in the language of questions."""
+        """Return the condition in the question language; `place` is the index of its row."""
         kind = columns.get(self.column)
         if kind is None:
             raise FormError("chosen", f"there is no column {self.column!r}: choose another")
@@ -123,7 +126,11 @@ _NO_VALUES: Public = MappingProxyType({})
 def where_of(
     conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind], public: Public = _NO_VALUES
 ) -> str | None:
-    """All rows and what was typed freely, joined by `and`; None where nothing is."""
+    """Return all conditions and the typed text, joined by `and`, or None if there are none.
+
+    Raises:
+        FormError: If a part is outside the language, orders texts as numbers, or no record can match it.
+    """
     parts = [row.text(columns, place) for place, row in enumerate(conditions)]
     for place, part in enumerate(parts):
         _require_possible(part, columns, public, f"value-{place}")
@@ -136,7 +143,7 @@ def where_of(
 
 
 def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, field: str) -> None:
-    """Raise FormError if a text is outside the language, orders texts as numbers, or fits no record."""
+    """Raise FormError if a text is outside the language, orders texts as numbers, or no record can match it."""
     try:
         normal = parse_predicate(text, columns).normal
         hints = [*text_order_refusals([normal]), *impossible_hints([normal], public)]
@@ -148,24 +155,24 @@ def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, fi
 
 @frozen
 class Grouping:
-    """One column by which a table is grouped."""
+    """A column by which a table is grouped."""
 
-    column: str  # its name
+    column: str
     split: str = ""  # edges such as `0, 18, 65`, or `month`, `quarter`, `year`; empty: each value
-    keys: str = ""  # its keys as one types them; empty: they follow from the edges, or are hidden
+    keys: str = ""  # keys as typed; empty: they follow from the edges, or are hidden
 
     def item(self, place: int) -> str:
-        """What the table is grouped by, as one types it; the row is at a place, from 0."""
+        """Return the grouping as a command line writes it; `place` is the index of its row."""
         split = self.split.replace(" ", "")
         try:
-            parse_by_text(written := quoted_name(self.column) + (f":{split}" if split else ""))
+            parse_by_text(text := quoted_name(self.column) + (f":{split}" if split else ""))
         except ValueError:
             words = f"edges of {self.column} must be numbers with commas between them, such as 0, 18, 65, got"
             raise FormError(f"split-{place}", f"{words} {self.split.strip()!r}") from None
-        return written
+        return text
 
     def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Label] | None:
-        """The keys, ranges of them written out; None where they follow, or are hidden."""
+        """Return the typed keys, with ranges expanded, or None if they follow from the edges or are hidden."""
         if not self.keys.strip():
             return None
         kind = columns.get(self.column, Kind.TEXT)
@@ -182,18 +189,18 @@ _LARGEST = 2**53
 
 @frozen
 class Price:
-    """How near an answer should be, or what it may cost, as typed."""
+    """The accuracy goal or the price of an answer, as typed."""
 
-    is_goal: bool = True  # whether the goal decides; else ε does
-    within: str = "20%"  # how near: a share of the count, or units such as `15`
-    at_most: str = "0.5"  # what a share of a count may cost
-    of: str = LARGEST  # which counts of a table shall be so near, as `noisycount count --of` says
-    guess: str = ""  # a public guess of the count, in units: a share is then one of the guess, at a price that is known
-    confidence: str = "95%"  # with what probability; errors are stated for it
-    epsilon: str = "0.1"  # the price
+    is_goal: bool = True  # True if the accuracy goal decides, not ε
+    within: str = "20%"  # accuracy goal: a share of the count, or a number of units such as `15`
+    at_most: str = "0.5"  # largest price of a goal relative to the count
+    of: str = LARGEST  # counts of a table that must meet the goal, as in `noisycount count --of`
+    guess: str = ""  # public guess of the count, in units: the share is relative to it, and the price is fixed
+    confidence: str = "95%"  # probability of the stated accuracy
+    epsilon: str = "0.1"  # price
 
     def of_count(self) -> dict[str, Any]:
-        """What one count may cost, by the names of a query."""
+        """Return the arguments of a query for the price of one count."""
         if self.is_open:
             share = self._share()
             _require(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
@@ -207,26 +214,26 @@ class Price:
         return {"epsilon": plan.epsilon, "confidence": self.sure}
 
     def of_rows(self) -> dict[str, Any]:
-        """The same of every row of a table."""
-        sure = {"confidence": self.sure}
+        """Return the arguments of a query for the price of every row of a table."""
+        confidence = {"confidence": self.sure}
         if not self.is_goal:
-            return {"epsilon": _price("epsilon", self.epsilon), **sure}
+            return {"epsilon": _price("epsilon", self.epsilon), **confidence}
         if self.is_open:
             return {**self.of_count(), "of": self._of()}
         if self._is_share:
-            return {"within": self._share(), "guess": float(amount("guess", self.guess, "100")), **sure}
-        return {"within": 1.0, "guess": float(self._units()), **sure}
+            return {"within": self._share(), "guess": float(amount("guess", self.guess, "100")), **confidence}
+        return {"within": 1.0, "guess": float(self._units()), **confidence}
 
     @property
     def sure(self) -> float:
-        """The confidence."""
-        found = parse_share(self.confidence.strip())
-        _require(0 < found < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
-        return found
+        """Confidence, in (0, 1)."""
+        confidence = parse_share(self.confidence.strip())
+        _require(0 < confidence < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
+        return confidence
 
     @property
     def is_open(self) -> bool:
-        """Whether the price is left open."""
+        """True if the price follows from the unknown count, up to `at_most`."""
         return self.is_goal and self._is_share and not self.guess.strip()
 
     @property
@@ -254,27 +261,27 @@ class Price:
 
 
 def amount(field: str, typed: str, examples: str) -> str:
-    """The text of a number above 0."""
+    """Return the text of a number above 0. Raise FormError if it is none."""
     text = drop_thousands(typed.strip().removeprefix("±").strip())
     _require(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed)
     return text
 
 
 def _price(field: str, typed: str) -> Fraction:
-    """The ε of a field."""
+    """Return the ε of a field."""
     try:
         return exact_epsilon(typed.strip(), field)
     except ValueError as error:
         raise FormError(field, str(error)) from None
 
 
-def _require(is_right: bool, field: str, words: str, typed: str) -> None:  # noqa: FBT001 - the claim
-    """The refusal of what was typed into a field, which must be otherwise."""
-    if not is_right:
+def _require(is_valid: bool, field: str, words: str, typed: str) -> None:  # noqa: FBT001 - the condition
+    """Raise FormError with the text typed into a field if it is not valid."""
+    if not is_valid:
         raise FormError(field, f"{field} must {words}, got {typed!r}")
 
 
-# The parts of a query that have a field beside which a message can stand.
+# Parts of a query that have a field of the same name.
 _FIELDS = {"delta", "groups_per_unit", "within", "at_most", "guess", "confidence", "epsilon"}
 _LABELS = {
     "by": "By",
@@ -303,21 +310,21 @@ _MOST_GROUPS = 10**9
 
 @frozen
 class AskForm:
-    """What somebody typed to ask of a data set."""
+    """A question about a data set, as typed into the form."""
 
-    conditions: tuple[Condition, ...] = ()  # the rows of the builder
-    text: str = ""  # what was typed freely
-    groups: tuple[Grouping, ...] = ()  # the columns of a table; none: one count
-    price: Price = Price()  # what it may cost, or how near the answer should be
-    total: bool = False  # whether the sum of a table is measured too
-    other: bool = False  # whether all other keys together are a row
-    delta: str = ""  # the chance to show a hidden key; empty: keys are listed
-    groups_per_unit: str = ""  # in how many groups a person counts at most; empty: in all
-    purpose: str = ""  # what the answer is for
+    conditions: tuple[Condition, ...] = ()
+    text: str = ""  # condition in the question language
+    groups: tuple[Grouping, ...] = ()  # groupings of a table; empty: one count
+    price: Price = Price()
+    total: bool = False  # True if the total of a table is measured too
+    other: bool = False  # True if a table has a row for all other keys
+    delta: str = ""  # bound of the probability to show a hidden key of one person; empty: keys are listed
+    groups_per_unit: str = ""  # contribution bound: largest number of groups of a person; empty: no bound
+    purpose: str = ""  # purpose of the answer
 
     @classmethod
     def of(cls, sent: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
-        """The form that a browser sent; a field may come several times, and is else empty."""
+        """Read the form that a browser sent. Missing fields are empty; fields of rows occur several times."""
 
         def text(name: str) -> str:
             return str(sent.get(name, ""))
@@ -349,7 +356,7 @@ class AskForm:
         )
 
     def changed(self, sent: Any) -> Self | None:  # noqa: ANN401 - as in `of`
-        """The form with a row more or less, if its sender pressed a button for that; else None."""
+        """Return the form with a row added or removed, if the user pressed such a button, else None."""
         if "add" in sent:
             row = Condition(str(sent.get("chosen", "")))
             return replace(self, conditions=(*self.conditions, row))
@@ -397,5 +404,5 @@ class AskForm:
 
 
 def _without(rows: tuple[Any, ...], place: str) -> tuple[Any, ...]:
-    """The rows but for one."""
+    """Return the rows without the one at an index."""
     return tuple(row for number, row in enumerate(rows) if str(number) != place)

@@ -1,4 +1,4 @@
-"""The frame of every page, its style and script, what people see in place of a refusal, and the login."""
+"""The frame of every page, style and script, pages in place of refusals, and the login."""
 
 import csv
 import json
@@ -62,10 +62,10 @@ _ALWAYS = {
     "X-Frame-Options": "DENY",
 }
 
-# For what may show a data set: no cache, a shared one least of all, has a copy.
+# For pages that may show a data set: no cache keeps a copy.
 PAGE_HEADERS = {**_ALWAYS, "Cache-Control": "no-store"}
 
-# For the style and the script, whose addresses change with their content.
+# For style and script, whose addresses change with their content.
 STATIC_HEADERS = {**_ALWAYS, "Cache-Control": "public, max-age=31536000, immutable"}
 _FOLDER = Path(__file__).parent
 
@@ -86,13 +86,13 @@ def _content(name: str) -> bytes:
 
 @cache
 def static_address(name: str) -> str:
-    """Where a file is for a page: an address that no other content ever has."""
+    """Return the address of a static file, with a digest of its content."""
     return f"/static/{name}?v={sha256(_content(name)).hexdigest()[:_DIGITS]}"
 
 
 @router.get("/static/{name}")
 def static_file(name: str) -> Response:
-    """The style, the script or the icon; nothing else is there."""
+    """Return the style, the script or the icon."""
     if name not in _TYPES:
         return Response(status_code=404, headers=STATIC_HEADERS | {"Cache-Control": "no-store"})
     headers = STATIC_HEADERS | {"Content-Type": _TYPES[name]}
@@ -100,7 +100,7 @@ def static_file(name: str) -> Response:
 
 
 def navigation(user: User | None) -> list[tuple[str, str]]:
-    """The pages that the navigation leads a user to, each with its path; None: nobody who is known."""
+    """Return the pages of the navigation with their paths; none without a user."""
     if user is None:
         return []
     pages = [("Ask", "/ask"), ("Explore", "/explore"), ("Ledger", "/ledger")]
@@ -108,7 +108,7 @@ def navigation(user: User | None) -> list[tuple[str, str]]:
 
 
 def page(request: Request, template: str, user: User | None, *, status: int = 200, **values: object) -> HTMLResponse:
-    """A page in its frame."""
+    """Render a page in its frame."""
     text = render(
         template,
         path=request.url.path,
@@ -121,82 +121,82 @@ def page(request: Request, template: str, user: User | None, *, status: int = 20
 
 
 def render(template: str, **values: object) -> str:
-    """A template of a page without its frame, filled with values, all of which are escaped."""
+    """Render a template without the frame. All values are escaped."""
     return _environment().get_template(template).render(**values)
 
 
 @cache
 def _environment() -> Environment:
-    """What fills the templates: it escapes everything, and refuses a name that nobody gave."""
-    made = Environment(
+    """Return the template environment, which escapes all values and refuses undefined names."""
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["static"] = static_address
-    made.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": digits}
-    return made
+    environment.globals["static"] = static_address
+    environment.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": digits}
+    return environment
 
 
 def on_one_line(words: str) -> str:
-    """Words that stay on one line."""
+    """Return words with blanks at which no line breaks."""
     return words.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def redirect(path: str) -> Response:
-    """The way to a path of this server, which is loaded by GET."""
+    """Redirect to a path of this server by GET."""
     return RedirectResponse(path, 303, headers=PAGE_HEADERS)
 
 
 def download(content: str | bytes, media: str, name: str) -> Response:
-    """What has a type such as `text/csv` as a file that a browser saves under a plain name."""
+    """Return content as a file that a browser saves, with a media type such as `text/csv` and a name."""
     headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=media, headers=headers)
 
 
 def sheet(rows: Iterable[Iterable[object]]) -> str:
-    """Rows as comma-separated values."""
+    """Return rows as comma-separated values."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
-def picture_file(drawn: str, form: str, name: str) -> Response:
-    """An SVG as a file, or as a PNG, under a name without its ending."""
+def picture_file(svg: str, form: str, name: str) -> Response:
+    """Return an SVG as a file, or as a PNG. The name has no ending."""
     if form == "svg":
-        return download(drawn, "image/svg+xml", f"{name}.svg")
+        return download(svg, "image/svg+xml", f"{name}.svg")
     from noisycount.charts.drawing import svg_as_png  # noqa: PLC0415 - loads Altair
 
-    return download(svg_as_png(drawn), "image/png", f"{name}.png")
+    return download(svg_as_png(svg), "image/png", f"{name}.png")
 
 
 @cache
 def has_png() -> bool:
-    """Whether what draws a PNG is installed."""
+    """Return True if the packages that draw a PNG are installed."""
     return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
-_ABOVE, _LINE, _MARGIN = 12, 20, 16  # of the lines above a picture in a file
-_LETTER = 7.2  # the width of a character of them
+_ABOVE, _LINE, _MARGIN = 12, 20, 16  # top margin, height and side margin of the lines above a picture, in pixels
+_LETTER = 7.2  # width of a character of these lines, in pixels
 
 
 def standalone_svg(picture: str, lines: Sequence[str]) -> str:
-    """Return a picture of a page as an SVG file of its own, below lines of text, in the light colours of the pages.
+    """Return a picture of a page as an independent SVG file, below lines of text, in the light colours of the pages.
 
-    Colours and widths are attributes of the elements: not every program that shows an SVG understands a style sheet.
+    Colours and widths are attributes of the elements, as some programs ignore style sheets.
     """
     width, height = _size(picture)
     lines = [line for text in lines for line in wrap(text, int(width / _LETTER))]
     above = _ABOVE + _LINE * len(lines) + 8
     texts = [svg_text(line, _MARGIN, _ABOVE + _LINE * row, kind="ink") for row, line in enumerate(lines, 1)]
-    placed = picture.replace("<svg ", f'<svg x="{_MARGIN}" y="{above}" ', 1)
+    shifted = picture.replace("<svg ", f'<svg x="{_MARGIN}" y="{above}" ', 1)
     size = f"{width + 2 * _MARGIN:g}", f"{height + above + _MARGIN:g}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}"'
         f' font-family="{CONFIG["font"]}"><rect width="100%" height="100%" fill="#ffffff"/>'
-        f"{_with_attributes(''.join([*texts, placed]))}</svg>"
+        f"{_with_attributes(''.join([*texts, shifted]))}</svg>"
     )
 
 
@@ -222,7 +222,7 @@ def _with_attributes(picture: str) -> str:
 
 @cache
 def _chart_styles() -> dict[str, dict[str, str]]:
-    """Read what the style sheet says of texts and of each class in a chart, with the values of the light colours."""
+    """Read the styles of texts and of each class of a chart from the style sheet, with the light colours."""
     style = _content("noisycount.css").decode()
     colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", style.partition("}")[0]))
     style = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], style)
@@ -233,35 +233,35 @@ def _chart_styles() -> dict[str, dict[str, str]]:
 
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 _REFUSALS = (NoisyCountError, ValueError, Exception, RequestValidationError, HTTPException)
-_PROGRAMS = ("/v1/", "/healthz", "/openapi.json")  # asked by no person
-_UNKNOWN, _ABSENT = 401, 404
-_KEPT = {"retry-after", "www-authenticate", "allow"}  # of the headers of a problem
+_PROGRAMS = ("/v1/", "/healthz", "/openapi.json")  # paths for programs, not for people
+_UNAUTHENTICATED, _NOT_FOUND = 401, 404
+_COPIED = {"retry-after", "www-authenticate", "allow"}  # headers of a problem that its page keeps
 
 
 def show_refusals_as_pages(application: FastAPI) -> None:
-    """Show people pages where an application tells programs problems, or the login."""
+    """Show people a page, or the login, in place of the problems that programs receive."""
     for kind in _REFUSALS:
-        told = cast("Handler", application.exception_handlers[kind])
-        application.add_exception_handler(kind, _as_page(told))
+        handler = cast("Handler", application.exception_handlers[kind])
+        application.add_exception_handler(kind, _as_page(handler))
 
 
-def _as_page(told: Handler) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def refused(request: Request, error: Exception) -> Response:
-        problem = await told(request, error)
+def _as_page(handler: Handler) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def reply(request: Request, error: Exception) -> Response:
+        problem = await handler(request, error)
         is_for_people = "text/html" in request.headers.get("accept", "")
         if request.url.path.startswith(_PROGRAMS) or not is_for_people:
             return problem
-        is_there = problem.status_code != _ABSENT  # else there is no page on which the question could be asked
-        kept = draft_address(request, sentence(json.loads(bytes(problem.body))["detail"])) if is_there else None
-        if problem.status_code == _UNKNOWN:
-            return _to_login(request, kept)
-        return _refusal(request, problem) if kept is None else redirect(kept)
+        has_page = problem.status_code != _NOT_FOUND  # of a data set, where the user can ask the question again
+        draft = draft_address(request, sentence(json.loads(bytes(problem.body))["detail"])) if has_page else None
+        if problem.status_code == _UNAUTHENTICATED:
+            return _to_login(request, draft)
+        return _refusal(request, problem) if draft is None else redirect(draft)
 
-    return refused
+    return reply
 
 
 def draft_address(request: Request, refusal: str = "") -> str | None:
-    """Keep the question that a form of a session asks, and return the address of its page; None for other requests."""
+    """Store the question of a session's form, and return the address of its page; None for other requests."""
     name = request.path_params.get("name")
     if name is None or not request.url.path.startswith("/ask/"):
         return None
@@ -270,46 +270,46 @@ def draft_address(request: Request, refusal: str = "") -> str | None:
 
 
 def _refusal(request: Request, problem: JSONResponse) -> Response:
-    said = json.loads(bytes(problem.body))
-    if said["type"].endswith(":route"):
-        said |= {"title": "No such page", "detail": "Nothing is at this address. Pages begin with Ask."}
-    shown = page(
+    members = json.loads(bytes(problem.body))
+    if members["type"].endswith(":route"):
+        members |= {"title": "No such page", "detail": "There is no page at this address. The first page is Ask."}
+    response = page(
         request,
         "refused.html",
         getattr(request.state, "user", None),
         status=problem.status_code,
-        heading=said["title"],
-        words=sentence(said["detail"]),
+        heading=members["title"],
+        words=sentence(members["detail"]),
     )
-    shown.headers.update({n: text for n, text in problem.headers.items() if n in _KEPT})
-    return shown
+    response.headers.update({name: text for name, text in problem.headers.items() if name in _COPIED})
+    return response
 
 
 def sentence(words: str) -> str:
-    """The words of a refusal as a sentence on a page."""
+    """Return the words of a refusal as a sentence."""
     return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
 
 
-def _to_login(request: Request, kept: str | None) -> Response:
-    """Redirect to the login, which leads on to the page that was asked for, or to that of a kept question."""
+def _to_login(request: Request, draft: str | None) -> Response:
+    """Redirect to the login, which then leads to the requested page, or to that of a stored question."""
     address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    back = kept or (address if request.method == "GET" and address != "/" else None)
+    back = draft or (address if request.method == "GET" and address != "/" else None)
     return redirect("/login" if back is None else f"/login?next={quote(back, safe='')}")
 
 
-_REFUSED = {  # why a key was refused, as an address says it
-    "key": "The key opens nothing: it was mistyped, has expired, or was revoked.",
-    "form": "The form was too old, or not from here: give your key again.",
-    "wait": "Too many wrong keys came from here: try again in {} seconds.",
+_REFUSED = {  # reasons for which a login was refused, by their names in addresses
+    "key": "The key is not valid: it was mistyped, has expired, or was revoked.",
+    "form": "The form was too old, or not from this server: enter your key again.",
+    "wait": "Too many wrong keys came from your network: try again in {} seconds.",
 }
 _HOME = "/"
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = _HOME, refused: str = "") -> Response:  # noqa: A002  (as addresses say)
-    """Return the form that takes a key, with the reason of a refusal; redirect a user who is logged in."""
-    auth, said = auth_of(request), cookie_value(request, SESSION_COOKIE)
-    if said is not None and auth.session(said) is not None:
+def login_page(request: Request, next: str = _HOME, refused: str = "") -> Response:  # noqa: A002  (the name in addresses)
+    """Return the login form, with the reason of a refusal. Redirect a user who is logged in."""
+    auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE)
+    if cookie is not None and auth.session(cookie) is not None:
         return redirect(_local_path(next))
     wait = ceil(auth.attempts.seconds_left(_host(request))) if refused == "wait" else 0
     if refused not in _REFUSED or (refused == "wait" and not wait):
@@ -321,29 +321,29 @@ def login_page(request: Request, next: str = _HOME, refused: str = "") -> Respon
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
-    """Begin a session for the holder of a key; redirect others to the form, so that Back sends no key again.
+    """Begin a session for the holder of a key. Redirect others to the form, so that Back sends no key again.
 
-    A right key never waits: else anybody could lock out all others behind one address. No limit is needed against
-    guessing, as a key has 256 random bits.
+    A right key never waits; otherwise one user could lock out all others of a network. Guessing needs no limit, as a
+    key has 256 random bits.
     """
     auth, onwards = auth_of(request), _local_path(await form_field(request, "next"))
     key = (await form_field(request, "key")).strip()
-    if not await _is_from_here(request):
+    if not await _is_own_form(request):
         return _refuse_login("form", onwards)
-    begun = await run_in_threadpool(auth.login, key, cookie_value(request, SESSION_COOKIE))
-    if begun is None:
+    session = await run_in_threadpool(auth.login, key, cookie_value(request, SESSION_COOKIE))
+    if session is None:
         if auth.attempts.seconds_left(_host(request)):
             return _refuse_login("wait", onwards)
         auth.attempts.fail(_host(request))
         return _refuse_login("key", onwards)
     reply = redirect(onwards)
-    set_cookie(request, reply, SESSION_COOKIE, begun[0])
+    set_cookie(request, reply, SESSION_COOKIE, session[0])
     drop_cookie(request, reply, FORM_COOKIE)
     return reply
 
 
-async def _is_from_here(request: Request) -> bool:
-    """Return True if a login form was made by this server for this browser, not long ago."""
+async def _is_own_form(request: Request) -> bool:
+    """Return True if this server sent the login form to this browser, not long ago."""
     try:
         check_origin(request)
     except ForgedError:
@@ -352,8 +352,8 @@ async def _is_from_here(request: Request) -> bool:
     return auth_of(request).login_form.is_valid(cookie, token)
 
 
-def _refuse_login(why: str, onwards: str) -> Response:
-    return redirect(f"/login?refused={why}&next={quote(onwards, safe='')}")
+def _refuse_login(reason: str, onwards: str) -> Response:
+    return redirect(f"/login?refused={reason}&next={quote(onwards, safe='')}")
 
 
 def _host(request: Request) -> str:
@@ -364,7 +364,7 @@ def _host(request: Request) -> str:
 @router.post("/logout")
 async def log_out(
     request: Request,
-    user: Annotated[User, Depends(user_of)],  # noqa: ARG001  (by a form of the session)
+    user: Annotated[User, Depends(user_of)],  # noqa: ARG001  (requires a form of the session)
 ) -> Response:
     """End a session with its drafts."""
     auth_of(request).sessions.end(cookie_value(request, SESSION_COOKIE) or "")
@@ -387,6 +387,6 @@ def _login_form(request: Request, onwards: str, refusal: str = "", status: int =
 
 
 def _local_path(path: str) -> str:
-    """A path of this server; its first page for anything that leads elsewhere."""
+    """Return a path of this server, or that of the first page for any other address."""
     is_path = path.startswith("/") and not path.startswith("//")
     return path if is_path and "\\" not in path and path.isprintable() else _HOME
