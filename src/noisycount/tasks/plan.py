@@ -1,4 +1,4 @@
-"""A goal in words, the noise that meets it, and what pays for it."""
+"""Plans: the ε for an accuracy goal, or the accuracy of an ε, and the number of answers that the budget pays for."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ UNSPENT = AvailableBudget(DEFAULT_BUDGET)  # pays if neither a budget nor a data
 
 
 def left_facts(plans: Sequence["TablePlan"], paying: AvailableBudget) -> list[tuple[str, str]]:
-    """What one more answer may cost now, and after the table with each noise."""
+    """Return the largest price of one more answer, now and after the table with each noise, as facts."""
     owner = paying.dataset or "the budget"
     now = f"{next_words(paying.left)} of {owner}"
     return [
@@ -36,7 +36,7 @@ def left_facts(plans: Sequence["TablePlan"], paying: AvailableBudget) -> list[tu
 
 
 def left_json(plans: Sequence["TablePlan"], paying: AvailableBudget | None) -> dict[str, Any]:
-    """The same as JSON; null where no data set is named, or where a table is not paid for."""
+    """Return the facts of `left_facts` as JSON; null without a data set, or for a table above the budget."""
     if paying is None:
         return {"dataset": None, "left": None, "left_after": None}
     after = [exact_text(paying.left_after(plan.loss)) if paying.admits(plan.loss) else None for plan in plans]
@@ -48,67 +48,67 @@ def _left_words(plan: "TablePlan", paying: AvailableBudget) -> str:
     if paying.admits(plan.loss):
         return f"{noise}: up to {approximately(paying.left_after(plan.loss))}"
     obstacle = paying.budget.obstacle(plan.loss, paying.dataset or "")
-    return f"{noise}: it is not paid for, as {obstacle or 'the price exceeds what is left'}"
+    return f"{noise}: not possible, as {obstacle or 'the price exceeds the remaining budget'}"
 
 
-POSSIBLE = 50
+POSSIBLE = 50  # number of possible answers that a preview shows
 _CONFIDENCES = (0.5, 0.9, 0.95, 0.99)
 
 
 @frozen
 class Plan:
-    """An ε for a goal, or the goal that an ε reaches."""
+    """The ε for an accuracy goal, or the accuracy of an ε."""
 
-    epsilon: Fraction  # ε of each answer with the discrete noise that is drawn, readable
+    epsilon: Fraction  # ε of each answer with discrete noise, rounded up to a readable number
     width: int  # all answers lie within ±width with the confidence, in records
-    confidence: float  # the confidence that was asked for
-    queries: int = 1  # for how many answers together it was asked for
-    formula: float | None = None  # ε of continuous noise for the goal; None where ε was given
-    error: Fraction | None = None  # the half-width that was asked for, in records; None where ε was given
-    within: float | None = None  # the same as a share of the guess, if it was given so
-    guess: float | None = None  # the public guess of the count, in records; None where there is none
-    guessed_from: str | None = None  # where the guess comes from, in words; None where it was given
-    paying: AvailableBudget = UNSPENT  # what pays for such answers
+    confidence: float  # of the goal
+    queries: int = 1  # number of answers that the confidence holds for together
+    formula: float | None = None  # ε of continuous noise for the goal; None if ε was given
+    error: Fraction | None = None  # half-width of the goal, in records; None if ε was given
+    within: float | None = None  # half-width relative to the guess, if the goal was given so
+    guess: float | None = None  # public guess of the count, in records; None: no guess
+    guessed_from: str | None = None  # source of the guess, in words; None if it was given
+    paying: AvailableBudget = UNSPENT  # budget that pays for the answers
 
     @property
     def noise(self) -> DiscreteLaplace:
-        """The noise of an answer at that ε."""
+        """Noise of an answer."""
         return DiscreteLaplace.for_epsilon(self.epsilon)
 
     @property
     def total(self) -> Fraction:
-        """What all answers cost together."""
+        """Total price of all answers, in ε."""
         return self.queries * self.epsilon
 
     @property
     def reached(self) -> float:
-        """The confidence that all answers lie within ±width."""
+        """Probability that all answers lie within ±width."""
         return 1 - failure_probability(self.noise, self.width + 1, self.queries)
 
     @property
     def errors(self) -> tuple[tuple[float, int], ...]:
-        """Pairs of a confidence and the error of one answer at it, in records."""
+        """Pairs of a confidence and the error of one answer at that confidence, in records."""
         noise = self.noise
         return tuple((level, error_within(noise, level)) for level in _CONFIDENCES)
 
     @property
     def negative(self) -> float | None:
-        """The probability that an answer is below 0, if the guess is right."""
+        """Probability of an answer below 0 if the guess is right."""
         return None if self.guess is None else negative_probability(self.centre, self.noise)
 
     @property
     def affordable(self) -> int:
-        """How many such answers the budget pays for."""
+        """Number of answers that the budget pays for."""
         return self.paying.affordable(self.epsilon)
 
     @property
     def centre(self) -> int:
-        """The count that possible answers are about: the guess, rounded, or 0 for errors alone."""
+        """Count of the possible answers: the rounded guess, or 0 to show errors."""
         return 0 if self.guess is None else round(self.guess)
 
     @property
     def possible_errors(self) -> tuple[int, ...]:
-        """Fifty errors, each as likely as the others, rising: quantiles at 1 %, 3 %, ..., 99 %."""
+        """Fifty equally likely errors, rising: the quantiles at 1 %, 3 %, ..., 99 %."""
         noise = self.noise
         tails = ((2 * rank + 1) / POSSIBLE for rank in range(POSSIBLE // 2))
         farthest_first = [int(noise.smallest_error(tail)) - 1 for tail in tails]
@@ -116,19 +116,19 @@ class Plan:
 
 
 def planned(guess: float, within: float, confidence: float, queries: int = 1) -> Plan:
-    """The plan for answers within ±within·guess with that confidence; no data is read for it."""
+    """Return the plan for answers within ±within·guess with a confidence. Reads no data."""
     error = as_written(within, "within") * as_written(guess, "guess")
     goal = f"--within {within:g} of --guess {guess:g}"
     return _plan(error, confidence, queries, goal, within, guess)
 
 
 def planned_error(error: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
-    """The plan for answers within ±error records with that confidence."""
+    """Return the plan for answers within ±error records with a confidence."""
     return _plan(error, confidence, queries, f"--error {float(error):g}", None, guess)
 
 
 def planned_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
-    """What answers at that ε reach."""
+    """Return the plan of answers at a given ε."""
     width = error_within(DiscreteLaplace.for_epsilon(epsilon), confidence, queries)
     return Plan(epsilon, width, confidence, queries, guess=guess)
 
@@ -136,7 +136,7 @@ def planned_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, gues
 def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
     error: Fraction, confidence: float, queries: int, goal: str, within: float | None, guess: float | None
 ) -> Plan:
-    """The plan for answers within ±error records, if a ledger keeps its price."""
+    """Return the plan for answers within ±error records. Raise NoisyCountError if no ledger stores its price."""
     formula = epsilon_within(error, confidence, queries)
     if not is_in_range(formula):
         raise NoisyCountError(f"{goal} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal")
@@ -153,7 +153,7 @@ def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan; `formula` is ε by eq. (10), `epsilon` the exact one to use."""
+    """Return a plan as JSON: `formula` is ε by eq. (10), `epsilon` the ε of discrete noise."""
     possible = [plan.centre + error for error in plan.possible_errors]
     return {
         "guess": plan.guess,
@@ -182,41 +182,41 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 _DOT = "●"
 _MOST_ROWS = 10
-_OVERHANG = 2  # how far a label may reach beyond the axis
-_STEPS = (1, 3, 5)  # odd, so that the middle column holds as many whole numbers as the others
+_OVERHANG = 2  # characters by which a label may extend beyond the axis
+_STEPS = (1, 3, 5)  # odd, so that all columns contain the same number of whole numbers
 _LEADING = (1, 2, 5)
 
 
 @frozen
 class Dots:
-    """Dots in columns of one width around a centre."""
+    """A dot plot: dots in columns of equal width around a centre."""
 
-    centre: int  # the value in the middle of the middle column
-    step: int  # how many whole numbers a column holds
-    heights: tuple[int, ...]  # the number of dots of each column, from −reach to reach
+    centre: int  # value in the middle of the middle column
+    step: int  # number of whole numbers of a column
+    heights: tuple[int, ...]  # number of dots in each column, from −reach to reach
 
     @classmethod
     def of(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
-        """The dots of values centre + error, in as many columns as there is room for."""
-        least = 2 * max(errors) / max(1, most_columns - 2)
-        step = next((step for step in _STEPS if step >= least), 0) or round_step(least)
+        """Return the plot of the values centre + error, with at most `most_columns` columns."""
+        smallest = 2 * max(errors) / max(1, most_columns - 2)
+        step = next((step for step in _STEPS if step >= smallest), 0) or round_step(smallest)
         columns = Counter(_column(error, step) for error in errors)
         reach = max(columns)
-        return cls(centre, step, tuple(columns[place] for place in range(-reach, reach + 1)))
+        return cls(centre, step, tuple(columns[column] for column in range(-reach, reach + 1)))
 
     @property
     def reach(self) -> int:
-        """How many columns there are on each side of the middle one."""
+        """Number of columns on each side of the middle one."""
         return len(self.heights) // 2
 
     @property
     def abreast(self) -> int:
-        """How many dots stand beside each other in a column, so that none is too tall."""
+        """Number of dots beside each other in a column, so that no column is too tall."""
         return math.ceil(max(self.heights) / _MOST_ROWS)
 
     @property
     def places(self) -> list[tuple[float, int]]:
-        """Where each dot stands: a value around the middle of its column, and a row from 1 on."""
+        """Position of each dot: a value around the middle of its column, and a row from 1."""
         return [
             (self.centre + (column - self.reach) * self.step + offset, level)
             for column, height in enumerate(self.heights)
@@ -226,26 +226,26 @@ class Dots:
 
     @property
     def gap(self) -> float:
-        """The distance of dots beside each other."""
+        """Distance of dots beside each other."""
         return self.step / (self.abreast + 1) if self.abreast > 1 else float(self.step)
 
     def _offsets(self, dots: int) -> list[float]:
-        """Where so many dots of one row stand, around the middle of their column."""
+        """Return the offsets of dots beside each other from the middle of their column."""
         return [(dot - (dots - 1) / 2) * self.gap for dot in range(dots)]
 
     def lines(self, *, is_offset: bool) -> list[str]:
-        """The rows of dots, from the top, an axis, and its labels."""
+        """Return the plot as lines of text: rows of dots from the top, an axis, and its labels."""
         rows = math.ceil(max(self.heights) / self.abreast)
-        drawn = [self._row(row).rstrip() for row in reversed(range(rows))]
-        return [*drawn, *self._axis(self.abreast + 1, is_offset=is_offset)]
+        dots = [self._row(row).rstrip() for row in reversed(range(rows))]
+        return [*dots, *self._axis(self.abreast + 1, is_offset=is_offset)]
 
     def _row(self, row: int) -> str:
-        """The dots of one row, in cells of so many and a space."""
-        left = (max(0, height - row * self.abreast) for height in self.heights)
-        return "".join((_DOT * min(self.abreast, dots)).ljust(self.abreast + 1) for dots in left)
+        """Return the dots of one row, with a space after each column."""
+        remaining = (max(0, height - row * self.abreast) for height in self.heights)
+        return "".join((_DOT * min(self.abreast, dots)).ljust(self.abreast + 1) for dots in remaining)
 
     def _axis(self, cell: int, *, is_offset: bool) -> list[str]:
-        """A line with marks, and the numbers below them as far as they have room."""
+        """Return a line with marks, and the labels below them that have room."""
         every = self._labels_every(cell, is_offset=is_offset)
         width = len(self.heights) * cell - 1
         line, labels = "", ""
@@ -261,35 +261,35 @@ class Dots:
         return [line.ljust(width, "─"), labels or self._label(0, is_offset=is_offset)]
 
     def _labels_every(self, cell: int, *, is_offset: bool) -> int:
-        """How many columns lie between two labels."""
+        """Return the number of columns from one label to the next."""
         ends = (self._label(end, is_offset=is_offset) for end in (-self.reach, self.reach))
-        least = (max(map(len, ends)) + 2) / cell
-        every = round_step(least)
-        return every if every <= self.reach else math.ceil(least)
+        smallest = (max(map(len, ends)) + 2) / cell
+        every = round_step(smallest)
+        return every if every <= self.reach else math.ceil(smallest)
 
     def _label(self, column: int, *, is_offset: bool) -> str:
-        """The value in the middle of a column."""
+        """Return the value in the middle of a column as text."""
         text = signed(self.centre + column * self.step)
         return f"+{text}" if is_offset and column > 0 else text
 
 
 def _column(error: int, step: int) -> int:
-    """The column of an error, halves away from the middle one."""
+    """Return the column of an error. Halves belong to the outer column."""
     column = (2 * abs(error) + step) // (2 * step)
     return column if error > 0 else -column
 
 
-def round_step(least: float) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not less."""
-    power = int(10.0 ** math.floor(math.log10(max(1.0, least))))
-    return next(leading * size for size in (power, 10 * power) for leading in _LEADING if leading * size >= least)
+def round_step(smallest: float) -> int:
+    """Return the first of 1, 2, 5, 10, 20, 50, ... that is at least `smallest`."""
+    power = int(10.0 ** math.floor(math.log10(max(1.0, smallest))))
+    return next(leading * size for size in (power, 10 * power) for leading in _LEADING if leading * size >= smallest)
 
 
 _MARGIN = 2
 
 
 def plan_facts(plan: Plan) -> list[tuple[str, str]]:
-    """A plan in words."""
+    """Return a plan as facts."""
     errors = ", ".join(f"{plus_minus(error)} ({percent(level)})" for level, error in plan.errors)
     facts = [
         ("goal", goal_words(plan)),
@@ -307,28 +307,28 @@ def plan_facts(plan: Plan) -> list[tuple[str, str]]:
 
 
 def goal_words(plan: Plan) -> str:
-    """What was asked for."""
+    """Return the goal of a plan in words."""
     if plan.error is None:
-        return f"what ε = {exact_text(plan.epsilon)} gives"
+        return f"accuracy at ε = {exact_text(plan.epsilon)}"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
-    sure = f"with {percent(plan.confidence)} confidence"
+    confidence = f"with {percent(plan.confidence)} confidence"
     if plan.within is not None and plan.guess is not None:
         of_guess = f"±{percent(plan.within)} of about {_digits(plan.guess)}"
-        return f"{several}within {of_guess}, that is {plus_minus(plan.width)}, {sure}"
-    asked = plus_minus(float(plan.error))
+        return f"{several}within {of_guess}, that is {plus_minus(plan.width)}, {confidence}"
+    error = plus_minus(float(plan.error))
     if plan.error == plan.width:
-        return f"{several}within {asked} {sure}"
-    return f"{several}within {asked}, that is {plus_minus(plan.width)}, {sure}"
+        return f"{several}within {error} {confidence}"
+    return f"{several}within {error}, that is {plus_minus(plan.width)}, {confidence}"
 
 
 def preview_heading(plan: Plan) -> str:
-    """What the dots are: answers, or errors where there is no guess."""
-    what = "errors" if plan.guess is None else f"answers if the count is {signed(plan.centre)}"
-    return f"Fifty possible {what}, each as likely as the others"
+    """Return the heading of the dots: answers, or errors if there is no guess."""
+    values = "errors" if plan.guess is None else f"answers if the count is {signed(plan.centre)}"
+    return f"Fifty possible {values}, each as likely as the others"
 
 
 def preview(plan: Plan, columns: int) -> list[str]:
-    """Fifty possible answers or errors as dots on an axis."""
+    """Return fifty possible answers or errors as lines of dots on an axis."""
     dots = Dots.of(plan.possible_errors, plan.centre, (columns - 2 * _MARGIN) // 2)
     return [" " * _MARGIN + line for line in dots.lines(is_offset=plan.guess is None)]
 
@@ -341,16 +341,16 @@ def _price(plan: Plan) -> str:
 
 
 def _reached(plan: Plan) -> str:
-    """The interval that the discrete noise keeps, and how surely."""
+    """Return the accuracy of the discrete noise, and its confidence, in words."""
     share = ""
     if plan.guess is not None and plan.within is None:
         share = f", {percent(_share(plan.width, plan.guess))} of about {_digits(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
-    return f"{several}{plus_minus(plan.width)}{share} with {percent(_kept(plan.reached))} confidence"
+    return f"{several}{plus_minus(plan.width)}{share} with {percent(_rounded_down(plan.reached))} confidence"
 
 
 def _negative(plan: Plan) -> str:
-    """How likely an answer below 0 is."""
+    """Return the probability of an answer below 0 in words."""
     if plan.negative is None:
         return ""
     chance = at_most(plan.negative) if plan.negative > 0 else "less than 1e-300"
@@ -379,13 +379,13 @@ def _budget(plan: Plan) -> str:
 
 
 def _hint(plan: Plan) -> str:
-    """What the first answer with Gaussian noise leaves, before somebody asks it."""
-    least = plan.paying.left_in_rho
-    if least is None:
+    """Return a warning if a first answer with Gaussian noise would leave less budget than it costs."""
+    remaining = plan.paying.left_in_rho
+    if remaining is None:
         return ""
     return (
         "an answer with Gaussian noise, however cheap, would leave less: after it the ρ of all "
-        f"answers count, not their ε, and {next_words(least)} at most"
+        f"answers count, not their ε, and {next_words(remaining)} at most"
     )
 
 
@@ -393,11 +393,11 @@ def _digits(guess: float) -> str:
     return plus_minus(guess).removeprefix("±")
 
 
-def _kept(confidence: float) -> Decimal:
-    """A confidence with two digits of what it lacks, rounded so that it promises no more."""
+def _rounded_down(confidence: float) -> Decimal:
+    """Return a confidence rounded down, with two digits of 1 − confidence."""
     return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
 
 
 def _share(width: int, guess: float) -> Decimal:
-    """The share that an error is of a guess as it is written, rounded up to two digits."""
+    """Return an error relative to the guess, rounded up to two digits."""
     return Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(width), Decimal(str(guess)))

@@ -90,7 +90,7 @@ def test_an_epsilon_tells_what_it_gives(run: Run) -> None:
     assert told["error"] == nc.accuracy(nc.DiscreteLaplace(10), 1 - 0.95) - 1 == 30
     assert told["formula"] is told["within"] is None
     shown = run(*words).output
-    assert "what ε = 0.1 gives" in shown
+    assert "accuracy at ε = 0.1" in shown
     assert "±30, 30 % of about 100, with 95.2 % confidence" in shown
 
 
@@ -242,10 +242,12 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     assert "the next may cost up to 2 of survey (budget ε = 2 at δ = 1e-06" in shown
     assert f"after this table with discrete Gaussian noise: up to {float(after):.9g}" in shown
     assert run(*cells, "--epsilon", "3", "--json").object["left_after"] == [None, None]
-    assert "not paid for, as the price exceeds what is left" in " ".join(run(*cells, "--epsilon", "3").output.split())
+    assert "not possible, as the price exceeds the remaining budget" in " ".join(
+        run(*cells, "--epsilon", "3").output.split()
+    )
     configure(here, 'budget = "2"')
     refused = run(*cells, "--epsilon", "0.5").words
-    assert "not paid for, as a budget in ε alone pays for no Gaussian noise" in refused
+    assert "not possible, as a budget in ε alone pays for no Gaussian noise" in refused
     bare = run("plan", "--cells", "health=5", "--epsilon", "1", "--json").object
     assert (bare["dataset"], bare["left"], bare["left_after"]) == (None, None, None)
 
