@@ -5,7 +5,7 @@ import pytest
 
 import noisycount as nc
 from noisycount import below, table_posterior
-from noisycount.analysis.tables.answers import answered
+from noisycount.analysis.tables.answers import read_answers
 
 NOISE = nc.DiscreteLaplace(3)
 TREE = nc.Tree.of_keys({"year": [1, 1, 2, 2], "site": ["A", "B", "A", "B"]})
@@ -13,7 +13,7 @@ TREE = nc.Tree.of_keys({"year": [1, 1, 2, 2], "site": ["A", "B", "A", "B"]})
 
 def test_array_is_of_the_cells() -> None:
     """Nan and None are no answers; a suppressed one tells its threshold."""
-    (found,) = answered([3, float("nan"), below(2.5), None], NOISE, TREE, None)
+    (found,) = read_answers([3, float("nan"), below(2.5), None], NOISE, TREE, None)
     assert (found.level, found.mechanism) == (2, NOISE)
     assert found.nodes.tolist() == [0, 2]
     assert found.answers.tolist() == [3, 3]
@@ -24,7 +24,7 @@ def test_levels_and_nodes_have_answers_of_their_own() -> None:
     """Levels by number, nodes by place or keys, one or several answers about each."""
     answers = {-1: [1, 2, 3, 4], 1: [3, 8], ("1",): [2, 5], (1, 1): below(9), (): 10, ("2", "A"): 4}
     laws = {2: NOISE, 1: nc.DiscreteGaussian(2), ("1",): [NOISE, nc.Laplace(1)], 0: nc.Exact()}
-    found = answered(answers, laws, TREE, 10)
+    found = read_answers(answers, laws, TREE, 10)
     told = {(one.level, repr(one.mechanism), tuple(one.nodes.tolist()), tuple(one.answers.tolist())) for one in found}
     assert told == {
         (2, repr(NOISE), (0, 1, 2, 3), (1, 2, 3, 4)),
@@ -39,13 +39,13 @@ def test_levels_and_nodes_have_answers_of_their_own() -> None:
 
 def test_mechanisms_may_be_one_a_level() -> None:
     """From the root; levels without answers need none."""
-    found = answered({2: [1, 2, 3, 4], 1: [3, 7]}, [None, nc.Exact(), NOISE], TREE, None)
+    found = read_answers({2: [1, 2, 3, 4], 1: [3, 7]}, [None, nc.Exact(), NOISE], TREE, None)
     assert {one.level: one.mechanism for one in found} == {2: NOISE, 1: nc.Exact()}
 
 
 def test_numbers_of_every_kind_are_read() -> None:
     """Fractions, NumPy's integers and floats."""
-    (found,) = answered([Fraction(1, 2), np.int8(3), 4.25, -7], nc.Laplace(2), TREE, None)
+    (found,) = read_answers([Fraction(1, 2), np.int8(3), 4.25, -7], nc.Laplace(2), TREE, None)
     assert found.answers.tolist() == [0.5, 3, 4.25, -7]
 
 
@@ -93,5 +93,5 @@ def test_bad_input_is_refused_in_one_line(answers: object, mechanism: nc.Mechani
 
 def test_suppressed_everywhere_tells_something_of_a_public_total() -> None:
     """The cells share it, each below its threshold."""
-    (found,) = answered([below(3)] * 4, NOISE, TREE, 5)
+    (found,) = read_answers([below(3)] * 4, NOISE, TREE, 5)
     assert found.suppressed.all()

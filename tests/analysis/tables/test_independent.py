@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum, Tree, below
-from noisycount.analysis.tables.answers import answered
+from noisycount.analysis.tables.answers import read_answers
 from noisycount.analysis.tables.independent_cells import IndependentCells, smooth_estimates
 from noisycount.analysis.tables.learning import learned_cell_law
 from noisycount.model.noises.additive import AdditiveNoise
@@ -50,7 +50,7 @@ def check(cells: IndependentCells, cell: int, logs: np.ndarray) -> None:
 def test_cells_have_their_exact_law(noise: Mechanism) -> None:
     """One answer each: negative, small, equal, wide of the law."""
     values = [-60, -1, 0, 4, 4, 250]
-    cells = IndependentCells(6, LAW, answered(values, noise, Tree.flat(6), None))
+    cells = IndependentCells(6, LAW, read_answers(values, noise, Tree.flat(6), None))
     for cell, value in enumerate(values):
         check(cells, cell, LAW.log_pmf(COUNTS) + noise.logpmf(value, COUNTS))
 
@@ -58,13 +58,13 @@ def test_cells_have_their_exact_law(noise: Mechanism) -> None:
 def test_suppressed_cells_weigh_with_the_mass_below() -> None:
     """Under exact counts all below the threshold, under noise by its distribution."""
     noise = DiscreteLaplace(3)
-    cells = IndependentCells(1, LAW, answered([below(7)], noise, Tree.flat(1), 6))
+    cells = IndependentCells(1, LAW, read_answers([below(7)], noise, Tree.flat(1), 6))
     answers = np.arange(-400, 7)
     chances = [np.exp(noise.logpmf(count, answers)).sum() for count in range(200)]
     logs = np.full(COUNTS.size, -np.inf)
     logs[:200] = LAW.log_pmf(COUNTS[:200]) + np.log(chances)
     check(cells, 0, logs)
-    exact = IndependentCells(1, LAW, answered([below(7)], Exact(), Tree.flat(1), 6))
+    exact = IndependentCells(1, LAW, read_answers([below(7)], Exact(), Tree.flat(1), 6))
     check(exact, 0, np.where(COUNTS < 7, LAW.log_pmf(COUNTS), -np.inf))
 
 
@@ -73,7 +73,7 @@ def test_several_answers_multiply() -> None:
     first, second = DiscreteLaplace(3), Gaussian(2)
     told = {(1, 0): [5, 7.5], (1, 1): 40, (1, 2): [3, 900.25]}
     laws = {key: [first, second] for key in told}
-    cells = IndependentCells(4, LAW, answered(told, laws, Tree.flat(4), None))
+    cells = IndependentCells(4, LAW, read_answers(told, laws, Tree.flat(4), None))
     prior = LAW.log_pmf(COUNTS)
     check(cells, 0, prior + first.logpmf(5, COUNTS) + second.logpmf(7.5, COUNTS))
     check(cells, 1, prior + first.logpmf(40, COUNTS))
@@ -88,13 +88,13 @@ def test_windows_follow_the_law_away_from_the_answer() -> None:
     """A law that lives far below an answer draws the count out of the answer's reach."""
     narrow = CellLaw(0.0, np.array([1.0]), np.array([1.0]))
     noise = DiscreteLaplace(2)
-    cells = IndependentCells(1, narrow, answered([500], noise, Tree.flat(1), None))
+    cells = IndependentCells(1, narrow, read_answers([500], noise, Tree.flat(1), None))
     check(cells, 0, narrow.log_pmf(COUNTS) + noise.logpmf(500, COUNTS))
 
 
 def test_counts_may_be_large() -> None:
     """A count of 1e9 under noise of scale 10, to the last record."""
-    answers = answered([10**9, 3], DiscreteLaplace(10), Tree.flat(2), None)
+    answers = read_answers([10**9, 3], DiscreteLaplace(10), Tree.flat(2), None)
     found = IndependentCells(2, learned_cell_law(answers), answers).estimates
     assert abs(found.mean[0] - 10**9) < 1
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
@@ -108,7 +108,7 @@ def test_very_many_answers_are_interpolated(noise: AdditiveNoise) -> None:
     size = 3000
     counts = random.choice([0, 0, 3, 20, 700], size)
     values = np.append(counts[3:] + noise.draws(size - 3, random), [2.0, 3.0, np.nextafter(3, 0)])
-    answers = answered(values, noise, Tree.flat(size), None)
+    answers = read_answers(values, noise, Tree.flat(size), None)
     many = IndependentCells(size, LAW, answers)
     fast, slow = smooth_estimates(many), many.direct_estimates()
     assert fast is not None
@@ -142,7 +142,7 @@ def test_learned_intervals_cover(kind: str, size: int, noise: AdditiveNoise) -> 
     for _ in range(900 // size):
         counts = LAWS[kind](size, random)
         noisy = counts + noise.draws(size, random)
-        answers = answered(noisy, noise, Tree.flat(size), None)
+        answers = read_answers(noisy, noise, Tree.flat(size), None)
         found = IndependentCells(size, learned_cell_law(answers), answers).estimates
         inside.append((found.low <= counts) & (counts <= found.high))
         errors.append(np.abs(found.median - counts))
@@ -156,7 +156,7 @@ def test_learning_finds_a_law() -> None:
     random = np.random.default_rng(5)
     counts = random.negative_binomial(3, 0.1, 20_000) * (random.random(20_000) < 0.5)
     noise = DiscreteGaussian(3)
-    answers = answered(counts + noise.draws(20_000, random), noise, Tree.flat(20_000), None)
+    answers = read_answers(counts + noise.draws(20_000, random), noise, Tree.flat(20_000), None)
     law = learned_cell_law(answers)
     assert law.mean == pytest.approx(counts.mean(), rel=0.01)
     assert law.zero + law.weights[0] == pytest.approx(0.5, abs=0.03)
@@ -166,8 +166,8 @@ def test_learning_takes_what_there_is() -> None:
     """Exact counts, suppressed cells and answers of several mechanisms teach together."""
     told = {-1: [3, 5, below(4), below(4), np.nan, 8], (1, 4): [6.5, 7]}
     laws = {-1: Exact(), (1, 4): [Laplace(2), Gaussian(5)]}
-    law = learned_cell_law(answered(told, laws, Tree.flat(6), None))
+    law = learned_cell_law(read_answers(told, laws, Tree.flat(6), None))
     assert 2 < law.mean < 9
     assert law.zero + law.weights.sum() == pytest.approx(1)
-    thinned = answered(np.arange(25_000), DiscreteLaplace(1), Tree.flat(25_000), None)
+    thinned = read_answers(np.arange(25_000), DiscreteLaplace(1), Tree.flat(25_000), None)
     assert learned_cell_law(thinned).mean == pytest.approx(12_500, rel=0.05)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.tables.answers import answered, asked
+from noisycount.analysis.tables.answers import read_answers, resolve_inputs
 
 Release = Callable[..., Any]
 TOWNS = {"town": ["Bern", "Bern", "Biel", "Biel"], "sex": ["f", "m", "f", "m"]}
@@ -29,11 +29,11 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Release]:
 def test_margins_that_nest_become_the_tree(release: Release) -> None:
     """From the total to the cells, each with its own answers, noise and keys."""
     table = release("town,sex", pl.DataFrame(TOWNS), margins=["town", "total"])
-    answers, mechanism, tree = asked(table, None, None)
+    answers, mechanism, tree = resolve_inputs(table, None, None)
     assert tree.names == ("total", "town", "town,sex")
     assert tree.sizes == (1, 2, 4)
     assert tree.label(2, 3) == ("Biel", "m")
-    found = {one.level: one for one in answered(answers, mechanism, tree, None)}
+    found = {one.level: one for one in read_answers(answers, mechanism, tree, None)}
     for level, place in ((0, 2), (1, 1), (2, 0)):
         assert found[level].answers.tolist() == table.answers[place].tolist()
         assert found[level].mechanism == table.plan.levels[place].mechanism
@@ -43,13 +43,13 @@ def test_margins_that_cross_are_left_out_aloud(release: Release) -> None:
     """No tree holds both of two; the longest chain stays."""
     table = release("town,sex", pl.DataFrame(TOWNS), margins=["town", "sex", "total"])
     with pytest.warns(UserWarning, match="left out: sex"):
-        tree = asked(table, None, None).tree
+        tree = resolve_inputs(table, None, None).tree
     assert tree.names == ("total", "town", "town,sex")
 
 
 def test_cells_alone_are_a_flat_table(release: Release) -> None:
     """A root is added, about which nothing was answered."""
-    answers, _, tree = asked(release("town", {"town": ["Bern", "Biel"]}), None, None)
+    answers, _, tree = resolve_inputs(release("town", {"town": ["Bern", "Biel"]}), None, None)
     assert tree.sizes == (1, 2)
     assert tree.place("Biel") == (1, 1)
     assert list(answers) == [1]
@@ -58,17 +58,17 @@ def test_cells_alone_are_a_flat_table(release: Release) -> None:
 def test_other_keys_are_a_part_of_the_total_alone(release: Release) -> None:
     """A margin has one node more for them, without an answer."""
     table = release("town,sex", pl.DataFrame(TOWNS), margins=["town", "total"], other=True)
-    answers, mechanism, tree = asked(table, None, None)
+    answers, mechanism, tree = resolve_inputs(table, None, None)
     assert tree.sizes == (1, 3, 5)
     assert np.isnan(answers[1][2])
     assert tree.label(2, 4)[0] == "(other)"
-    assert answered(answers, mechanism, tree, None)
+    assert read_answers(answers, mechanism, tree, None)
 
 
 def test_ranges_become_a_binary_tree(release: Release) -> None:
     """Each level of them, named by its first and last cell."""
     table = release("age:0,2,4,6,8", cumulative=True)
-    tree = asked(table, None, None).tree
+    tree = resolve_inputs(table, None, None).tree
     assert tree.sizes == nc.Tree.binary(5).sizes
     assert tree.label(1, 0) == ("0 to 1 … 6 to 7",)
 
@@ -78,18 +78,18 @@ def test_margins_that_are_no_sums_are_refused(release: Release) -> None:
     table = release("town,sex", pl.DataFrame(TOWNS), margins="total")
     object.__setattr__(table, "is_additive", False)
     with pytest.raises(ValueError, match="margins are sums of its cells"):
-        asked(table, None, None)
+        resolve_inputs(table, None, None)
 
 
 def test_tree_goes_without_saying_for_cells() -> None:
     """Of a flat table, also beside an answer about its total."""
-    assert asked([1, 2, 3], nc.Exact(), None).tree.sizes == (1, 3)
-    assert asked({0: [6], -1: [1, 2, 3]}, nc.Exact(), None).tree.sizes == (1, 3)
+    assert resolve_inputs([1, 2, 3], nc.Exact(), None).tree.sizes == (1, 3)
+    assert resolve_inputs({0: [6], -1: [1, 2, 3]}, nc.Exact(), None).tree.sizes == (1, 3)
     for answers in ({0: [6]}, 3, [], [[1, 2]]):
         with pytest.raises(ValueError, match="tree must be given"):
-            asked(answers, nc.Exact(), None)
+            resolve_inputs(answers, nc.Exact(), None)
     with pytest.raises(ValueError, match="got 3: build it by Tree"):
-        asked([1, 2], nc.Exact(), 3)  # type: ignore[arg-type]
+        resolve_inputs([1, 2], nc.Exact(), 3)  # type: ignore[arg-type]
 
 
 def test_table_libraries_read_a_posterior() -> None:

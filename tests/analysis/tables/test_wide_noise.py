@@ -8,7 +8,7 @@ import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism, Tree, below, table_posterior
 from noisycount.analysis.tables import independent_cells, wide_laws
-from noisycount.analysis.tables.answers import answered
+from noisycount.analysis.tables.answers import read_answers
 from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.learning import learned_cell_law
 from noisycount.analysis.tables.tree_solution import TreeSolution
@@ -27,7 +27,7 @@ TABLES: list[tuple[Mechanism, Sequence[object]]] = [
 def solution(answers: Sequence[object], mechanism: Mechanism) -> IndependentCells:
     """A flat table of cells whose law is learned."""
     tree = Tree.flat(len(answers))
-    told = answered(answers, mechanism, tree, None)
+    told = read_answers(answers, mechanism, tree, None)
     return IndependentCells(tree.cells, learned_cell_law(told), told)
 
 
