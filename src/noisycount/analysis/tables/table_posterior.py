@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.posterior import Estimates
-from noisycount.analysis.tables import learning
+from noisycount.analysis.tables import model_checks
 from noisycount.analysis.tables.answers import (
     TableAnswers,
     TableMechanisms,
@@ -22,6 +22,8 @@ from noisycount.analysis.tables.answers import (
     resolve_inputs,
 )
 from noisycount.analysis.tables.independent_cells import IndependentCells
+from noisycount.analysis.tables.learned_cells import learned_cell_law
+from noisycount.analysis.tables.learning import learned_levels
 from noisycount.analysis.tables.likeliest import anchored
 from noisycount.analysis.tables.likelihoods import Model, likelihoods
 from noisycount.analysis.tables.passes import Summary, first_settings
@@ -113,32 +115,32 @@ def table_posterior_of(
     prior: Splits | Sequence[Splits] | None = None,
 ) -> "TablePosterior":
     """Return the result of `table_posterior` without a warning, for callers that show it themselves."""
-    given_answers, mechanisms, tree = resolve_inputs(answers, mechanism, tree)
-    checked = checked_total(total)
-    levels_of_answers = read_answers(given_answers, mechanisms, tree, checked)
-    bounds = count_bounds(levels_of_answers, tree, checked)
-    size = pack_size(levels_of_answers, tree.cells) if prior is None and checked is None else 1
-    cells = [group for group in levels_of_answers if group.level]
+    values, mechanisms, tree = resolve_inputs(answers, mechanism, tree)
+    known_total = checked_total(total)
+    groups = read_answers(values, mechanisms, tree, known_total)
+    bounds = count_bounds(groups, tree, known_total)
+    size = pack_size(groups, tree.cells) if prior is None and known_total is None else 1
+    cells = [group for group in groups if group.level]
     is_of_cells = prior is None and tree.depth == _FLAT and bool(cells)
     levels: tuple[PriorLevel, ...] = ()
     if is_of_cells:
-        cell_law, given_cells = learning.learned_cell_law(cells), None if checked is None else tree.cells
+        cell_law, given_cells = learned_cell_law(cells), None if known_total is None else tree.cells
         levels = (CellLevel(cell_law, given_cells),)
-        if checked is None and len(cells) == len(levels_of_answers):
+        if known_total is None and len(cells) == len(groups):
             independent = IndependentCells(tree.cells, cell_law, cells)
             return TablePosterior(tree, TablePrior(levels, tree.names[1:]), independent)
-    population = checked if isinstance(checked, Population) else None
-    model = anchored(Model(tree, likelihoods(packed_answers(levels_of_answers, size), bounds), population))
+    population = known_total if isinstance(known_total, Population) else None
+    model = anchored(Model(tree, likelihoods(packed_answers(groups, size), bounds), population))
     settings = first_settings(model)
     if is_of_cells:
         in_packs = CellLaw(cell_law.zero, cell_law.means / size, cell_law.weights)
-        solution = TreeSolution.of(model, (CellLevel(in_packs, given_cells),), settings, levels_of_answers, size)
+        solution = TreeSolution.of(model, (CellLevel(in_packs, given_cells),), settings, groups, size)
     else:
         if prior is None:
-            levels, settings = learning.learned(model, settings)
+            levels, settings = learned_levels(model, settings)
         else:
             levels = tuple(StatedLevel(*split) for split in level_splits(prior, tree))
-        solution = TreeSolution.of(model, levels, settings, levels_of_answers, size)
+        solution = TreeSolution.of(model, levels, settings, groups, size)
     return TablePosterior(tree, TablePrior(levels, tree.names[1:]), solution)
 
 
@@ -179,7 +181,7 @@ class TablePosterior(Columns, Charted):
 
     tree: Tree
     prior: TablePrior
-    solution: learning.Solution
+    solution: model_checks.Solution
 
     def __len__(self) -> int:
         return self.tree.cells
@@ -223,17 +225,17 @@ class TablePosterior(Columns, Charted):
         count is. The sum of all answers of a level is compared with a stated distribution of the total. Every answer is
         compared with the possible counts, which alone can contradict a prior that was learned from the answers.
         """
-        return learning.farthest_out(self.prior, self.solution, self.tree, is_exact=True)[0]
+        return model_checks.farthest_out(self.prior, self.solution, self.tree, is_exact=True)[0]
 
     @cached_property
     def warning(self) -> str | None:
         """Description of contradicting answers, in words; None if the surprise is 1e-3 or more."""
-        return learning.farthest_out(self.prior, self.solution, self.tree, is_exact=False)[1]
+        return model_checks.farthest_out(self.prior, self.solution, self.tree, is_exact=False)[1]
 
     @property
-    def sensitivity(self) -> learning.Sensitivity:
+    def sensitivity(self) -> model_checks.Sensitivity:
         """Changes under half and under twice the concentration of the prior, from two more solutions."""
-        return learning.sensitivity(self.prior, self.solution)
+        return model_checks.sensitivity(self.prior, self.solution)
 
     @property
     def rounding(self) -> float:

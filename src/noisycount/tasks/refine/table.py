@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noisycount.analysis.tables.learning import Sensitivity
+from noisycount.analysis.tables.model_checks import Sensitivity
 from noisycount.config.config import Config
 from noisycount.display import output
 from noisycount.display.columns import Cells, free_name

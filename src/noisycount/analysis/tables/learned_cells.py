@@ -1,0 +1,162 @@
+"""Learning of a prior from the answers of a flat table: a distribution of the count of a cell.
+
+`learned_cell_law` finds the weights of a mixture by expectation maximisation. `independent_cells` uses it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisycount.analysis.tables.answers import is_whole
+from noisycount.analysis.tables.likelihoods import LevelAnswers
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.tables.cells import SHAPE, CellLaw
+
+_RATIO = math.sqrt(2)  # ratio of neighbouring means, which is less than the width of a component
+_SMALLEST = 0.5  # records: smallest mean
+_BEYOND = 4.0  # standard deviations of the noise by which the largest mean exceeds the largest answer
+# weight of the prior in cells, so that few cells do not become one point; by simulation, see the tests
+_PRIOR = 2.0
+_EMPTY = 0.1  # share of the prior's cells that are empty; the others are in proportion to the root of the mean
+_RESOLUTION = 1 / 16  # standard deviations of the noise within which answers are joined
+_MOST_ANSWERS = 5_000  # largest number of different answers; of more, an even selection is used
+_ROUNDS = 300
+_CONVERGED = 1e-5  # largest change of a weight at which learning ends
+_NODES = 64  # number of terms of a sum over counts
+_DEPTH = 14.0  # nats below its maximum at which a likelihood is negligible here
+_TAIL = 7.0  # means: a negative binomial distribution of shape 3 exceeds them with probability 1e-7
+
+
+class _Nodes(NamedTuple):
+    """A few counts that stand for all: the middles of ranges of equal odd length."""
+
+    counts: NDArray[np.int64]
+    run: int
+
+
+class _Rows(NamedTuple):
+    """Different answers under one mechanism."""
+
+    level: LevelAnswers
+    places: NDArray[np.int64]
+    cells: Reals
+
+
+def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
+    """Return the distribution from which the counts of the cells of a table seem to be drawn.
+
+    The weights of a mixture over a geometric grid of means maximise the probability of the answers, times a prior worth
+    two cells that are spread over all means, so that the intervals of few cells cover. Each round of expectation
+    maximisation raises it. Of several answers of a cell, the most precise one is used.
+
+    Source: Laird (1978); Dempster, Laird and Rubin (1977), section 4.3.
+
+    Numerical error: the likelihood of a component is a sum of 64 terms, with a relative error of about 0.1 %.
+    """
+    rows = list(_most_precise_rows(answers))
+    means = _means(rows)
+    likelihoods = np.concatenate([_likelihoods(row, means) for row in rows])
+    roots = np.sqrt(means)
+    before = np.array([_EMPTY, *((1 - _EMPTY) / roots.sum() * roots)])
+    weights = _weights(likelihoods, np.concatenate([row.cells for row in rows]), before)
+    return CellLaw(float(weights[0]), means, weights[1:])
+
+
+def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
+    """Yield the most precise answer of each cell, with equal answers joined."""
+    has_row = np.zeros(max(int(group.nodes.max(initial=0)) for group in answers) + 1, dtype=np.bool_)
+    for group in sorted(answers, key=attrgetter("variance")):
+        for is_in_part in (~group.suppressed, group.suppressed):
+            places = np.flatnonzero(is_in_part & ~has_row[group.nodes])
+            has_row[group.nodes[places]] = True
+            if places.size:
+                yield _thinned(group, places)
+
+
+def _thinned(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
+    """Return answers with those that differ by a small share of the noise joined, and an even selection of too many."""
+    answers, step = level.answers[places], math.sqrt(level.variance) * _RESOLUTION
+    rounded = np.round(answers / step) if step > 1 or not is_whole(level.mechanism) else answers
+    _, first, cells = np.unique(rounded, return_index=True, return_counts=True)
+    excess = max(1.0, first.size / _MOST_ANSWERS)
+    groups = (np.arange(first.size) / excess).astype(np.int64)
+    middles = np.searchsorted(groups, np.arange(groups[-1] + 1)) + int((excess - 1) / 2)
+    return _Rows(level, places[first[middles]], np.bincount(groups, cells).astype(np.float64))
+
+
+def _means(rows: Sequence[_Rows]) -> Reals:
+    """Return the grid of means, up to beyond the largest answer."""
+    tops = [float(row.level.answers.max()) + _BEYOND * math.sqrt(row.level.variance) for row in rows]
+    top = max(1.0, *tops)
+    steps = max(1, math.ceil(math.log(top / _SMALLEST) / math.log(_RATIO)))
+    return _SMALLEST * _RATIO ** np.arange(steps + 1.0)
+
+
+def _likelihoods(rows: _Rows, means: Reals) -> Reals:
+    """Return P[answer | component] of each row up to a factor, the empty cell first."""
+    level, places = rows.level, rows.places
+    nearest = np.maximum(np.round(level.answers[places]), 0).astype(np.int64)
+    if level.suppressed[places[0]]:
+        nearest[:] = 0
+    peaks = level.log_likelihood(places, nearest[:, None])
+    likelihoods = np.empty((places.size, means.size + 1))
+    likelihoods[:, 0] = np.exp(level.log_likelihood(places, np.zeros((1, 1), np.int64)) - peaks)[:, 0]
+    by_noise = _noise_nodes(level)
+    for number, mean in enumerate(means.tolist(), 1):
+        nodes = _component_nodes(mean)
+        if level.suppressed[places[0]] or nodes.run <= by_noise.run:
+            chances = _chances(nodes.counts.astype(np.float64), mean)
+            logs = level.log_likelihood(places, nodes.counts[None]) - peaks
+            likelihoods[:, number] = np.exp(logs) @ (chances / chances.sum())
+        else:
+            counts = nearest[:, None] + by_noise.counts
+            logs = np.where(counts < 0, -np.inf, level.log_likelihood(places, counts) - peaks)
+            densities = np.exp(logs) * _chances(counts.astype(np.float64), mean)
+            likelihoods[:, number] = densities.sum(axis=1) * by_noise.run
+    return likelihoods
+
+
+def _noise_nodes(level: LevelAnswers) -> _Nodes:
+    """Return counts around an answer."""
+    if level.is_exact:
+        return _Nodes(np.zeros(1, dtype=np.int64), 1)
+    reach = level.distance(_DEPTH)
+    run = _range_length(2 * reach + 1)
+    aside = math.ceil(reach / run)
+    return _Nodes(run * np.arange(-aside, aside + 1), run)
+
+
+def _component_nodes(mean: float) -> _Nodes:
+    """Return counts of a negative binomial distribution."""
+    size = math.ceil(_TAIL * mean) + _NODES // 2
+    run = _range_length(size)
+    return _Nodes(run // 2 + run * np.arange(math.ceil(size / run)), run)
+
+
+def _range_length(size: int) -> int:
+    """Return the odd length of the ranges that cover so many counts."""
+    return 2 * (math.ceil(size / _NODES) // 2) + 1
+
+
+def _chances(counts: Reals, mean: float) -> Reals:
+    """Return the probabilities of a negative binomial distribution, 0 for negative numbers."""
+    logs = -np.maximum(counts, 0) * math.log1p(SHAPE / mean) - SHAPE * math.log1p(mean / SHAPE)
+    return np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)
+
+
+def _weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
+    """Return the weights of the components, that of the empty cell first."""
+    weights = before
+    for _ in range(_ROUNDS):
+        sums = likelihoods @ weights
+        updated = weights * (likelihoods.T @ (cells / sums)) + _PRIOR * before
+        updated /= updated.sum()
+        is_converged = float(np.abs(updated - weights).max()) < _CONVERGED
+        weights = updated
+        if is_converged:
+            break
+    return weights
