@@ -142,7 +142,9 @@ def test_dates_in_no_form_that_is_read_are_reported(tmp_path: Path, cells: list[
     path = tmp_path / "a.csv"
     path.write_text(rows_of(cells))
     check = with_findings(DuckDBSource.checked(path), None)
-    assert [finding.title for finding in check.findings if finding.column == "seen"] == ["texts that look like others"]
+    assert [finding.title for finding in check.findings if finding.column == "seen"] == [
+        "cells that look like another kind"
+    ]
     assert "Looks like dates in a form that is not read" in check.findings[0].text
 
 
@@ -198,7 +200,7 @@ def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_pat
         ("price", ["1,05,000.50", "12,00,000", "85,000"], "numbers in a form that is not read"),
         ("result", ["<5", "<0.1", "<10"], "numbers in a form that is not read"),
         ("created_at", ["1700239736", "1700239999"], "seconds since 1970"),
-        ("timestamp", ["1700239736000", "1700239999000"], "seconds since 1970"),
+        ("timestamp", ["1700239736000", "1700239999000"], "milliseconds since 1970"),
     ],
 )
 def test_other_numbers_and_times_in_no_form_that_is_read_are_reported(

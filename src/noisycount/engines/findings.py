@@ -224,7 +224,7 @@ def _resemblances(check: Check) -> Iterator[Finding]:
         if column.looks_like and column.kind and column.name != check.unit:
             found, kind = column.looks_like, column.kind.value
             text = f"Looks like {found.noun}, and stays {kind}. {found.remedy}: {quoted_cell(found.example)}"
-            yield Finding(Severity.LOOK, "texts that look like others", text, column.name)
+            yield Finding(Severity.LOOK, "cells that look like another kind", text, column.name)
 
 
 LOSSES = {

@@ -160,12 +160,15 @@ def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess
     """Return the guess of whole numbers, which may be days without marks, or days as workbooks count them."""
     if days := _guess_days(given, texts, name, guess.form):
         return days
-    if _words_of(name) & _MOMENTS and all(int(cell) in _SERIALS for cell in given):
-        return replace(
-            guess, choices=(guess.form, ColumnFormat(Kind.DATE, date_format=EXCEL, missing=guess.form.missing))
-        )
-    if _words_of(name) & _MOMENTS and any(all(int(cell) // unit in _EPOCH for cell in given) for unit in (1, 1000)):
-        return replace(guess, looks_like=replace(EPOCHS, example=given[0]))
+    if not _words_of(name) & _MOMENTS:
+        return guess
+    if all(int(cell) in _SERIALS for cell in given):
+        serials = ColumnFormat(Kind.DATE, date_format=EXCEL, missing=guess.form.missing)
+        reason = "they are whole numbers, or days as workbooks count them: state kind"
+        return Guess(guess.form, reason, (guess.form, serials))
+    for unit, epochs in EPOCHS.items():
+        if all(int(cell) // unit in _EPOCH for cell in given):
+            return replace(guess, looks_like=replace(epochs, example=given[0]))
     return guess
 
 
@@ -384,7 +387,9 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
         if form.kind is Kind.REAL or form.thousands or any(getattr(form, name) for name in _SIGNS)
     ]
     choices = (_PLAIN, *written) if written else ()
-    return Guess(_PLAIN, "the file says that they are texts", choices, None if choices else looks_like)
+    are_texts = types.get(Kind.TEXT) == total
+    reason = "the file says that they are texts" if are_texts else "the cells have several types in the file"
+    return Guess(_PLAIN, reason, choices, None if choices else looks_like)
 
 
 _LOOKED_AT = 1000  # texts of a column

@@ -59,7 +59,11 @@ _CLOCKS = Resemblance("times of day", "Write all as 08:30:00, so that their char
 _NUMBERS = Resemblance(
     f"numbers {_UNREAD}", "Write them as -12.5 in digits 0 to 9, without signs behind or other words", ""
 )
-EPOCHS = Resemblance("seconds since 1970", "Compare it with such numbers, or write times as 2024-02-14 13:30:00", "")
+EPOCHS = {
+    unit: Resemblance(noun, "Compare it with such numbers, or write times as 2024-02-14 13:30:00", "")
+    for unit, noun in ((1, "seconds since 1970"), (1000, "milliseconds since 1970"))
+}
+"""What times look like that are counted since 1970, by how many of their unit are a second."""
 
 
 def first_cells(cells: Sequence[str]) -> Sequence[str]:

@@ -119,6 +119,15 @@ def test_cells_of_sqlite_that_are_read_otherwise_are_reported(
     assert dict(found.losses) == losses
 
 
+def test_numbers_and_texts_of_one_column_have_several_types(tmp_path: Path) -> None:
+    """The file does not say that all of them are texts."""
+    path = write_sqlite(tmp_path / "a.db", "CREATE TABLE visits (cost)", "INSERT INTO visits VALUES (1), ('2.5'), (3)")
+    check = with_findings(DuckDBSource.checked(path), None)
+    assert check.columns[0].reason == "the cells have several types in the file"
+    text = "The cells have several types in the file: until its owner states a form, the column is text"
+    assert [finding.text for finding in check.findings] == [text]
+
+
 def test_ids_of_bytes_are_reported_among_others_alone(tmp_path: Path) -> None:
     """A person with an id of bytes and one of a text has two ids."""
     path = write_sqlite(tmp_path / "a.db", "CREATE TABLE visits (id)", "INSERT INTO visits VALUES (x'41'), (x'42')")

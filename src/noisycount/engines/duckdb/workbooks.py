@@ -151,9 +151,9 @@ def _wrong(line: bytes) -> str | None:
         return f"is no JSON: {_SPARSE}"
     if not isinstance(pairs, _Pairs):
         return f"is no object: {_SPARSE}"
-    if "" in dict(pairs):
-        return "has an empty key: give it a name"
-    return None if len(dict(pairs)) == len(pairs) else "has a key twice: mend it there"
+    keys = dict(pairs)
+    twice = "has a key twice: mend it there" if len(keys) < len(pairs) else None
+    return "has an empty key: give it a name" if "" in keys else twice
 
 
 class _Pairs(list[tuple[str, object]]):
