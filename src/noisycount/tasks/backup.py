@@ -1,4 +1,4 @@
-"""The copy of a ledger and of what lies beside it, for its owner's eyes alone; the copies of files of texts there."""
+"""Backups of a ledger and of the files beside it, readable only by their owner, and the list of stored copies."""
 
 import os
 import secrets
@@ -25,30 +25,32 @@ from noisycount.ledger.verification import Verification
 from noisycount.tasks.opening import catalog_of, existing_ledger, verification
 from noisycount.validation import stat_or_none
 
-_MADE_AGAIN = {"access.lock", "contents.json"}  # by whoever needs them
+_NOT_COPIED = {"access.lock", "contents.json"}  # files that are made again when they are needed
 _OWNER_ALONE = 0o600
 
 
 @frozen
 class Backup:
-    """A ledger that was copied."""
+    """A backup of a ledger."""
 
-    folder: Path  # where the copy lies
-    ledger: Path  # the file that was copied
-    data: Path | None  # the folder beside it; None where nothing of it was copied
-    files: tuple[str, ...]  # the names of what was copied of that
-    found: Verification  # what became of reading the whole copy
+    folder: Path  # of the copy
+    ledger: Path  # the copied file
+    data: Path | None  # the folder beside the ledger; None if nothing of it was copied
+    files: tuple[str, ...]  # names of the copied files of that folder
+    found: Verification  # verification of the whole copy
 
     @property
     def copy(self) -> Path:
-        """The copy of the ledger."""
+        """Copy of the ledger."""
         return self.folder / self.ledger.name
 
 
 def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, with_copies: bool = False) -> Backup:
-    """A copy of the ledger as it is at one moment, and of what lies beside it, read once more.
+    """Copy a ledger at one moment, and the files beside it, and verify the copy. An incomplete copy is removed.
 
-    It appears whole or not at all.
+    Raises:
+        ConfigError: If the folder exists or cannot be written, or the ledger is on a server.
+        LedgerError: If there is no ledger, or a row of it is broken.
     """
     ledger = _file(configuration)
     if os.path.lexists(folder):
@@ -56,7 +58,7 @@ def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, w
     with existing_ledger(configuration, anchored=False) as existing:
         if existing is None:
             raise LedgerError(f"there is no ledger at {str(ledger)!r} yet; the first count makes it")
-    with _whole(folder) as draft:
+    with _complete_folder(folder) as draft:
         _copy_ledger(configuration, ledger, draft / ledger.name)
         files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
         copied = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
@@ -66,24 +68,24 @@ def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, w
         if found.broken is not None:
             raise LedgerError(
                 f"row {found.broken} of the ledger {found.why}; nothing was copied: keep the file "
-                "under another name, and restore an older copy that holds every debit"
+                "under another name, and restore an older copy that has every debit"
             )
     data = configuration.data_folder if files else None
     return Backup(folder, ledger, data, files, found)
 
 
 def at_copy(configuration: Config, place: str) -> Config:
-    """The configuration with another ledger, which is only read."""
+    """Return the configuration with another ledger, which is only read."""
     url = place
     if "://" in place:
         url = resolve_ledger_url(Path.cwd(), place) or place
     else:
         file = f"file:{quote(str(Path(place).absolute()))}"
         url = f"sqlite:///{quote(file)}?mode=ro&uri=true"
-    found = replace(configuration, ledger_url=url)
-    if found.ledger_file is not None and not found.ledger_file.is_file():
-        raise ConfigError(f"--ledger {str(found.ledger_file)!r} is no file: name a ledger's copy")
-    return found
+    other = replace(configuration, ledger_url=url)
+    if other.ledger_file is not None and not other.ledger_file.is_file():
+        raise ConfigError(f"--ledger {str(other.ledger_file)!r} is no file: name a ledger's copy")
+    return other
 
 
 def _file(configuration: Config) -> Path:
@@ -99,27 +101,27 @@ def _file(configuration: Config) -> Path:
 
 
 @contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
-    """A folder that takes its name once all is in it, and else leaves nothing."""
+def _complete_folder(folder: Path) -> Iterator[Path]:
+    """Yield a folder that takes its name when all files are in it. Remove it after an error."""
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
     try:
         draft.mkdir(mode=0o700)
         yield draft
-        for place in [*draft.rglob("*"), draft]:
-            _keep(place)
+        for path in [*draft.rglob("*"), draft]:
+            _keep(path)
         draft.rename(folder)
         _keep(folder.absolute().parent)
     except (OSError, sqlite3.Error) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(f"DIR {str(folder)!r} cannot be written ({why}): name a new folder elsewhere") from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"DIR {str(folder)!r} cannot be written ({reason}): name a new folder elsewhere") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
 def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
-    """The copy of a SQLite file at one moment, whoever writes to it meanwhile."""
+    """Copy a SQLite file at one moment, while others may write to it."""
     _make_private(copy)
-    mode = "rw" if os.access(ledger, os.W_OK) else "ro"  # what a crash left is rolled back
+    mode = "rw" if os.access(ledger, os.W_OK) else "ro"  # with "rw", an unfinished transaction is rolled back
     wait = float(LedgerAddress.read(configuration.ledger_url).wait)
     url = f"file:{quote(str(ledger.absolute()))}?mode={mode}"
     with closing(sqlite3.connect(url, uri=True, timeout=wait)) as source, closing(sqlite3.connect(copy)) as target:
@@ -127,36 +129,36 @@ def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
 
 
 def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[str, ...]:
-    """The names of the files beside a ledger that were copied: keys and certificates."""
+    """Copy the files beside a ledger, such as keys and certificates, and return their names."""
     if folder is None or stat_or_none(folder) is None:
         return ()
     copies = {copy.path for copy in Copies(folder).all()}
-    kept = [
+    files = [
         file
         for file in sorted(folder.iterdir())
         if file.is_file()
-        and file.name not in _MADE_AGAIN
+        and file.name not in _NOT_COPIED
         and not file.name.startswith(".")
         and (with_copies or file not in copies)
     ]
-    if kept:
-        into = draft / folder.name
-        into.mkdir(mode=0o700)
-        for file in kept:
-            _make_private(into / file.name)
-            shutil.copyfile(file, into / file.name)
-    return tuple(file.name for file in kept)
+    if files:
+        target = draft / folder.name
+        target.mkdir(mode=0o700)
+        for file in files:
+            _make_private(target / file.name)
+            shutil.copyfile(file, target / file.name)
+    return tuple(file.name for file in files)
 
 
 def _make_private(file: Path) -> None:
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
 
 
-def _keep(place: Path) -> None:
-    """Let a file or the names in a folder outlast a power cut."""
-    if place.is_dir() and not hasattr(os, "O_DIRECTORY"):
+def _keep(path: Path) -> None:
+    """Write a file, or the names in a folder, to the disk."""
+    if path.is_dir() and not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(place, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -164,7 +166,7 @@ def _keep(place: Path) -> None:
 
 
 def backup_words(backup: Backup) -> str:
-    """What was copied where."""
+    """Return a sentence that says what was copied where."""
     beside = ""
     if backup.data is not None:
         files = number_of("file", len(backup.files))
@@ -174,7 +176,7 @@ def backup_words(backup: Backup) -> str:
 
 
 def restoring(backup: Backup) -> list[str]:
-    """The lines that put the copy in place, for a shell."""
+    """Return the lines of a shell that restore the copy."""
     copy, ledger = backup.copy.absolute(), backup.ledger.absolute()
     lines = [f"cp -p {_quoted(copy)} {_quoted(ledger)}"]
     if backup.data is not None:
@@ -184,7 +186,7 @@ def restoring(backup: Backup) -> list[str]:
 
 
 def backup_json(backup: Backup) -> dict[str, Any]:
-    """The same for machines."""
+    """Return a backup as JSON."""
     return {
         "ledger": str(backup.ledger),
         "backup": str(backup.copy.absolute()),
@@ -195,25 +197,25 @@ def backup_json(backup: Backup) -> dict[str, Any]:
     }
 
 
-def _quoted(place: Path) -> str:
-    """A path as a shell reads it; no `~`, which quotes would keep from being read."""
+def _quoted(path: Path) -> str:
+    """Quote a path for a shell, without `~`, which a shell does not expand in quotation marks."""
     here = Path.cwd()
-    return shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
-_SHOWN = 12  # characters of a name that tell files apart
+_SHOWN = 12  # characters that distinguish names of files
 
 
 @frozen
 class CopyFolder:
-    """Copies in one folder."""
+    """The copies of files of texts in a data folder."""
 
     folder: Path | None
     copies: tuple[Copy, ...]
 
     @classmethod
     def of(cls, source: str | None, configuration: Config) -> "CopyFolder":
-        """The copies of a data set; of all where none is named."""
+        """Return the copies of a data set, or without a name those of all."""
         chosen = None if source is None else configuration.dataset(source).account
         folder = configuration.data_folder
         if folder is None:
@@ -222,11 +224,11 @@ class CopyFolder:
             written = catalog_of(ledger, configuration).written
         names = dict.fromkeys([*written, *(chosen,) * (chosen is not None)])
         copies = Copies(folder).all(filter(None, names))
-        return cls(folder, tuple(c for c in copies if chosen is None or c.dataset == chosen))
+        return cls(folder, tuple(copy for copy in copies if chosen is None or copy.dataset == chosen))
 
     @property
     def table(self) -> Table:
-        """One line a copy."""
+        """Table with a row for each copy."""
         rows = [
             (
                 "unknown" if copy.dataset is None else seen_from_here(copy.dataset),
@@ -239,7 +241,7 @@ class CopyFolder:
         return ("data set", "size", "made (UTC)", "file"), rows
 
     def words(self, removed: int | None) -> str:
-        """What there is, or what was removed."""
+        """Return a sentence about the copies, or about those that were removed."""
         if removed is not None:
             size = in_bytes(sum(copy.size for copy in self.copies))
             return f"removed {_number(removed)}, {size}; the next question makes what it needs again"
@@ -251,7 +253,7 @@ class CopyFolder:
         )
 
     def to_dict(self, removed: int | None) -> dict[str, Any]:
-        """The copies, with their sizes in bytes; those that were there where they were removed."""
+        """Return the copies, or those that were removed, as JSON with sizes in bytes."""
         copies = [
             {"dataset": each.dataset, "file": str(each.path), "size": each.size, "made": each.made.isoformat()}
             for each in self.copies

@@ -1,4 +1,4 @@
-"""The four charts of Explore, by name: what is computed, what is drawn, and what it means, one sentence each."""
+"""The four charts of Explore: their curves, and a sentence that explains each."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ from noisycount.validation import exact_text
 
 
 def records(number: float) -> str:
-    """A number of records to three digits.
+    """Return a number of records with three digits.
 
     Example:
         >>> records(12345.6), records(9.96), records(1)
@@ -44,28 +44,31 @@ def records(number: float) -> str:
 
 
 def view(name: str, sliders: Sliders) -> ChartView:
-    """One chart."""
+    """Return a chart by its name. Raise NoisyCountError if there is none."""
     if name not in VIEWS:
         *others, last = VIEWS
         raise NoisyCountError(f"chart must be {', '.join(others)} or {last}, got {name[:20]!r}: choose one")
     return VIEWS[name](sliders)
 
 
-_POINTS = 61  # of the whole range, and as many again where the count probably lies
+_POINTS = 61  # over the whole range, and as many again where the count probably lies
 
 
 def _posterior(sliders: Sliders) -> ChartView:
-    """What is the count of the records that are drawn, given the answer?"""
-    told = posterior_of(sliders.answer, sliders.counted, sliders.made_noise)
-    curves = RefinementCurves.from_posterior(told)
-    shown, low, high = _shown(curves), curves.low, curves.high
-    counts = tuple(float(curves.counts[place]) for place in shown)
-    laws = (
+    """Return the chart of the posterior distribution of the count, given the answer."""
+    result = posterior_of(sliders.answer, sliders.counted, sliders.made_noise)
+    curves = RefinementCurves.from_posterior(result)
+    points, low, high = _shown_points(curves), curves.low, curves.high
+    counts = tuple(float(curves.counts[point]) for point in points)
+    distributions = (
         ("before, from the rate alone", Style(BLUE, LONG), curves.prior),
         ("what the answer alone says", Style(VERMILION, DOTS), curves.noisy),
         ("after, from both together", Style(GREEN), curves.posterior),
     )
-    lines = [Line(name, style, counts, tuple(float(law[place]) for place in shown)) for name, style, law in laws]
+    lines = [
+        Line(name, style, counts, tuple(float(chances[point]) for point in points))
+        for name, style, chances in distributions
+    ]
     answer, counted = signed(sliders.answer), f"among all {signed(sliders.size)} records"
     if sliders.is_sampled:
         counted = f"among the {signed(sliders.drawn)} records that are drawn"
@@ -78,109 +81,110 @@ def _posterior(sliders: Sliders) -> ChartView:
             lines,
         ),
         f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to {signed(high)} with 95 % "
-        f"probability, given the rate; the best estimate is {to_one_place(told.mean)}, with a standard deviation of "
-        f"{records(told.std)} in place of the {records(sliders.made_noise.variance**0.5)} of the answer alone.",
+        f"probability, given the rate; the best estimate is {to_one_place(result.mean)}, with a standard deviation of "
+        f"{records(result.std)} in place of the {records(sliders.made_noise.variance**0.5)} of the answer alone.",
         marks=(mark,) if counts[0] <= sliders.answer <= counts[-1] else (),
         band=(low - 0.5, high + 0.5),
         band_words=f"{signed(low)} to {signed(high)} records, 95 % probability",
     )
 
 
-def _shown(curves: RefinementCurves) -> list[int]:
-    """Which points of the curves are drawn: enough of all, and enough where it matters."""
+def _shown_points(curves: RefinementCurves) -> list[int]:
+    """Return the indices of the drawn points: some over the whole range, and some around the interval."""
     counts = np.asarray(curves.counts)
     width = curves.high - curves.low + 1
     inside = np.flatnonzero((counts >= curves.low - width) & (counts <= curves.high + width)).tolist()
     return sorted({*_spread(range(counts.size)), *_spread(inside)})
 
 
-def _spread(places: Sequence[int]) -> list[int]:
-    chosen = np.linspace(0, len(places) - 1, min(_POINTS, len(places))).round().astype(int)
-    return [places[place] for place in chosen.tolist()]
+def _spread(indices: Sequence[int]) -> list[int]:
+    chosen = np.linspace(0, len(indices) - 1, min(_POINTS, len(indices))).round().astype(int)
+    return [indices[position] for position in chosen.tolist()]
 
 
-_DELTA = 1e-6  # the δ of noise that has no ε without one
+_DELTA = 1e-6  # δ at which the ε of Gaussian noise is stated
 _EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-# Up to which standard deviation of the count refined errors take a tenth of a second at most.
+# Largest standard deviation of the count at which refined errors take at most a tenth of a second.
 _MOST_SPREAD = {"discrete-laplace": 100.0, "laplace": 10.0, "discrete-gaussian": 6.0}
 _TOO_LONG = (
     "With this noise and so many records the error of the refined answer takes longer than a "
     "page may: noisycount.mean_absolute_error of the library computes it."
 )
-_NOTHING = DiscreteLaplace(2**40)  # an answer that says nothing at all
-_REMEMBERED = 4096
+_NO_INFORMATION = DiscreteLaplace(2**40)  # noise under which an answer says nothing about the count
+_CACHED = 4096
 
 
 def _error(sliders: Sliders) -> ChartView:
-    """How far is the answer from the count, at which price: mean absolute errors about the records that are drawn."""
+    """Return the chart of mean absolute errors against the price, for the sampled records."""
     counted, is_pure = sliders.counted, sliders.epsilon is not None
     own = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.made_noise)
     price, at_delta = ("ε", "") if is_pure else ("ε at δ = 10⁻⁶", f" (with δ = {Decimal(str(_DELTA)):e})")
     noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own: sliders.made_noise}
     epsilons = tuple(sorted(noises))
-    answer = tuple(_mean_error(counted, noises[one], "answer") for one in epsilons)
-    guess = _mean_error(counted, _NOTHING, "mean")
-    measured, place = [("the answer itself", STYLES["answer"], answer)], epsilons.index(own)
+    answer = tuple(_mean_error(counted, noises[epsilon], "answer") for epsilon in epsilons)
+    guess = _mean_error(counted, _NO_INFORMATION, "mean")
+    errors, here = [("the answer itself", STYLES["answer"], answer)], epsilons.index(own)
     if counted.law().deviation <= _MOST_SPREAD.get(sliders.noise, 0.0):
-        refined = tuple(_mean_error(counted, noises[one], "mean") for one in epsilons)
-        measured.append(("refined by the public rate (mean)", STYLES["mean"], refined))
-        better, note = f", together with the public rate by {records(refined[place])}", ""
+        refined = tuple(_mean_error(counted, noises[epsilon], "mean") for epsilon in epsilons)
+        errors.append(("refined by the public rate (mean)", STYLES["mean"], refined))
+        better, note = f", together with the public rate by {records(refined[here])}", ""
     else:
         better, note = "", _TOO_LONG
-    measured.append(("no answer, the rate alone", GUIDE, (guess,) * len(epsilons)))
+    errors.append(("no answer, the rate alone", GUIDE, (guess,) * len(epsilons)))
     return ChartView(
         _plot(
             "How far off is the answer?",
             Axis(f"{price}, the price of the answer", is_log=True),
             Axis("mean absolute error", _unit(sliders), is_log=True),
-            [Line(name, style, epsilons, ys) for name, style, ys in measured],
+            [Line(name, style, epsilons, ys) for name, style, ys in errors],
         ),
-        f"At ε = {own:.3g}{at_delta} the answer is off by {records(answer[place])} on average{better}; whoever "
-        f"guesses from the rate alone, without any answer, is off by {records(guess)}.",
+        f"At ε = {own:.3g}{at_delta} the answer is off by {records(answer[here])} on average{better}; a "
+        f"guess from the rate alone, without any answer, is off by {records(guess)}.",
         marks=(Mark(own, f"this noise, ε = {own:.3g}"),),
         note=note,
     )
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def _epsilon_at_delta(noise: AdditiveNoise) -> float:
     return privacy_curve(noise).epsilon(_DELTA)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def _noise(kind: str, epsilon: float) -> AdditiveNoise:
-    made = NOISE_KINDS[kind]
-    if made(1).epsilon is not None:
-        return made(1 / epsilon)
-    return made(smallest_scale(made, epsilon, _DELTA))
+    class_ = NOISE_KINDS[kind]
+    if class_(1).epsilon is not None:
+        return class_(1 / epsilon)
+    return class_(smallest_scale(class_, epsilon, _DELTA))
 
 
-_mean_error = lru_cache(_REMEMBERED)(mean_absolute_error)
+_mean_error = lru_cache(_CACHED)(mean_absolute_error)
 
 
-FLOOR = 1e-9  # the smallest δ that is drawn
-_HALVINGS = 5  # of the axis, until a curve is narrow enough to be drawn by itself
+FLOOR = 1e-9  # smallest δ on the axis
+_HALVINGS = 5  # number of halvings of the axis in the search for the end of a curve
 _BISECTIONS = 2
-_SHARES = (0.0, 0.35, 0.7, 0.85, 0.95, 0.99)  # of the ε at which a curve leaves
-_ASKED = 0.6  # of the axis, at most, is the ε for which δ is told
+_SHARES = (0.0, 0.35, 0.7, 0.85, 0.95, 0.99)  # points of a curve, relative to the ε at which it ends
+_STATED_SHARE = 0.6  # largest ε for which δ is stated, relative to the axis
 _MOST_VARIANCE = 100.0  # of a sampled count, in records²: a tenth of a second
-_BEYOND = 1.1  # how far the axis goes beyond the longest curve
+_BEYOND = 1.1  # length of the axis relative to the longest curve
 _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below the smallest δ
 
 
 def _delta(sliders: Sliders) -> ChartView:
-    """How much can one record move the answer: δ(ε) against each adversary, the worst case first."""
+    """Return the chart of δ(ε) against each adversary, the worst case first."""
     mechanism, own, reach = sliders.setting.mechanism, sliders.epsilon, _reach(sliders)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE)
     curves = [_curve(mechanism, each, reach) for each in adversaries]
     longest = max(epsilons[-1] for epsilons, _ in curves)
-    end, asked = _BEYOND * longest, _round_below(_ASKED * longest)
-    told = ", ".join(
-        f"{at_most(_deltas(mechanism, each.population, (asked,))[0])} for one who {_name(each)}" for each in adversaries
+    end, stated = _BEYOND * longest, _round_below(_STATED_SHARE * longest)
+    deltas = ", ".join(
+        f"{at_most(_deltas(mechanism, each.population, (stated,))[0])} for one who {_name(each)}"
+        for each in adversaries
     )
-    promised, marks = "", [Mark(asked, f"ε = {asked:.3g}", is_dashed=True)]
+    promise, marks = "", [Mark(stated, f"ε = {stated:.3g}", is_dashed=True)]
     if own is not None:
-        promised = f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
+        promise = f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
     if own is not None and own <= end:
         marks.append(Mark(float(own), f"this noise, ε = {float(own):.3g}"))
     return ChartView(
@@ -189,38 +193,38 @@ def _delta(sliders: Sliders) -> ChartView:
             Axis("ε", low=0.0, high=end),
             Axis("δ, chance to be given away", low=FLOOR, high=1.0, is_log=True),
             [
-                Line(_name(each), STYLES[each.name], epsilons, tuple(max(FLOOR, delta) for delta in found))
-                for each, (epsilons, found) in zip(adversaries, curves, strict=True)
+                Line(_name(each), STYLES[each.name], epsilons, tuple(max(FLOOR, delta) for delta in values))
+                for each, (epsilons, values) in zip(adversaries, curves, strict=True)
             ],
         ),
         "δ is the chance, at worst, that the answer gives one person away; otherwise it shifts the odds by at most "
-        f"e^ε. At ε = {asked:.3g} it is {told}{promised}.",
+        f"e^ε. At ε = {stated:.3g} it is {deltas}{promise}.",
         marks=tuple(marks),
         note=note,
     )
 
 
 def _curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """A curve from 0 on: first where it leaves the picture, then points that are denser there."""
-    known = adversary.population
+    """Return a curve from ε = 0 to where it leaves the picture, with denser points near its end."""
+    population = adversary.population
 
-    def at(*epsilons: float) -> dict[float, float]:
-        return dict(zip(epsilons, _deltas(mechanism, known, epsilons), strict=True))
+    def deltas(*epsilons: float) -> dict[float, float]:
+        return dict(zip(epsilons, _deltas(mechanism, population, epsilons), strict=True))
 
-    found = at(*(end / 2**power for power in reversed(range(_HALVINGS))))
-    last = next((epsilon for epsilon in found if found[epsilon] < FLOOR), end)
-    before = max((epsilon for epsilon in found if epsilon < last), default=0.0)
+    curve = deltas(*(end / 2**power for power in reversed(range(_HALVINGS))))
+    last = next((epsilon for epsilon in curve if curve[epsilon] < FLOOR), end)
+    before = max((epsilon for epsilon in curve if epsilon < last), default=0.0)
     for _ in range(_BISECTIONS):
         middle = (before + last) / 2
-        found |= at(middle)
-        before, last = (before, middle) if found[middle] < FLOOR else (middle, last)
-    found |= at(*(last * share for share in _SHARES))
-    shown = sorted(epsilon for epsilon in found if epsilon <= last)
-    return tuple(shown), tuple(found[epsilon] for epsilon in shown)
+        curve |= deltas(middle)
+        before, last = (before, middle) if curve[middle] < FLOOR else (middle, last)
+    curve |= deltas(*(last * share for share in _SHARES))
+    epsilons = sorted(epsilon for epsilon in curve if epsilon <= last)
+    return tuple(epsilons), tuple(curve[epsilon] for epsilon in epsilons)
 
 
 def _reach(sliders: Sliders) -> float:
-    """An ε beyond which who knows all other records learns hardly more."""
+    """Return an ε above which δ of the worst case is below the smallest δ on the axis."""
     scale = float(sliders.scale)
     if sliders.epsilon is not None:
         return float_above(sliders.epsilon)
@@ -228,10 +232,10 @@ def _reach(sliders: Sliders) -> float:
 
 
 def _round_below(number: float) -> float:
-    """The largest of 1, 2 and 5 times a power of ten that is not above a number."""
+    """Return the largest of 1, 2 and 5 times a power of ten that is not above a number."""
     power = math.floor(math.log10(number))
     rounds = (float(f"{leading}e{power}") for leading in (5, 2, 1))
-    return next(found for found in rounds if found <= number)
+    return next(candidate for candidate in rounds if candidate <= number)
 
 
 _FACTORS = tuple(map(Fraction, ("1/8", "3/16", "1/4", "1/2", "1", "3", "8")))  # of the scale
@@ -239,7 +243,7 @@ _MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a se
 
 
 def _utility(sliders: Sliders) -> ChartView:
-    """What does the noise cost, and what does it hide, for scales around its own."""
+    """Return the chart of right guesses about one person against the standard error, for several scales."""
     size, drawn, scale = sliders.size, sliders.drawn, QUANTITIES["scale"]
     others = [
         replace(sliders, scale=sliders.scale * factor)
@@ -254,10 +258,10 @@ def _utility(sliders: Sliders) -> ChartView:
         tuple((1 + _deltas(mechanism, each.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
         for each in adversaries
     ]
-    parts = f"{records(sliders.made_noise.variance**0.5 * size / drawn)} of privacy noise"
+    sources = f"{records(sliders.made_noise.variance**0.5 * size / drawn)} of privacy noise"
     if sliders.is_sampled:
         sampling = math.sqrt(utility_loss(Subsample(drawn), sliders.population)) * size
-        parts += f" and {records(sampling)} of sampling error"
+        sources += f" and {records(sampling)} of sampling error"
     guessed = ", ".join(
         f"{shares[own] * 100:.3g} % of the time by one who {_name(each)}"
         for each, shares in zip(adversaries, guesses, strict=True)
@@ -273,7 +277,7 @@ def _utility(sliders: Sliders) -> ChartView:
             ],
         ),
         f"The standard error about all records is {records(errors[own])}, "
-        f"{percent(Decimal(f'{errors[own] / size:.2e}'))} of them ({parts}); whether one person counts is guessed "
+        f"{percent(Decimal(f'{errors[own] / size:.2e}'))} of them ({sources}); whether one person counts is guessed "
         f"right {guessed}, 50 % being blind luck.",
         marks=(Mark(errors[own], f"this noise, ±{records(errors[own])}"),),
         note=note,
@@ -281,43 +285,43 @@ def _utility(sliders: Sliders) -> ChartView:
 
 
 def _affordable(sliders: Sliders, most: float) -> tuple[list[Adversary], str]:
-    """The adversaries whose part takes no longer than a page may, and what computes that of the others."""
-    every = list(sliders.setting.adversaries())
-    shown = [each for each in every if _is_affordable(sliders, each, most)]
-    if len(shown) == len(every):
-        return shown, ""
-    return shown, (
-        f"Of samples of so many records, what one learns who knows {signed(sliders.known_records)} "
+    """Return the adversaries whose curve is computed fast enough for a page, and a note about the others."""
+    all_adversaries = list(sliders.setting.adversaries())
+    fast = [each for each in all_adversaries if _is_affordable(sliders, each, most)]
+    if len(fast) == len(all_adversaries):
+        return fast, ""
+    return fast, (
+        f"For samples of so many records, the curve of one who knows {signed(sliders.known_records)} "
         f"of them takes longer than a page may: noisycount risk --size {sliders.size} --rate "
         f"{exact_text(sliders.rate)} --noise {sliders.noise} --scale {exact_text(sliders.scale)} "
         f"--sample {sliders.drawn} --known {sliders.known_records} computes it."
     )
 
 
-_CURVES_KEPT, _DELTAS_KEPT = 256, 4096  # remembered
+_CACHED_CURVES, _CACHED_DELTAS = 256, 4096
 
 
 def _is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
-    """Whether what an adversary learns can be computed while somebody waits.
+    """Return True if the curve of an adversary can be computed while a user waits.
 
-    To sample among known and unknown records is to mix many laws, the more the wider the count.
+    A sample of known and unknown records is a mixture of many distributions, and of more if the count is wide.
     """
     is_mixed = sliders.is_sampled and adversary.name == "partly informed"
     return not is_mixed or sliders.population.law().variance <= most
 
 
-@lru_cache(_DELTAS_KEPT)
+@lru_cache(_CACHED_DELTAS)
 def _deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]) -> tuple[float, ...]:
-    """δ at each ε, as `privacy_curve(mechanism, population).delta(epsilons)` gives it."""
-    found: list[float] = _privacy_curve(mechanism, population).delta(epsilons).tolist()
-    return tuple(found)
+    """Return δ at each ε, from the cached privacy curve."""
+    deltas: list[float] = _privacy_curve(mechanism, population).delta(epsilons).tolist()
+    return tuple(deltas)
 
 
-_privacy_curve = lru_cache(_CURVES_KEPT)(privacy_curve)
+_privacy_curve = lru_cache(_CACHED_CURVES)(privacy_curve)
 
 
 def _name(adversary: Adversary) -> str:
-    """An adversary by what is known besides the answer."""
+    """Return the name of an adversary: the background knowledge."""
     return f"knows {adversary.knows}"
 
 
@@ -338,20 +342,20 @@ VIEWS: dict[str, Callable[[Sliders], ChartView]] = {
 }
 
 
-def chart_json(name: str, sliders: Sliders, shown: ChartView) -> dict[str, Any]:
-    """A chart: what was asked, what it means, and all of its numbers."""
-    plot = shown.plot
+def chart_json(name: str, sliders: Sliders, chart: ChartView) -> dict[str, Any]:
+    """Return a chart as JSON: the parameters, the sentence, and all numbers."""
+    plot = chart.plot
     return {
         "chart": name,
         "sliders": sliders.texts,
         "epsilon": None if sliders.epsilon is None else float(sliders.epsilon),
         "answer": sliders.answer,
         "title": plot.title,
-        "sentence": shown.sentence,
-        "note": shown.note,
+        "sentence": chart.sentence,
+        "note": chart.note,
         "x": plot.x.to_dict(),
         "y": plot.y.to_dict(),
-        "lines": [line.to_dict() for line in shown.lines],
-        "marks": [{"x": mark.x, "words": mark.words} for mark in shown.marks],
-        "band": None if shown.band is None else list(shown.band),
+        "lines": [line.to_dict() for line in chart.lines],
+        "marks": [{"x": mark.x, "words": mark.words} for mark in chart.marks],
+        "band": None if chart.band is None else list(chart.band),
     }
