@@ -20,6 +20,7 @@ from noisycount.engines.interface import CheckedSource
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
+from tests.engines.duckdb.workbooks import write_workbook
 from tests.engines.sql.tables import table_of
 from tests.sources import database
 
@@ -190,6 +191,14 @@ def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_pat
         ("amount", ["1,234.50 CR", "20.00 DR"], "numbers in a form that is not read"),
         ("amount", ["1.5", "2,25", "3.5", "4,75"], "numbers in a form that is not read"),
         ("share", ["1\u00bd", "2", "3\u00bc"], "numbers in a form that is not read"),
+        ("share", ["12.5 %", "8%", "- 3 %"], "numbers in a form that is not read"),
+        ("dose", ["5\u00b11", "6 +/- 2"], "numbers in a form that is not read"),
+        ("dose", ["\u0661\u066b\u0665", "\u0667\u066b\u0665"], "numbers in a form that is not read"),
+        ("seen", ["1Q24", "2Q24", "4Q23"], "dates in a form that is not read"),
+        ("seen", ["/Date(1700239736000)/"] * 2, "dates in a form that is not read"),
+        ("seen", ["2024-02-14", "20240215", "2024/02/16"], "dates in a form that is not read"),
+        ("at", ["1:30 PM EST", "9:05 AM EST"], "times of day"),
+        ("created", ["1700239736.25", "1700239999.5"], "seconds since 1970"),
         ("share", ["1/16", "3/16", "15/16"], "numbers in a form that is not read"),
         ("share", ["1/2", "3/4", "5/8"], "days without a year or fractions in a form that is not read"),
         ("count", ["\u0663\u0660", "\u0664\u0665"], "numbers in a form that is not read"),
@@ -228,3 +237,26 @@ def test_no_negative_number_with_a_minus_behind_is_lost(tmp_path: Path, other: s
             1,
             other != "4.5",
         ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz", "jsonl", "sqlite", "xlsx"])
+def test_a_minus_behind_is_proposed_and_counted_in_every_file_of_texts(tmp_path: Path, ending: str) -> None:
+    """A form is a choice where the file says that its cells are texts; else it is proposed."""
+    cells, path = ["1.300,50-", "12,50", "7,25-", "80,00"], tmp_path / f"a.{ending}"
+    frame = pd.DataFrame({"amount": cells, "n": ["x", "y", "x", "y"]})
+    match ending:
+        case "jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        case "xlsx":
+            write_workbook(path, {"a": [[*frame.columns], *frame.to_numpy().tolist()]})
+        case "sqlite":
+            with closing(sqlite3.connect(path)) as database:
+                frame.to_sql("a", database, index=False)
+        case _:
+            frame.to_csv(path, index=False, sep="\t")
+    column = DuckDBSource.checked(path).columns[0]
+    form = ColumnFormat(Kind.REAL, decimal=",", minus_behind=True)
+    assert form in (column.form, *column.choices)
+    with DuckDBSource.open(path, kinds={"amount": form}) as source:
+        asked = ("amount = -1300.5", "amount < 0", "amount between -8 and -7", "amount > 12")
+        assert source.count([parse(where, source.schema) for where in asked]) == [1, 2, 1, 2]

@@ -36,7 +36,7 @@ _LIKELY = {
     "M": "[0-5][0-9]",
     "S": "[0-5][0-9]",
     "f": "[0-9]{1,6}",
-    "n": "[0-9]{7,9}",
+    "n": "[0-9]{1,9}",
     "p": HALF_DAY,
     "z": "(Z|(GMT|UTC)?[+-]((0[0-9]|1[0-4])(:?[0-5][0-9])?|[0-9](:[0-5][0-9])?)|GMT|UTC)",
 }
@@ -129,9 +129,9 @@ def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
 @cache
 def parts_by_shape() -> tuple[dict[str, list[str]], ...]:
     """Return the forms of days, of months, and of what follows the day in a time, by their shapes."""
-    between = (" ", "T", ", ", " um ", " \u00e0 ", " at ")
+    between = (" ", "T", ", ", " - ", " um ", " \u00e0 ", " at ")
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
-    compact = [f"{blank}{clock}" for clock in ("%H%M", "%H%M%S") for blank in between]
+    compact = [f"{blank}{clock}{zone}" for clock in ("%H%M", "%H%M%S") for zone in ("", "%z") for blank in between]
     colons = [f":{clock}{zone}" for clock in _HOURS for zone in ("", " %z")]
     of_c = [f"%a %b %d %H:%M:%S{zone} %Y" for zone in ("", " UTC")]  # as its library writes times
     days = [*_NUMERIC_DATES, *_WORDED_DATES]

@@ -19,7 +19,7 @@ from noisycount.engines.number_signs import SignedNumber, may_have_signs
 from noisycount.engines.resemblances import ENOUGH, EPOCHS, first_cells, resemblance
 from noisycount.frozen import frozen
 from noisycount.query.predicate import quoted_name
-from noisycount.query.readings import BLANKS, FUNCTIONS, READERS
+from noisycount.query.readings import BLANKS, FUNCTIONS, READERS, read_number
 from noisycount.query.schema import KINDS, THOUSANDS, Kind, Spelling
 
 # Words that are answers in a questionnaire whose other answers are yes and no.
@@ -148,8 +148,9 @@ def _words_of(name: str) -> set[str]:
 _CODES = _words_of("id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch")
 _MOMENTS = _words_of(
     "date dates datum day tag jour fecha time zeit birth birthday born geburtstag dob "
-    "timestamp created updated modified month monat mois mes period epoch unix"
+    "timestamp created updated modified epoch unix"
 )
+_PERIODS = _words_of("month monat mois mes mese period periode")
 _FLAGS = _words_of(
     "? is has had was did does do can wants flag bool boolean yn yesno truefalse tf ist hat war kann jn janein est oui "
     "ouinon on es si sino ja"
@@ -158,16 +159,23 @@ _FLAGS = _words_of(
 
 def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess: Guess) -> Guess:
     """Return the guess of whole numbers, which may be days without marks, or days as workbooks count them."""
-    if days := _guess_days(given, texts, name, guess.form):
-        return days
+    return _guess_days(given, texts, name, guess.form) or _guess_moments(given, name, guess)
+
+
+def _guess_moments(given: Sequence[str], name: str, guess: Guess) -> Guess:
+    """Return the guess of numbers, which may be days as workbooks count them, or seconds, in a column of moments."""
     if not _words_of(name) & _MOMENTS:
         return guess
-    if all(int(cell) in _SERIALS for cell in given):
-        serials = ColumnFormat(Kind.DATE, date_format=EXCEL, missing=guess.form.missing)
-        reason = "they are whole numbers, or days as workbooks count them: state kind"
-        return Guess(guess.form, reason, (guess.form, serials))
+    whole = [int(number) for cell in given if (number := read_number(cell)) is not None]
+    if len(whole) < len(given):
+        return guess
+    if all(number in _SERIALS for number in whole):
+        kind = Kind.DATE if guess.form.kind is Kind.INTEGER else Kind.TIMESTAMP
+        days = ColumnFormat(kind, date_format=EXCEL, missing=guess.form.missing)
+        reason = f"{guess.reason}, or days as workbooks count them: state kind"
+        return replace(guess, reason=reason, choices=(guess.form, days))
     for unit, epochs in EPOCHS.items():
-        if all(int(cell) // unit in _EPOCH for cell in given):
+        if all(number // unit in _EPOCH for number in whole):
             return replace(guess, looks_like=replace(epochs, example=given[0]))
     return guess
 
@@ -184,7 +192,7 @@ def _guess_days(given: Sequence[str], texts: Sequence[str], name: str, other: Co
         return _guess(likely[0], texts)
     if is_sure and not likely:
         likely = [one for one in _SHORT_DAYS if all(map(one.fits, given))]
-        if not (words & _MOMENTS or any("%y" in str(one.form.date_format) for one in likely)):
+        if not (words & (_MOMENTS | _PERIODS) or any("%y" in str(one.form.date_format) for one in likely)):
             return None
     if not likely:
         return None
@@ -225,7 +233,7 @@ def _guess_likely(
     elif first is _CANDIDATES[0]:
         return _guess_integers([*filter(first.fits, given)], texts, name, _guess(first, texts))
     else:
-        return _guess(first, texts)
+        return _guess_moments([*filter(first.fits, given)], name, _guess(first, texts))
     words = _missing_of(texts)
     return Guess(_PLAIN, reason, tuple(_with_missing(form, words) for form in forms))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from noisycount.engines.check import Resemblance
 from noisycount.engines.date_words import HALF_DAY, MONTH, ORDINAL, WESTERN_MONTH
 from noisycount.engines.formats import compatible_text
+from noisycount.engines.number_signs import SignedNumber
 
 ENOUGH = 0.8
 """Share of the cells that must look alike: with fewer the others are hardly mistakes."""
@@ -30,22 +31,29 @@ _LOOKS = tuple(
         rf"{_YEAR}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])((T| )?\d{{2,6}})?[^\d,].*",
         rf"{_DAY}[-./ ](I{{1,3}}|I?V|VI{{1,3}}|I?X|XI{{1,2}})[-./ ](\d\d|{_YEAR})(\D.*)?",
         rf"{_YEAR}[- /.]?(Q|W|KW|T|H|S)[- ]?\d{{1,2}}(-\d)?|(Q|W|KW|T|H|S)[- ]?\d{{1,2}}[- /.]*{_YEAR}",
+        rf"[1-4]Q ?(\d\d|{_YEAR})|Q[1-4][-/ ']\d\d",
+        r"/Date\(-?\d+([-+]\d{4})?\)/",  # of .NET
     )
 )
+_COMPACT = re.compile(rf"{_YEAR}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 CLOCK = re.compile(rf"[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})?|[0-2][0-9][.h][0-5][0-9]")
 """A time of day; with a point it has a zero in front, as no number has."""
 ORDERED_CLOCK = re.compile(r"([01][0-9]|2[0-4]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?")
 """A time of day in the one form whose characters have the order of the times."""
 _ZONED_CLOCK = re.compile(
-    rf"{CLOCK.pattern}|[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)? ?"
-    rf"(Uhr|[A-Z]{{1,5}}|([A-Z]{{3}})?[+-][0-9]{{1,2}}(:?[0-9]{{2}})?)"
+    rf"{CLOCK.pattern}|T?[0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?( ?{HALF_DAY})? ?"
+    rf"(|Uhr|[A-Z]{{1,5}}|([A-Z]{{3}})?[+-][0-9]{{1,2}}(:?[0-9]{{2}})?)"
 )
 _NUMBER = "([1-9][0-9]*((,[0-9]{2})*,[0-9]{3}|([.' ][0-9]{3})*)|0)([.,][0-9]+)?"
-# With a bound or another sign in front, and a sign or the word of a multiple or of a side of an account behind.
-_SIGNED = re.compile(f"([<>~\u2264\u2265\u2248\u00b1]=? ?|c(irc)?a[.]? )?-?{_NUMBER}([-+]| ?(k|K|M|Mio[.]?|[CD][Rr]))?")
+# With a bound or another sign in front, and an error, a sign, the word of a multiple or of a side of an account behind.
+_SIGNED = re.compile(
+    f"([<>~\u2264\u2265\u2248\u00b1]=? ?|c(irc)?a[.]? )?(- ?)?{_NUMBER}"
+    f"([-+]| ?(\u00b1|[+]/-) ?{_NUMBER}| ?(k|K|M|Mio[.]?|[CD][Rr]))?"
+)
 _FRACTION = re.compile("-?([0-9]+ ?)??([0-9]+)[/\u2044]([0-9]+)")
 _LAKHS = re.compile(",[0-9]{2},")  # groups of two digits, as India writes them
 _VULGAR = "[\u00bc-\u00be\u2150-\u215e]"  # such as ½
+_ARABIC_MARKS = str.maketrans("\u066b\u066c", ".,")
 _DIGIT = re.compile(rf"\d|{_VULGAR}")
 
 _UNREAD = "in a form that is not read"
@@ -98,7 +106,7 @@ def _with_plain_signs(cell: str) -> str:
     """Return a short text with ASCII in place of signs that look alike, such as Arabic digits."""
     if cell.isascii():
         return cell
-    return compatible_text(re.sub(f"(?<=[0-9])({_VULGAR})", r" \1", cell[: _LONGEST + 1]))
+    return compatible_text(re.sub(f"(?<=[0-9])({_VULGAR})", r" \1", cell[: _LONGEST + 1]).translate(_ARABIC_MARKS))
 
 
 def _is_fraction(cell: str) -> bool:
@@ -114,7 +122,12 @@ def _is_fraction(cell: str) -> bool:
 
 def _is_number(cell: str) -> bool:
     """Return True if a text looks like a number, in whatever form."""
-    return _SIGNED.fullmatch(cell) is not None or _is_fraction(cell)
+    return _SIGNED.fullmatch(SignedNumber.read(cell).text) is not None or _is_fraction(cell)
+
+
+def _is_date(cell: str) -> bool:
+    """Return True if a text looks like a date, also without marks as some cells of a column may be."""
+    return looks_like_date(cell) or _COMPACT.fullmatch(cell) is not None
 
 
 def _is_day_or_fraction(cell: str) -> bool:
@@ -124,7 +137,7 @@ def _is_day_or_fraction(cell: str) -> bool:
 
 _FOUND: tuple[tuple[Resemblance, Callable[[str], object]], ...] = (
     (_DAYS_OR_FRACTIONS, _is_day_or_fraction),
-    (_DATES, looks_like_date),
+    (_DATES, _is_date),
     (_CLOCKS, _ZONED_CLOCK.fullmatch),
     (_NUMBERS, _is_number),
 )
