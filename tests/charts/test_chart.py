@@ -13,6 +13,7 @@ import noisycount as nc
 from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.drawing import specification, unchecked
 from noisycount.charts.plan import plan_chart
+from noisycount.ledger.budget import Loss
 from noisycount.release.results import Release
 from tests.charts.test_plan import DOTS, LINES
 from tests.papers.test_papers import figure
@@ -127,7 +128,7 @@ def release(answer: int, where: str = "age >= 65") -> Release:
     """An answer at ε = 0.15 that persons were counted for."""
     price = Fraction(3, 20)
     noise = nc.DiscreteLaplace.for_epsilon(price)
-    return Release(answer, price, price, Fraction(1), "survey", where, noise, "a key", "person")
+    return Release(answer, price, Loss.of(price), Fraction(1), "survey", where, noise, "a key", "person")
 
 
 def test_a_release_is_shown_by_its_likelihood() -> None:

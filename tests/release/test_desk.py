@@ -16,7 +16,7 @@ import noisycount as nc
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, PredicateError, PurposeError, SourceError
-from noisycount.ledger.budget import PureBudget
+from noisycount.ledger.budget import Loss, PureBudget
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -69,7 +69,7 @@ def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> N
     assert release == Release(
         answer=entry.answer or 0,
         epsilon=HALF,
-        charged=HALF,
+        paid=Loss.of(HALF),
         remaining=HALF,
         dataset="survey",
         where="age >= 50",

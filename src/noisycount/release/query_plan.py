@@ -20,7 +20,7 @@ from noisycount.display.texts import redacted_name
 from noisycount.engines.interface import Source
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss, amount_of
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
 from noisycount.ledger.series import EDITION, parts_of, scales_in, standing_of
 from noisycount.ledger.storage import unexpected_answer
@@ -430,13 +430,11 @@ class CountPlan(ListPlan):
         **told: Any,  # noqa: ANN401
     ) -> Release:
         """The answer to the question."""
-        count, remains = int(answer.levels[0][0]), told.get("remains")
-        charge = charged if remains is None else remains.dataset_budget.charge(charged)
+        count = int(answer.levels[0][0])
         return Release(
             answer=count,
             epsilon=self.epsilon,
-            charged=amount_of(charge),
-            charge=charge,
+            paid=charged,
             where=self.texts[0],
             mechanism=self.mechanism,
             **{**told, **({} if stopping is None else stopping.of_count(count))},

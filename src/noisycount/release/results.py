@@ -16,7 +16,7 @@ from noisycount.display.columns import Columns, free_name
 from noisycount.display.numbers import approximately, odds_sentence, percent, plus_minus, signed
 from noisycount.display.values import MOST_ROWS, Charted, Shown, row_table
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss, amount_text
+from noisycount.ledger.budget import Loss, amount_of, amount_text
 from noisycount.ledger.price import unit_noun
 from noisycount.model.half_width import error_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -40,14 +40,18 @@ class _PublishedAnswer(Charted):
     """What an answer tells, of one count and of a table alike."""
 
     __slots__ = ()
-    charged: Loss | Fraction
     unit: str | None
     remains: RemainingBudget | None
 
     @property
     def repeated(self) -> bool:
-        """Whether the same was asked before, and paid for then."""
-        return not self.charged
+        """True if the analyst or another one asked the same before, so that this call charged nothing."""
+        return not self._ledger_charge
+
+    @property
+    def _ledger_charge(self) -> Loss:
+        """Loss that the ledger charged for this call."""
+        raise NotImplementedError
 
     @property
     def _protected(self) -> str:
@@ -72,9 +76,9 @@ class Release(_PublishedAnswer):
     Args:
         answer: The noisy count, in units; it may be negative or exceed the number of units.
         epsilon: What the answer cost once.
-        charged: The amount that the ledger took for this call, in the currency of the data set's budget: in ρ if the
-            budget is in ρ, else in ε; 0 for an answer that was paid for before.
-        charge: The same with its currency, as a `Loss`; None: in ε.
+        paid: The loss that the ledger charged for this call; none if the answer was paid for before. `charge` is the
+            same in the currency of the data set's budget, and `charged` its amount: in ρ if the budget is in ρ, else
+            in ε.
         remaining: The largest ε at which this analyst may ask one more question of the data set.
         dataset: Whose records were counted; a file without a name is told by that of its file.
         where: The canonical text of the predicate's normal form.
@@ -110,7 +114,7 @@ class Release(_PublishedAnswer):
 
     answer: int
     epsilon: Fraction
-    charged: Fraction
+    paid: Loss
     remaining: Fraction
     dataset: str
     where: str
@@ -124,12 +128,25 @@ class Release(_PublishedAnswer):
     within: Fraction | None = None
     bounds: tuple[int, int] | None = None
     is_near: bool = False
-    charge: Loss | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def _ledger_charge(self) -> Loss:
+        return self.paid
+
+    @property
+    def charge(self) -> Loss:
+        """Loss that this call charged, in the currency of the data set's budget."""
+        return self.paid if self.remains is None else self.remains.dataset_budget.charge(self.paid)
+
+    @property
+    def charged(self) -> Fraction:
+        """Amount of `charge`, in ρ if the budget is in ρ, else in ε."""
+        return amount_of(self.charge)
 
     @property
     def charge_text(self) -> str:
-        """What this call charged, in words; see `charged`."""
-        return exact_text(self.charged) if self.charge is None else amount_text(self.charge)
+        """Charge of this call in words; see `charged`."""
+        return amount_text(self.charge)
 
     @property
     def error(self) -> int:
@@ -263,6 +280,10 @@ class TableRelease(Columns, _PublishedAnswer):
 
     def __len__(self) -> int:
         return sum(map(len, self.answers))
+
+    @property
+    def _ledger_charge(self) -> Loss:
+        return self.charged
 
     @property
     def charge_text(self) -> str:

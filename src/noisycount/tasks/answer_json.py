@@ -24,7 +24,6 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     """
     release, plan, is_preview = answer.release, answer.plan, answer.release is None
     is_table = answer.query.is_table
-    charged = Loss() if release is None else release.charged
     return {
         **({"dry_run": True} if is_preview else {}),
         **_counts(answer),
@@ -41,7 +40,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         **(
             {"cost": loss_json(answer.cost) if is_table else exact_text(amount_of(answer.charge))} if is_preview else {}
         ),
-        "charged": _paid(charged, is_table=is_table),
+        "charged": _charged(answer),
         **answer.remains.object,
         **({"affordable": answer.affordable} if is_preview else {}),
         "analyst": answer.analyst.name,
@@ -94,11 +93,12 @@ def _most(answer: Answer) -> dict[str, str]:
     return {} if goal is None or answer.release is not None else {"at_most": exact_text(goal.at_most)}
 
 
-def _paid(loss: Loss | Fraction, *, is_table: bool) -> Any:  # noqa: ANN401 - an object, or a text
-    """Return a charge: of a table in all currencies, of a count in that of the budget."""
-    if isinstance(loss, Fraction):
-        return exact_text(loss)
-    return loss_json(loss) if is_table else "0"
+def _charged(answer: Answer) -> Any:  # noqa: ANN401 - an object, or a text
+    """Return the charge of a table in all currencies, and that of a count in the currency of the budget."""
+    release = answer.release
+    if isinstance(release, TableRelease):
+        return loss_json(release.charged)
+    return exact_text(release.charged) if release is not None else loss_json(Loss()) if answer.query.is_table else "0"
 
 
 def _kept(answer: Answer, key: str) -> dict[str, Any]:
