@@ -24,7 +24,8 @@ from noisycount.ledger.series import has_exact_version, topped_up
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.results import Release, TableRelease
+from noisycount.release.results import Release
+from noisycount.release.table_release import TableRelease
 
 SCHEMA = {"town": Kind.TEXT}
 WHERE = "town = 'Bern'"

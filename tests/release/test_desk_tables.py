@@ -19,7 +19,7 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.results import TableRelease
+from noisycount.release.table_release import TableRelease
 
 SCHEMA = {"person": Kind.INTEGER, "town": Kind.TEXT, "poor": Kind.BOOLEAN, "age": Kind.INTEGER, "visit": Kind.DATE}
 TOWNS = ["Bern", "Chur", "Genf", None]

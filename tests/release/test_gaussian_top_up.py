@@ -30,7 +30,7 @@ from noisycount.release import query_plan
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.noise_plan import LevelPlan
-from noisycount.release.results import TableRelease
+from noisycount.release.table_release import TableRelease
 from noisycount.validation import exact_text
 from tests.release.towns import RECORDS, SCHEMA, DeskOf, desks_of
 

@@ -9,8 +9,9 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, made_up, rehearsed
-from noisycount.release.results import Release, TableRelease
+from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
+from noisycount.release.table_release import TableRelease
 
 COLUMNS = {
     "age": Kind.INTEGER,

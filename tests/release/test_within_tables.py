@@ -22,9 +22,9 @@ from noisycount.release.desk import Desk
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.rehearsal import rehearsed
-from noisycount.release.results import TableRelease
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_plan import CellsPlan, plan_of
+from noisycount.release.table_release import TableRelease
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 120, *["Genf"] * 5]]
 TOWNS = {"town": ["Bern", "Chur", "Genf", "Sion"]}

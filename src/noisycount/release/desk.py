@@ -1,4 +1,7 @@
-"""From a question to a published answer: reserve, count, add noise, store, reply."""
+"""`Desk`, which turns a query into a published answer: reserve the price, count, add noise, store, reply.
+
+`table_plan` gives the query its meaning, `query_plan` draws and publishes, and the ledger charges.
+"""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -25,8 +28,9 @@ from noisycount.query.schema import Kind, public_of
 from noisycount.release.dataset import Dataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of_debit
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.results import Published, Release, TableRelease
+from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
+from noisycount.release.table_release import Published, TableRelease
 from noisycount.validation import RationalLike
 
 # Gives what is written with a release, which is of the class that was asked for.
@@ -36,18 +40,18 @@ _PAID = "the debit stays, and to ask the same again costs nothing more"
 
 @frozen(repr=False)
 class Desk(Shown, Closeable):
-    """Where questions about one data set are asked; the only caller of `Source.count`.
+    """Desk that answers queries about one data set; the only caller of `Source.count`.
 
-    Made by ``nc.open_desk``; as a context manager it closes the records and the ledger.
+    `nc.open_desk` opens one. As a context manager it closes the records and the ledger.
 
     Args:
         source: The records.
-        ledger: Who keeps the budget and the answers.
-        dataset: The name and the budget of the records; the name may be found at its first use.
-        slot: When a new answer is stored and told, or that it failed; None: as soon as it is there,
-            after a time that can tell something about the records.
-        analyst: Who asks, and what their questions may cost together.
-        attach: Gives what is written with a new answer, in its transaction; None: nothing is.
+        ledger: The ledger, which stores charges and answers.
+        dataset: The name and the budget of the records.
+        slot: The tick at which a new answer is stored and returned, or its failure raised. None: as soon as it is
+            there, after a time that can reveal something about the records.
+        analyst: The analyst who asks, with a budget over all data sets.
+        attach: Gives a write that belongs to a new answer, in its transaction. None: there is none.
 
     Raises:
         ValueError: The data set, the slot or the analyst is of another class.
@@ -82,11 +86,11 @@ class Desk(Shown, Closeable):
 
     @property
     def columns(self) -> dict[str, Kind]:
-        """What questions may use, and the kind of each column."""
+        """Columns that queries may use, with their kinds."""
         return dict(self.source.schema)
 
     def check(self) -> Check:
-        """What is in the records, for their owner: it shows facts about the data.
+        """Return what is in the records, for their owner only: it reveals facts about the data.
 
         Raises:
             SourceError: The records cannot be read.
@@ -94,13 +98,13 @@ class Desk(Shown, Closeable):
         return with_findings(self.source.check(), self.source.unit)
 
     def close(self) -> None:
-        """The end of the use of the records and of the ledger; what was written stays."""
+        """Close the records and the ledger."""
         self.source.close()
         self.ledger.close()
 
     @property
     def remaining(self) -> Fraction:
-        """The largest ε at which one more question may be asked; both budgets must pay it.
+        """Largest ε of one more answer, for which both budgets must pay.
 
         Raises:
             LedgerError: The ledger cannot be read.
@@ -120,40 +124,39 @@ class Desk(Shown, Closeable):
         purpose: str | None = None,
         at_most: RationalLike | None = None,
     ) -> Release:
-        """The private count of the units with at least one record that matches.
+        """Return the private count of the units with at least one matching record.
 
-        The price is debited before the records are read, and stays debited whatever follows. The
-        same question at the same price or a lower one gives the best answer that the analyst has, at
-        no further price; at a higher one it is charged the difference, and the finer answer is drawn
-        given the coarser one, which it `replaces`. If another analyst paid for the answer already, it
-        is free for an analyst who could pay for it. A key names one answer for ever.
+        The ledger charges the price before the records are read, and keeps the charge whatever follows. A repeated
+        question at the same price or a lower one returns the best answer that the analyst has, and costs nothing. At a
+        higher price it costs the difference: the finer answer is drawn given the coarser one, which it `replaces`. If
+        another analyst paid for the answer already, it is free for an analyst who could pay for it. A key names one
+        answer for ever.
 
         Args:
-            where: A question in the predicate language; left out: how many there are.
-            epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon. An
-                exact number, its text ("0.1", "1/3"), or a float, read as the decimal it shows.
-            within: In place of a price: how near the answer should be to the count, as a share of the count ("20%" or
-                0.2). Prices rise up to `at_most`, each answer finer than the one before, until it is that near; what is
-                told then holds with the confidence, whatever the count is, and charged is the price at which it
-                stopped (see the page “Accuracy first”). With a guess: a share of that; the price follows as
-                `noisycount plan` computes it.
-            error: The same in units.
-            guess: A public guess of the count, for `within`; never the true count.
+            where: A condition in the predicate language. Default: all records.
+            epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon. An exact number, its
+                text ("0.1", "1/3"), or a float, which is read as the decimal that it shows.
+            within: In place of a price: the accuracy as a share of the count ("20%" or 0.2). Prices rise up to
+                `at_most`, each answer finer than the one before, until the answer is that accurate. The interval then
+                holds with the confidence, for every count, and only the last price is charged (see the page “Accuracy
+                first”). With a guess: a share of the guess, at the price that `noisycount plan` computes.
+            error: The accuracy in units, in place of a price.
+            guess: With `within`: a public guess of the count, never the true count.
             at_most: With `within` and no guess: the largest price, which is reserved until the answer is stored.
-            confidence: The probability of an answer so near, and of the `error` of the release.
-            key: What the asker calls the question; left out: a random name.
-            purpose: What the answer is for, in at most 200 characters, kept with the debit. The
-                same question for another purpose is the same question.
+            confidence: The probability that the count lies within the `error` of the release.
+            key: A name for the request. Default: a random name.
+            purpose: What the answer is for, in at most 200 characters; the ledger stores it. A question for another
+                purpose is the same question.
 
         Raises:
-            ValueError: The price, goal, `key` or `purpose` is out of range; nothing was charged.
-            PurposeError: There is no purpose, and the owner wants one; nothing was charged.
-            PredicateError: The question is outside the language, or no record can match it; nothing was charged.
-            BudgetError: The price exceeds what is left; nothing was charged.
-            LedgerError: The key belongs to another question, or the ledger cannot be used, and
-                nothing was charged; or the answer could not be stored, and the debit stays.
-            SourceError: The records are closed or have changed, and nothing was charged; or they
-                could not be counted, and the debit stays.
+            ValueError: The price, the accuracy, `key` or `purpose` is out of range; nothing was charged.
+            PurposeError: The purpose is missing, and the owner requires one; nothing was charged.
+            PredicateError: The condition is outside the language, or no record can match it; nothing was charged.
+            BudgetError: The price exceeds the remaining budget; nothing was charged.
+            LedgerError: The key belongs to another question, or the ledger cannot be used, and nothing was charged; or
+                the answer could not be stored, and the charge stays.
+            SourceError: The records are closed or have changed, and nothing was charged; or they could not be counted,
+                and the charge stays.
         """
         query = Query(
             wheres=[where],
@@ -180,26 +183,26 @@ class Desk(Shown, Closeable):
         within: str | float | Fraction | None = None,
         at_most: RationalLike | None = None,
     ) -> TableRelease:
-        """The private counts of several questions, from one scan, at one price for all.
+        """Return the private counts of several conditions, from one scan, at one price for all.
 
-        One unit can match all of the k questions, so that each has the noise of an answer at ε/k, or of σ = √(k/(2ρ)).
+        One unit can match all of k conditions, so each count has the noise of an answer at ε/k, or of σ = √(k/(2ρ)).
 
         Args:
-            wheres: Questions in the predicate language, none twice.
+            wheres: Conditions in the predicate language, each once.
             epsilon: The price of all, as for `release`.
             rho: The price of all under Gaussian noise.
             delta: With `epsilon`, in place of `rho`.
-            noise: `DiscreteLaplace` or `DiscreteGaussian`, the class.
-            confidence: With which the errors are stated, in (0, 1).
+            noise: The class of the noise: `DiscreteLaplace` or `DiscreteGaussian`.
+            confidence: The probability of each stated error, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
-            within: In place of a price, as for `release`: all prices rise together until every count is that near, so
-                that the smallest decides; asked one by one, each stops by itself.
+            within: In place of a price, as for `release`. All prices rise together until every count is that accurate,
+                so the smallest count decides. Separate releases stop one by one.
             at_most: With `within`: the largest price of all.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
-            NoisyCountError: As `release` tells.
+            NoisyCountError: As for `release`.
 
         Source: C. Canonne, G. Kamath and T. Steinke, The Discrete Gaussian for Differential Privacy
         (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
@@ -238,43 +241,43 @@ class Desk(Shown, Closeable):
         at_most: RationalLike | None = None,
         of: str | None = None,
     ) -> TableRelease:
-        """The private counts of units by their keys, from one scan, at one price for all.
+        """Return the private counts of units by their keys, from one scan, at one price for all.
 
-        The counts of a level with N keys move by Δ = min(N, g) in all when a unit comes or goes and
-        by min(N, 2g) when one replaces another, where the size is public; g is 1 for rows and
-        `groups_per_unit` for persons, without which a person may be in all. A level with the share
-        s of the price has Laplace noise of scale Δ/(s·ε) or Gaussian noise of σ = √(Δ/(2·s·ρ)).
+        The counts of a level with N keys move by Δ = min(N, g) together if a unit is added or removed, and by
+        min(N, 2g) if one replaces another, where the size is public. g is 1 for rows and `groups_per_unit` for persons,
+        without which a person may be in all cells. A level with the share s of the price has Laplace noise of scale
+        Δ/(s·ε) or Gaussian noise of σ = √(Δ/(2·s·ρ)).
 
         Args:
-            by: Columns: "town,sex" or ["town", "age:0,18,65", "visit:month"]; numbers go by edges,
-                the last range without end, dates by month, quarter or year.
-            keys: The keys of each column by its name, every combination of which is a cell; or the
-                keys of each cell. None stands for missing values. Left out with a delta: only keys
-                whose noisy count reaches a threshold are shown, which are then told by the records.
-            where: Which records are counted; None: all.
+            by: Columns: "town,sex" or ["town", "age:0,18,65", "visit:month"]. Numbers are grouped by edges, the last
+                range without end, dates by month, quarter or year.
+            keys: The keys of each column by its name, every combination of which is a cell; or the keys of each cell.
+                None stands for missing values. If keys are left out and a delta is given, they are hidden: only keys
+                whose noisy count reaches a threshold are shown.
+            where: The condition of all cells. Default: all records.
             epsilon: The price of the whole table, as for `release`.
-            delta: For hidden keys: the probability with which a key of one unit alone may be shown;
-                for Gaussian noise with `epsilon`, in place of `rho`.
-            margins: What is measured beside the cells, with shares of the price: "total", columns,
-                several joined by "*"; "all" for all.
+            delta: With hidden keys: the largest probability that a key of one unit alone is shown. With Gaussian noise
+                and `epsilon`: the δ of the price, in place of `rho`.
+            margins: Sums that are measured too, each for a share of the price: "total", columns, several joined by
+                "*"; "all" for all sums.
             rho: The price under Gaussian noise.
-            noise: `DiscreteLaplace` or `DiscreteGaussian`, the class.
-            other: Whether the units with other keys are counted as one more cell.
-            groups_per_unit: In at most so many cells a person is left, by a keyed hash.
-            cumulative: Whether to measure ranges of cells too, for sums up to each cell.
-            confidence: With which the errors are stated, in (0, 1).
+            noise: The class of the noise: `DiscreteLaplace` or `DiscreteGaussian`.
+            other: True to count the units with other keys as one more cell.
+            groups_per_unit: Contribution bound: the number of cells in which a person counts, chosen by a keyed hash.
+            cumulative: True to measure ranges of cells too, for accurate sums up to each cell.
+            confidence: The probability of each stated error, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
-            within: In place of a price, as for `release`: all prices rise together until the counts that `of` names
-                are that near to theirs; which of the counts are is told of each, and the ± that the others have.
+            within: In place of a price, as for `release`. All prices rise together until the counts that `of` names
+                are that accurate; the result states which counts are, and the error of the others.
             at_most: With `within`: the largest price of the table.
-            of: With `within`: "largest", the largest cell; "total", where margins have the total; or "90%-of-cells",
+            of: With `within`: "largest", the largest cell; "total", if margins have the total; or "90%-of-cells",
                 cells that make up that share of the answers.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
-            PredicateError: A column, a key or a margin is none, or they do not go together; nothing was charged.
-            NoisyCountError: As `release` tells.
+            PredicateError: A column, a key or a margin is invalid, or they do not go together; nothing was charged.
+            NoisyCountError: As for `release`.
 
         Source: as for `release_many`; shares: the page “How far off tables are”; keys: the page “Hidden keys”.
 
@@ -368,7 +371,7 @@ class Desk(Shown, Closeable):
         return {**self._key_facts(), "remaining": self.remaining, "analyst": self.analyst.name}
 
     def _key_facts(self) -> dict[str, object]:
-        """What may be asked, without a look into the ledger."""
+        """Return the facts of its repr, which need no look into the ledger."""
         return {
             "dataset": self.dataset.shown_name,
             "unit": self.source.unit,

@@ -18,7 +18,7 @@ from noisycount.model.tables.threshold import surely_shown
 
 @frozen
 class LevelPlan(Shown):
-    """The counts of one level, and their noise."""
+    """One level of a table, such as its cells or a margin, with the noise of its counts."""
 
     name: str  # what a reader calls the level, such as "town" or "total"
     size: int | None  # how many counts there are; None: only the records know
@@ -30,7 +30,7 @@ class LevelPlan(Shown):
     stated: tuple[int, int] | None = field(default=None, repr=False)
 
     def error(self, confidence: float = 0.95, counts: int = 1) -> int:
-        """A count lies within ±error of its answer with the confidence, or so many do together, in units."""
+        """Return the error within which one count, or several together, lie of their answers with the confidence."""
         if self.stated is not None:
             return self.stated[counts > 1]
         return error_within(self.mechanism, confidence, counts)
@@ -38,7 +38,7 @@ class LevelPlan(Shown):
 
 @frozen(repr=False)
 class TablePlan(Shown):
-    """The noise of a table, level by level."""
+    """The noise and the price of a table, level by level."""
 
     price: TablePrice  # what all counts cost together
     levels: tuple[LevelPlan, ...]  # the cells first, then what is measured beside them
@@ -49,22 +49,22 @@ class TablePlan(Shown):
 
     @property
     def loss(self) -> Loss:
-        """What is charged."""
+        """Loss that all counts cost together."""
         return self.price.loss
 
     def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
-        """The same at another price under Laplace noise of these scales; a threshold is that of the first answer."""
+        """Return this plan at another price under Laplace noise; a threshold is that of the first answer."""
         return self.of_noises(Loss.of(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold)
 
     def of_noises(
         self, loss: Loss, noises: Sequence[DiscreteNoise | CombinedGaussian], threshold: int | None
     ) -> "TablePlan":
-        """The same at another price under other noise."""
+        """Return this plan at another price under other noise."""
         levels = [replace(level, mechanism=noise) for level, noise in zip(self.levels, noises, strict=True)]
         return replace(self, price=replace(self.price, loss=loss), levels=tuple(levels), threshold=threshold)
 
     def odds(self, protected: str) -> str:
-        """What the whole table means for one "person" or "row", in words."""
+        """Return the odds that a guess about one "person" or "row" may become, in words."""
         return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
 
     @property
@@ -102,12 +102,12 @@ class TablePlan(Shown):
 
     @property
     def size(self) -> int | None:
-        """How many counts there are in all; None: only the records know."""
+        """Number of all counts; None if keys are hidden."""
         sizes = [level.size for level in self.levels]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def surely_shown(self, confidence: float = 0.95) -> int | None:
-        """The smallest count that appears with the confidence; None: all do, or a coarser answer decided it."""
+        """Return the smallest count whose key is shown with the confidence; None: all are, or it was decided before."""
         if self.threshold is None or self.is_refined:
             return None
         noise = self.levels[0].mechanism
@@ -115,7 +115,7 @@ class TablePlan(Shown):
         return surely_shown(found_by, self.threshold, confidence)
 
     def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
-        """All counts of all levels lie within ±these of their answers with the confidence, in units.
+        """Return the errors of the levels within which all counts lie together with the confidence, in units.
 
         The noises are independent and each count has the same probability b of lying farther off: (1 − b)^k is the
         confidence, exactly, whatever the counts are. The size is that of the answers, where only the records knew it.

@@ -39,7 +39,8 @@ from noisycount.query.schema import Kind
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.results import Published, Release, TableRelease
+from noisycount.release.results import Release
+from noisycount.release.table_release import Published, TableRelease
 from noisycount.release.text_orders import text_order_refusals
 from noisycount.validation import exact_text
 
@@ -51,7 +52,7 @@ Coarser: TypeAlias = tuple[TablePlan, Sequence[NDArray[np.int64]]]  # noise and 
 
 
 class QueryPlan(ABC):
-    """A question that was understood, at a price."""
+    """A query with its meaning for records, its noise and its price."""
 
     noise: TablePlan  # level by level; of one count a level of one
     # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
@@ -65,26 +66,26 @@ class QueryPlan(ABC):
     @property
     @abstractmethod
     def condition(self) -> Predicate | None:
-        """Which records are counted; None: all, or those of several questions."""
+        """Condition of a count, or of all cells of a table; None: all records, or the conditions of a list."""
 
     @property
     def predicates(self) -> Sequence[Predicate]:
-        """All that it asks in the predicate language."""
+        """All conditions of the query."""
         return [] if self.condition is None else [self.condition]
 
     @property
     def read(self) -> set[Column]:
-        """The columns that it reads."""
+        """Columns that the query reads."""
         return {column for each in self.predicates for column in columns(each)}
 
     @cached_property
     def where(self) -> str | None:
-        """The canonical text of the condition."""
+        """Canonical text of the condition."""
         return None if self.condition is None else canonical_text(self.condition)
 
     @property
     def meaning(self) -> str | None:
-        """The same in English."""
+        """The condition in English."""
         return None if self.condition is None else english(self.condition)
 
     @cached_property
@@ -106,21 +107,21 @@ class QueryPlan(ABC):
 
     @property
     def words(self) -> str:
-        """The condition as it is told, in the language and in English."""
+        """The condition in the language and in English."""
         return "all records" if self.where in {None, ALL} else f"{self.where}  ({self.meaning})"
 
     @property
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """What decides which counts there are, as a ledger keeps it of a table."""
+        """Members by which a ledger distinguishes a table from all others."""
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """For each count of the first level, as it was asked, its place in the ledger; None if only records know it."""
+        """Place in the ledger of each count of the first level as asked; None if keys are hidden."""
         return None
 
     def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
-        """What is drawn, and at which ε it stopped where that was left open; the records are counted once.
+        """Count the records once, and return the noisy answer with the ε at which it stopped; None for a price.
 
         The answers that decide rise from price to price; the others have the same law drawn at the last one alone.
         """
@@ -143,7 +144,7 @@ class QueryPlan(ABC):
         return TableAnswer.of(levels, order=self.order), price
 
     def at_price(self, epsilon: Fraction) -> Self:
-        """The same at another price."""
+        """Return this plan at another price."""
         factor = (self.loss.epsilon or 0) / epsilon
         scales = [level.mechanism.exact_scale * factor for level in self.noise.levels]
         return replace(self, noise=self.noise.at(epsilon, scales))  # type: ignore[type-var]
@@ -161,7 +162,7 @@ class QueryPlan(ABC):
         return Stopping(goal, self.at(known).noise, base)
 
     def is_met(self, known: Entry) -> bool:
-        """Whether an answer that is known already is as near as the goal says."""
+        """Return True if a stored answer meets the accuracy goal, so that it is given in place of a new one."""
         answer, paid = self.stored(known), standing_of(known.request).price
         if self.goal is None or answer is None or paid >= self.goal.at_most:
             return False
@@ -202,15 +203,15 @@ class QueryPlan(ABC):
         return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
 
     def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
-        """The true counts of each level."""
+        """Count the records for each level, without noise."""
         raise NotImplementedError
 
     def counted(self, source: Source) -> TableAnswer | None:
-        """The counts without noise, of made-up records; None where keys are hidden."""
+        """Return the counts of made-up records without noise; None if keys are hidden."""
         return TableAnswer.of(self._counts(source))
 
     def at(self, entry: Entry) -> Self:
-        """The same at the price of the answer to an entry, which may be higher than the one that was asked for."""
+        """Return this plan at the price of a stored answer, which may be higher than that of the request."""
         loss = entry.loss
         if loss == self.loss and not entry.replaces:
             return self
@@ -223,21 +224,21 @@ class QueryPlan(ABC):
         return replace(self, noise=noise)  # type: ignore[type-var]
 
     def as_released(self, release: Published) -> Self:
-        """The same at the price of what was published."""
+        """Return this plan at the price and noise of a published answer."""
         if isinstance(release, TableRelease):
             return replace(self, noise=release.plan)  # type: ignore[type-var]
         scale = release.mechanism.exact_scale
         return replace(self, noise=self.noise.at(release.epsilon, [scale]))  # type: ignore[type-var]
 
     def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """One noisy count for each node of each level; where they top up an answer, given that one."""
+        """Draw a noisy count for each node of each level, given the coarser answer if the entry tops up one."""
         counts = self._counts(source)
         coarser = self.coarser(base)
         noisy = [self._noisy(level, count, coarser) for level, count in enumerate(counts)]
         return TableAnswer.of(noisy, order=self.order)
 
     def coarser(self, base: Entry | None) -> "Coarser | None":
-        """The noise and the counts of an answer that is topped up, if one is."""
+        """Return the noise and the counts of the answer that is topped up, if there is one."""
         if base is None:
             return None
         plan = self.at(base)
@@ -247,7 +248,7 @@ class QueryPlan(ABC):
         return plan.noise, answer.levels
 
     def _noisy(self, place: int, counts: NDArray[np.int64], coarser: "Coarser | None") -> NDArray[np.int64]:
-        """True counts of a level with independent exact noise, of the law that it has given a coarser answer."""
+        """Return the counts of a level with independent noise, from its distribution given a coarser answer."""
         fine = self.noise.levels[place].mechanism
         if isinstance(fine, CombinedGaussian):  # a draw of its own, beside those that are known
             return counts + fine.newest.samples(len(counts))
@@ -258,7 +259,7 @@ class QueryPlan(ABC):
         return counts + finer_errors(errors, plan.levels[place].mechanism.exact_scale, fine.exact_scale)
 
     def stored(self, entry: Entry) -> TableAnswer | None:
-        """What a ledger keeps under an entry; None: it is no answer to this question.
+        """Return the stored answer of an entry; None if it has another form than this query.
 
         As many counts in each level as were asked, and with keys if need be.
         """
@@ -270,7 +271,7 @@ class QueryPlan(ABC):
 
     @abstractmethod
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """What a `TableRelease` tells of counts: their order, what each counts, their keys."""
+        """Return the members of a `TableRelease` that state the counts, their order and their keys."""
 
     def result(
         self,
@@ -279,7 +280,7 @@ class QueryPlan(ABC):
         stopping: Stopping | None = None,
         **told: Any,  # noqa: ANN401
     ) -> Published:
-        """What is told of counts, of how near they are, and of their price."""
+        """Build the published table from its counts, charge and stopping rule."""
         shown = self.shown(answer)
         near = {} if stopping is None else stopping.of_table(shown["answers"])
         return TableRelease(**shown, charged=charged, where=self.where, **{"plan": self.noise, **told, **near})
@@ -325,7 +326,7 @@ class QueryPlan(ABC):
 
 @frozen(slots=False)
 class ListPlan(QueryPlan):
-    """Several questions at once, or one: the same whether it is asked alone or as a list."""
+    """A list of conditions. One condition is the same question alone and as a list of one."""
 
     readings: Sequence[ParsedPredicate]  # in the order in which they are shown
     texts: tuple[str, ...]  # their canonical texts
@@ -334,17 +335,17 @@ class ListPlan(QueryPlan):
 
     @property
     def condition(self) -> Predicate | None:
-        """None, as a list is told by its labels."""
+        """None, as the labels of a list state its conditions."""
         return None
 
     @property
     def predicates(self) -> Sequence[Predicate]:
-        """Each in its normal form."""
+        """Normal form of each condition."""
         return [reading.normal for reading in self.readings]
 
     @property
     def is_one(self) -> bool:
-        """Whether it is one question with the noise of one, so that it may be asked alone, too."""
+        """True if it is one condition with the noise of one count, so that a count has the same answer."""
         return len(self.texts) == 1 and self.loss.epsilon is not None
 
     @property
@@ -354,12 +355,12 @@ class ListPlan(QueryPlan):
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """For each question its place in the ledger."""
+        """Place of each condition in the ledger."""
         return np.argsort(self.sorted_places)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The questions, in one order."""
+        """Texts of the conditions, sorted."""
         return {"questions": sorted(self.texts)}
 
     def _forms(self, records: RecordsIdentity) -> Forms:
@@ -382,13 +383,13 @@ class ListPlan(QueryPlan):
         return [np.array(source.count([predicates[place] for place in self.sorted_places]), dtype=np.int64)]
 
     def stored(self, entry: Entry) -> TableAnswer | None:
-        """The counts; of one question, that of its count too."""
+        """Return the stored counts; of one condition, also those of an entry for a count."""
         if not self.is_one or asks_for_table(entry):
             return super().stored(entry)
         return TableAnswer.of([[entry.answer]]) if isinstance(entry.answer, int) else None
 
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """The counts in the order in which the questions were asked."""
+        """Return the counts in the order in which the conditions were asked."""
         return {
             "answers": (answer.levels[0][self.order],),
             "levels": (level_of_questions(len(self.texts)),),
@@ -398,25 +399,25 @@ class ListPlan(QueryPlan):
 
 
 class CountPlan(ListPlan):
-    """One question under Laplace noise, whose answer is told as one count."""
+    """One condition under Laplace noise, whose answer is published as a single count."""
 
     @property
     def condition(self) -> Predicate:
-        """The question in its normal form."""
+        """Normal form of the condition."""
         return self.readings[0].normal
 
     @property
     def epsilon(self) -> Fraction:
-        """Its price."""
+        """Price of the count, in ε."""
         return cast("Fraction", self.loss.epsilon)
 
     @property
     def mechanism(self) -> DiscreteLaplace:
-        """Its noise."""
+        """Noise of the count."""
         return cast("DiscreteLaplace", self.noise.levels[0].mechanism)
 
     def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """The noisy count, by the sampler of one draw."""
+        """Draw the noisy count, with the faster sampler of a single draw."""
         if base is not None:
             return super().drawn(source, base)
         (count,) = source.count(self.predicates)
@@ -429,7 +430,7 @@ class CountPlan(ListPlan):
         stopping: Stopping | None = None,
         **told: Any,  # noqa: ANN401
     ) -> Release:
-        """The answer to the question."""
+        """Build the published count."""
         count = int(answer.levels[0][0])
         return Release(
             answer=count,
@@ -442,7 +443,7 @@ class CountPlan(ListPlan):
 
 
 def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
-    """The plan by which the answer to a debit is drawn, whoever asks for it, and at whatever price."""
+    """Return the plan by which the answer of a debit is drawn, with the noise, price and goal of the debit."""
     if isinstance(plan, ListPlan) and plan.is_one:
         plan = CountPlan(plan.readings, plan.texts, plan.noise)
     goal = Goal.stored(entry) if "within" in entry.request.asked else None
@@ -450,25 +451,25 @@ def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
 
 
 def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
-    """The noise of each level of an answer under Gaussian noise, with that of all draws that it combines."""
+    """Return the noise of each level of an answer under Gaussian noise, combined over all of its draws."""
     scales = zip(*(scales_in(part.request.asked) for part in parts_of(entry)), strict=True)
     return [CombinedGaussian.of(each) if len(each) > 1 else DiscreteGaussian(*each) for each in scales]
 
 
 def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Sequence[TableAnswer]) -> TableAnswer:
-    """The whole numbers nearest to the means of independent draws, weighted by their precisions."""
+    """Return the whole numbers nearest to the means of independent draws, weighted by their precisions."""
     levels = zip(noises, zip(*(part.levels for part in parts), strict=True), strict=True)
     nearest = [noise.nearest(of) for noise, of in levels if isinstance(noise, CombinedGaussian)]
     return TableAnswer.of(nearest, parts[0].keys, parts[0].order)
 
 
 def level_of_questions(number: int) -> Level:
-    """The one level of a list of questions."""
+    """Return the one level of a list of conditions."""
     nodes = np.arange(number, dtype=np.int32)
     return Level("questions", nodes, number, nodes[:, np.newaxis])
 
 
 def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, ...]:
-    """The columns of a question whose cells, where they could not be read, count as missing."""
+    """Return the columns of a query whose unreadable values count as missing, as the owner accepted."""
     names = {column.name for column in read} & {*source.accepted}
     return tuple(name for name in source.schema if name in names)

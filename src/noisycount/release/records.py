@@ -62,7 +62,7 @@ class Records(Shown, Closeable):
         catalog: Catalog = Catalog(),  # noqa: B008 - frozen
         checked: CheckedFiles | None = None,
     ) -> Self:
-        """The records at a place, under their description.
+        """Open the records at a place, under their description.
 
         Where all that questions need is written down already, no record is read before a count.
         Else they are read now, and what they are is written down by the first desk or check.
@@ -89,42 +89,42 @@ class Records(Shown, Closeable):
 
     @property
     def unit(self) -> str | None:
-        """The column that names the person, or None where every record is one unit."""
+        """Column that identifies a person; None: each record is a unit."""
         return self._source.unit
 
     @property
     def schema(self) -> Schema:
-        """What questions may use, and what exists beside it."""
+        """Columns that queries may use, and all others."""
         return self._source.schema
 
     @property
     def columns(self) -> dict[str, Kind]:
-        """What questions may use, and the kind of each column."""
+        """Columns that queries may use, with their kinds."""
         return dict(self._source.schema)
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """What the cells of each column that questions may use stand for."""
+        """Formats of the columns that queries may use."""
         written = self._source.record.columns
         return {name: written[name] for name in self._source.schema}
 
     def answered_otherwise(self, entries: Iterable[Entry]) -> int:
-        """How many of a ledger's entries are of this data set, and of another version of it."""
+        """Return the number of a ledger's entries about other versions of this data set."""
         versions = {None, self._source.version, *self._source.former_versions}
         return sum(
             asked_part(entry, "version") not in versions for entry in entries if entry.request.dataset == self.name
         )
 
     def plan(self, query: Query, *, is_replacement: bool) -> QueryPlan:
-        """What a question means for these records; it depends on no record."""
+        """Return the meaning of a query for these records. Reads no record."""
         return plan_of(query, self._source.schema, self.unit, is_replacement=is_replacement)
 
     def requests(self, plan: QueryPlan) -> Forms:
-        """What asks a ledger for an answer, and what it may hold in its place."""
+        """Return the request for a ledger, and the forms in which the ledger may hold it."""
         return plan.requests(self.name, self._source)
 
     def unreadable_in(self, plan: QueryPlan) -> tuple[str, ...]:
-        """The columns of a question whose cells, where they could not be read, count as missing."""
+        """Return the columns of a query whose unreadable values count as missing."""
         return unreadable_as_missing(plan.read, self._source)
 
     def desk(
@@ -135,21 +135,21 @@ class Records(Shown, Closeable):
         analyst: Analyst = Analyst(),  # noqa: B008 - frozen
         attach: Attach | None = None,
     ) -> Desk:
-        """The desk that counts these records; see ``Desk``. What they are is written down now."""
+        """Return the desk that counts these records, once their description is written to the ledger."""
         self.write_down(ledger)
         return Desk(self._source, ledger, dataset, slot, analyst, attach)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Refuse records with cells that do not fit or cannot be read; see ``Source.prepare``."""
+        """Refuse records with unreadable values; see ``Source.prepare``."""
         self._source.prepare(columns)
 
     @property
     def is_written_down(self) -> bool:
-        """Whether all that is known of them was written down before they were opened."""
+        """True if the ledger had their description before they were opened."""
         return self._source.record == self._source.former
 
     def is_current(self, ledger: Ledger) -> bool:
-        """Whether the records are what they were at opening, and so is what is written down."""
+        """Return True if neither the records nor their description have changed since they were opened."""
         try:
             self._source.require_unchanged()
         except SourceError:
@@ -157,7 +157,7 @@ class Records(Shown, Closeable):
         return ledger.descriptions().get(self.name) == self._source.record.text
 
     def write_down(self, ledger: Ledger) -> None:
-        """The writing down of what the records are, once."""
+        """Write the description of the records to the ledger, unless it is there."""
         if self.is_written_down:
             return
         text, former = self._source.record.text, self._source.former
@@ -166,14 +166,14 @@ class Records(Shown, Closeable):
             raise SourceError(f"{self._source.shown} was written down otherwise at the same moment: ask again")
 
     def check(self) -> Check:
-        """What is in the records; see ``Source.check``."""
+        """Return what is in the records; see ``Source.check``."""
         return self._source.check()
 
     def _facts(self) -> dict[str, object]:
         return {"unit": self._source.unit, "columns": list(self._source.schema)}
 
     def close(self) -> None:
-        """The end of their use."""
+        """Close the records."""
         self._source.close()
 
 
@@ -219,7 +219,7 @@ def desk_of_frame(
 def _described(
     source: CheckedSource, unit: str | None, stated: DatasetSettings, catalog: Catalog, ledger: Ledger
 ) -> str:
-    """The name of a table in memory, once what it is is written down.
+    """Write the description of a table in memory to the ledger, and return its name.
 
     A table without a name is known again by its content, which only what is written down holds: its
     name is a number, since a name is told to whoever reads an answer.
@@ -244,7 +244,7 @@ def _described(
 
 
 def _free_name(catalog: Catalog) -> str:
-    """The first name of a table without one that no other has."""
+    """Return the first free name for a table without a name."""
     names = (f"{_SHOWN} {number}" for number in count(1))
     return next(name for name in names if name not in catalog.written)
 
@@ -290,7 +290,7 @@ def checked_table(  # noqa: PLR0913 - one argument a property of the records
     claim: UnitClaim | None = None,
     kinds: Mapping[str, ColumnFormat] | None = None,
 ) -> Check:
-    """What is in a table of a server, whether or not each record has a unit.
+    """Return what is in a table of a server, even if records have no unit.
 
     Of columns that questions may not use only the kinds are told, as the account need not be allowed to read them.
     """
@@ -312,7 +312,7 @@ def checked_table(  # noqa: PLR0913 - one argument a property of the records
 
 
 def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
-    """What an engine says of made-up records, in tables that are gone afterwards."""
+    """Examine an engine with made-up records, in tables that are deleted afterwards."""
     from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (for this alone)
 
     return examined(engine_under_test(place), progress)

@@ -19,8 +19,8 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.goal import Stopping
 from noisycount.release.query_plan import QueryPlan
-from noisycount.release.results import Published
 from noisycount.release.table_plan import CellsPlan, HiddenKeysPlan
+from noisycount.release.table_release import Published
 
 if TYPE_CHECKING:
     from noisycount.engines.truth import Record
@@ -30,7 +30,7 @@ Examples = Mapping[str, list[object]]  # for the name of a column values of its 
 
 
 def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
-    """The literals that a predicate compares its columns with."""
+    """Yield each column of a predicate with the values that it is compared with."""
     match predicate:
         case And(operands) | Or(operands):
             for operand in operands:
@@ -48,7 +48,7 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
 
 
 def examples_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
-    """The keys of a table as values of their columns."""
+    """Yield each column of a table with values of its keys."""
     for place, part in enumerate(parts):
         if isinstance(part, NumberRanges):
             yield from ((part.column, edge) for edge in part.edges)
@@ -57,7 +57,7 @@ def examples_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterato
 
 
 def _value(part: GroupBy, key: Key) -> object:
-    """A value in the group of a key."""
+    """Return a value in the group of a key."""
     if isinstance(part, Period) and isinstance(key, int):
         year, place = divmod(key, part.span.value)
         return date(min(max(year, 1), 9999), 1 + place * 12 // part.span.value, 1)
@@ -72,7 +72,7 @@ _DAYS, _AROUND = 2000, 60
 
 
 def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int) -> MemorySource:
-    """So many persons or rows; the same question always gets the same ones."""
+    """Make up records of persons or rows. The same query always gets the same records."""
     chance = Random(repr(sorted(columns.items(), key=str)) + repr(examples))  # noqa: S311 - no secret
     draws = {name: _draw(kind, examples.get(name, []), chance) for name, kind in columns.items()}
     records: list[Record] = []
@@ -85,7 +85,7 @@ def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, u
 
 
 def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], object]:
-    """What makes values of a kind, near those that a question names."""
+    """Return a function that draws values of a kind, near the values that a query names."""
     known = [value for value in dict.fromkeys(examples) if value is not None]
     if kind is Kind.BOOLEAN:
         return lambda: chance.random() < 0.5  # noqa: PLR2004 - one of two
@@ -100,7 +100,7 @@ def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], ob
 
 
 def _text(known: list[object], chance: Random) -> Callable[[], object]:
-    """Return what draws texts: those that are known, and some that spell numbers or days near known ones."""
+    """Return a function that draws texts: known ones, and numbers and days near known ones."""
     texts = [value for value in known if isinstance(value, str)]
     choices = [*texts, *texts, "something else"] if texts else ["a", "b", "c"]
     numbers = [value for value in known if isinstance(value, float)]
@@ -116,7 +116,7 @@ def _text(known: list[object], chance: Random) -> Callable[[], object]:
 
 
 def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
-    """Numbers on both sides of those that are known; where none are negative, none is made up."""
+    """Return a function that draws numbers around the known ones, none negative if no known one is."""
     least, most = min(known, default=0), max(known, default=100)
     around = max(1.0, (most - least) / 2, max(abs(least), abs(most)) / 2)
     low, high = least - around, most + around
@@ -128,7 +128,7 @@ def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[]
 
 
 def _moment(kind: Kind, known: list[date], chance: Random) -> Callable[[], object]:
-    """Days, or times of days, from before the first that is known to after the last."""
+    """Return a function that draws days, or times of days, from before the first known one to after the last."""
     days = [value.date() if isinstance(value, datetime) else value for value in known]
     first, last = min(days, default=_START), max(days, default=_START + timedelta(_DAYS))
     low = max(date.min.toordinal(), first.toordinal() - _AROUND)
@@ -147,7 +147,7 @@ _UNITS = 1000  # where nobody knows how many there are
 
 @frozen
 class Rehearsal:
-    """A question that was asked of made-up records."""
+    """Answer of a query about made-up records, with and without noise."""
 
     query: Query  # what was asked
     units: int  # how many persons or rows were made up
@@ -157,7 +157,7 @@ class Rehearsal:
 
 
 def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
-    """The counts of made-up units, with the noise that real ones would have."""
+    """Answer a query about made-up records, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
     kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda each: each.name)}
     told: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
@@ -175,7 +175,7 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
 
 
 def _examples(plan: QueryPlan) -> Examples:
-    """The values that a question names."""
+    """Return the values that a query names, by column."""
     found = [pair for each in plan.predicates for pair in examples_of_where(each)]
     if isinstance(plan, CellsPlan | HiddenKeysPlan):
         found = [*examples_of_keys(plan.question.parts, plan.question.keys), *found]

@@ -17,7 +17,7 @@ SHORTEST, LONGEST = 0.001, 3600.0
 
 @frozen
 class ReplyTick:
-    """Holds what was read from records until a tick, whenever it was there.
+    """Periodic time at which replies leave, so that the duration of a count reveals nothing.
 
     Ticks follow each other in equal slots and are the same for all requests. Work has one to two slots of time. What
     is not done by then waits for a later tick: one slot on, then 2, 4, 8, … more, so that a reply tells no more than
@@ -42,7 +42,7 @@ class ReplyTick:
         object.__setattr__(self, "seconds", float(seconds))
 
     def leaving(self, arrival: float, done: float | None = None) -> float:
-        """The tick after the next, or the first later one of the grid at which work of such an arrival was done.
+        """Return the tick after the next one, or the first tick of the grid after the work was done.
 
         Example:
             >>> [ReplyTick(1).leaving(0.5, done) for done in (1.9, 2.1, 3.1, 5.1)]
@@ -54,7 +54,7 @@ class ReplyTick:
         return (first + later - 1) * self.seconds
 
     def held(self, work: Callable[[], Result]) -> Result:
-        """What work gives, at its tick; what it raises is raised then."""
+        """Return the result of some work at its tick, or raise its error then."""
         arrival, refusal = time.monotonic(), None
         try:
             result = work()

@@ -35,7 +35,7 @@ from noisycount.query.table import same_nodes
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import gaussian_noises, level_of_questions, nearest_answer
-from noisycount.release.results import TableRelease
+from noisycount.release.table_release import TableRelease
 
 Noises: TypeAlias = Sequence[DiscreteNoise | CombinedGaussian]
 # Errors that reading raises if no version of noisycount wrote the question.

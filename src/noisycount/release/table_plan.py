@@ -45,7 +45,7 @@ _SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose num
 
 @frozen(slots=False)
 class _GroupedPlan(QueryPlan):
-    """A table by keys."""
+    """A table by keys, with its noise."""
 
     question: tables.TableQuestion
     noise: TablePlan  # that of its levels
@@ -53,31 +53,31 @@ class _GroupedPlan(QueryPlan):
 
     @property
     def condition(self) -> Predicate | None:
-        """What all cells share."""
+        """Condition of all cells."""
         return self.question.where
 
     @property
     def read(self) -> set[Column]:
-        """The columns of its parts and of its predicate."""
+        """Columns by which it groups, and those of its condition."""
         return self.question.columns
 
 
 class CellsPlan(_GroupedPlan):
-    """A table whose keys are known."""
+    """A table whose keys are known before the count."""
 
     @cached_property
     def canonical(self) -> tables.CanonicalTable:
-        """The table as it is counted and kept."""
+        """The table in the order in which it is counted and stored."""
         return self.question.canonical()
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """For each cell its place in the ledger."""
+        """Place of each cell in the ledger."""
         return self.canonical.places[0]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its parts, keys and margins, in one order."""
+        """Columns, keys and margins in canonical order."""
         return self.question.facts(self.canonical.keys)
 
     def impossible_reasons(self, public: Public) -> list[str]:
@@ -90,7 +90,7 @@ class CellsPlan(_GroupedPlan):
         return source.count_cells(self.question.cell_question(self.canonical))
 
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """The counts in the order in which the keys were listed."""
+        """Return the counts in the order in which the keys were listed."""
         assert self.question.keys is not None  # noqa: S101 - its keys are known
         return {
             "answers": self.canonical.as_asked(answer.levels),
@@ -103,18 +103,18 @@ class CellsPlan(_GroupedPlan):
 
 
 class HiddenKeysPlan(_GroupedPlan):
-    """A table of whose keys only those of many are shown."""
+    """A table with hidden keys: a key is shown if its noisy count reaches a threshold."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its parts, and the threshold."""
+        """Columns and threshold."""
         return {**self.question.facts(None), "threshold": self.noise.threshold}
 
     def counted(self, source: Source) -> None:
-        """Nothing: the keys of one unit alone are nobody's business."""
+        """Return None: exact counts of hidden keys would reveal keys that a single unit holds."""
 
     def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """The noisy counts that reach the threshold, with their keys in order, and the total.
+        """Draw the noisy counts, and return those that reach the threshold with their keys in order, and the total.
 
         Where they top up an answer its keys are shown, and no other.
         """
@@ -135,7 +135,7 @@ class HiddenKeysPlan(_GroupedPlan):
         return TableAnswer.of([cells, *self._totals(source, None)], keys)
 
     def _refined(self, source: Source, keys: ShownKeys, coarser: Coarser) -> TableAnswer:
-        """The counts of the keys that are shown already."""
+        """Draw finer counts of the keys that the coarser answer shows."""
         places = {tuple(key): place for place, key in enumerate(keys)}
         counts = np.zeros(len(keys), dtype=np.int64)
         for batch in source.count_keys(self.question.key_question()):
@@ -145,13 +145,13 @@ class HiddenKeysPlan(_GroupedPlan):
         return TableAnswer.of([self._noisy(0, counts, coarser), *self._totals(source, coarser)], keys)
 
     def _totals(self, source: Source, coarser: Coarser | None) -> Iterator[NDArray[np.int64]]:
-        """The noisy total of all that match, if it is asked for."""
+        """Yield the noisy total of all records that match, if it is measured."""
         for place in range(1, len(self.noise.levels)):
             total = source.count([self.condition or Constant(value=True)])
             yield self._noisy(place, np.array(total, dtype=np.int64), coarser)
 
     def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """The counts with the keys that were found."""
+        """Return the counts with the keys that are shown."""
         keys = tables.key_set_from_json(self.question.parts, answer.keys or [])
         names = [part.column.name for part in self.question.parts]
         return {
@@ -286,7 +286,7 @@ def count_plan(price: TablePrice, *, is_replacement: bool) -> TablePlan:
 
 
 def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:
-    """The noise of a table whose keys are known, whose levels are the cells and what is measured beside them."""
+    """Return the noise of a table with known keys, from its levels: the cells first, then margins or ranges."""
     sizes = [level.size for level in levels]
     moves = [l1_sensitivity(size, size if groups is None else groups, replaced=is_replacement) for size in sizes]
     parts = shares(levels, moves, price.noise)
@@ -300,7 +300,7 @@ def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *
 def hidden_plan(
     name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
 ) -> TablePlan:
-    """The noise of a table whose keys only the records know, and of the total of all that match."""
+    """Return the noise of a table with hidden keys, and of its total if that is measured."""
     move = (2 if is_replacement else 1) * groups
     share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
     noise = price.mechanism(move, share)

@@ -30,8 +30,9 @@ from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import CountPlan, QueryPlan
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.results import Release, TableRelease
+from noisycount.release.results import Release
 from noisycount.release.table_plan import table_plan
+from noisycount.release.table_release import TableRelease
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
 from noisycount.tasks.plan import planned

@@ -14,7 +14,7 @@ from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
 from noisycount.release.goal import Stopping
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.results import TableRelease
+from noisycount.release.table_release import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.validation import exact_text
 

@@ -1,18 +1,20 @@
 """An answer as JSON: a count or a table, published or previewed."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation, amount_of
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.results import TableRelease, TableRow
 from noisycount.release.stored_question import StoredQuestion
+from noisycount.release.table_release import TableRelease, TableRow
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import NEIGHBOURS, SUM_NAMES, errors_of_all, sums_so_far
 from noisycount.validation import exact_text, optional_text
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:

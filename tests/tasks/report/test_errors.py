@@ -16,7 +16,8 @@ from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import plus_minus, signed
 from noisycount.model.half_width import error_within
 from noisycount.query.query import Query
-from noisycount.release.results import Release, TableRelease
+from noisycount.release.results import Release
+from noisycount.release.table_release import TableRelease
 from noisycount.tasks.report.forms import written_report
 from noisycount.tasks.report.report import report_of
 

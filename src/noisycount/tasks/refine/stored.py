@@ -14,8 +14,8 @@ from noisycount.errors import NoisyCountError
 from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.tables.levels import Level
-from noisycount.release.results import TableRelease
 from noisycount.release.stored_question import StoredQuestion
+from noisycount.release.table_release import TableRelease
 from noisycount.tasks.ledger import entry_under_key
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
 

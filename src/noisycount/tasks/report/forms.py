@@ -14,8 +14,8 @@ from noisycount.config.config import Config
 from noisycount.display.numbers import percent, plus_minus, rounded_up, scale_text, signed
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.entries import asks_for_table
-from noisycount.release.results import TableRelease
 from noisycount.release.stored_question import CONFIDENCE, StoredQuestion
+from noisycount.release.table_release import TableRelease
 from noisycount.tasks import ledger
 from noisycount.tasks.answer_display import NEIGHBOURS, shown_rows
 from noisycount.tasks.answer_json import loss_json, stored_rows_json
