@@ -1,4 +1,4 @@
-"""The reading of a published table: of `noisycount count --by`, of anybody, of a ledger."""
+"""Reading of published tables: of `noisycount count --by`, of other publishers, and of a ledger."""
 
 import json
 from collections.abc import Sequence
@@ -32,17 +32,17 @@ _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 
 @frozen
 class OwnNoise:
-    """The noise that stands beside each answer."""
+    """The noise that a file states in each row."""
 
-    table: PublicTable  # the file
-    # the name and the scale of each row's noise, as they are written
+    table: PublicTable
+    # name and scale of each row's noise, as written
     texts: list[tuple[str | None, ...]] = field(repr=False)
-    is_hidden: bool  # whether only answers from a threshold on were published
-    is_sum: bool  # whether the counts of coarser levels are sums of cells
+    is_hidden: bool  # True if only answers above a threshold were published
+    is_sum: bool  # True if the counts of coarser levels are sums of cells
 
     @classmethod
     def of(cls, table: PublicTable) -> "OwnNoise | None":
-        """That of a file; None where it does not say it."""
+        """Return the noise that a file states, or None if it states none."""
         if not set(_COLUMNS) <= set(table.columns):
             return None
         is_hidden = _HIDDEN in table.columns
@@ -51,73 +51,73 @@ class OwnNoise:
 
     @property
     def is_combined(self) -> bool:
-        """Whether the answers stand for means of several draws, which the file tells too."""
+        """True if the noise is that of the mean of several draws, which the file has in another column."""
         if all(name != CombinedGaussian.name for name, _ in self.texts):
             return False
         if _MEAN not in self.table.columns[self.table.columns.index("level") :]:
             raise NoisyCountError(
-                f"{str(self.table.path)!r} has no column {_MEAN!r}, which its noise is about: mend it"
+                f"{str(self.table.path)!r} has no column {_MEAN!r}, to which its noise belongs: add the column"
             )
         return True
 
     def noises(self, grouped: tables.GroupedRows) -> list[AdditiveNoise]:
-        """The noise of each level."""
+        """Return the noise of each level."""
         return [self._noise(name, rows) for name, rows, _ in grouped.levels]
 
     def _noise(self, level: str, rows: tables.Rows) -> AdditiveNoise:
-        """The one noise of the rows of a level."""
-        found = {self.texts[row]: row for row in reversed(rows.tolist())}
-        if len(found) > 1:
+        """Return the noise of the rows of a level. Raise NoisyCountError if they have several."""
+        row_of_noise = {self.texts[row]: row for row in reversed(rows.tolist())}
+        if len(row_of_noise) > 1:
             raise NoisyCountError(
-                f"{level} has {len(found)} noises in {str(self.table.path)!r}: leave --by out, as "
-                "the file says its keys itself"
+                f"{level} has {len(row_of_noise)} noises in {str(self.table.path)!r}: leave --by out, as "
+                "the file states its keys itself"
             )
-        ((name, scale), row) = next(iter(found.items()))
+        ((name, scale), row) = next(iter(row_of_noise.items()))
         try:
-            return _told_noise(name or "", scale or "")
+            return _stated_noise(name or "", scale or "")
         except (ValueError, ZeroDivisionError):
             raise self.table.refusal(
                 "scale", int(row), "the scale of the noise that its column 'mechanism' names"
             ) from None
 
 
-def _own_json(asked: tables.RefineQuery, path: Path) -> tables.PublishedTable:
-    """The table of a file that `noisycount count --by --output FILE.json` wrote."""
-    _check_own(asked, _ANSWER)
-    told = _object(path)
+def _own_json(query: tables.RefineQuery, path: Path) -> tables.PublishedTable:
+    """Read a file that `noisycount count --by --output FILE.json` wrote."""
+    _check_own(query, _ANSWER)
+    members = _json_object(path)
     try:
-        return _table(told, path)
+        return _table(members, path)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SourceError(
             f"{str(path)!r} is no table of noisycount: give what `count --by --output` wrote, or a CSV or Parquet file"
         ) from None
 
 
-def _object(path: Path) -> dict[str, Any]:
-    """The one object of a file of JSON."""
+def _json_object(path: Path) -> dict[str, Any]:
+    """Read a JSON file, and return its object, or an empty one for other JSON."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SourceError(f"{str(path)!r} cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError):
         raise SourceError(f"{str(path)!r} is no JSON: check that it is whole") from None
-    return told if isinstance(told, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def _table(told: dict[str, Any], path: Path) -> tables.PublishedTable:
-    """The rows and levels of an object."""
-    names, rows = tuple(told["by"]), told["rows"]
+def _table(members: dict[str, Any], path: Path) -> tables.PublishedTable:
+    """Return the table of a JSON object."""
+    names, rows = tuple(members["by"]), members["rows"]
     keys = [tuple(row["keys"][name] for name in names) for row in rows]
     levels = [row["level"] for row in rows]
-    is_hidden = told["threshold"] is not None
+    is_hidden = members["threshold"] is not None
     grouped = tables.grouped_by_name(keys, levels, names, is_hidden=is_hidden)
-    scales = {level["level"]: level["scale"] for level in told["levels"]}
-    noises = [_told_noise(told["mechanism"], scales[name]) for name, _, _ in grouped.levels]
-    is_sum = not is_hidden and told["groups_per_unit"] == 1
+    scales = {level["level"]: level["scale"] for level in members["levels"]}
+    noises = [_stated_noise(members["mechanism"], scales[name]) for name, _, _ in grouped.levels]
+    is_sum = not is_hidden and members["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
-    is_combined = told["mechanism"] == CombinedGaussian.name
+    is_combined = members["mechanism"] == CombinedGaussian.name
     table = tables.PublishedTable(
-        subject=f"{told['where'] or 'all records'} in {told['dataset']}: {redacted_name(path)}",
+        subject=f"{members['where'] or 'all records'} in {members['dataset']}: {redacted_name(path)}",
         names=names,
         keys=grouped.keys,
         answers=np.array([row[_MEAN] for row in rows] if is_combined else answers, dtype=np.float64),
@@ -125,13 +125,13 @@ def _table(told: dict[str, Any], path: Path) -> tables.PublishedTable:
         below=np.full(len(rows), np.nan),
         columns=tables.written_columns(names, keys, levels, answers),
         is_selected=is_hidden,
-        unit="records" if told.get("unit") is None else "persons",
+        unit="records" if members.get("unit") is None else "persons",
     )
     return table if is_sum else table.without_sums()
 
 
-def _told_noise(name: str, scale: str) -> AdditiveNoise:
-    """The noise of a name and a scale; of several draws together that of their mean."""
+def _stated_noise(name: str, scale: str) -> AdditiveNoise:
+    """Return the noise of a name and a scale; for several draws together the noise of their mean."""
     return Gaussian(float(scale)) if name == CombinedGaussian.name else noise_of(name, Fraction(scale))
 
 
@@ -139,18 +139,18 @@ _ANSWER, _MEAN = "answer", "mean"
 _OWN = ("level", "answer", "error", "error_of_all")
 
 
-def _rows_table(asked: tables.RefineQuery, table: PublicTable) -> tables.PublishedTable:
-    """The rows of a file as a table."""
-    names, column = _columns_rows_file(asked, table.columns)
+def _rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.PublishedTable:
+    """Return the published table of a file of rows."""
+    names, column = _key_columns(query, table.columns)
     keys = table.texts(names)
-    is_own, own = not asked.by, OwnNoise.of(table)
+    is_own, own = not query.by, OwnNoise.of(table)
     is_hidden = own is not None and own.is_hidden
     grouped = _grouped(table, keys, names, is_own=is_own, is_hidden=is_hidden)
     if own is not None:
-        _check_own(asked, column)
+        _check_own(query, column)
     answers = table.numbers(_MEAN if own is not None and own.is_combined else column)
-    noises = asked.noises if own is None else own.noises(grouped)
-    levels = grouped.with_noises(noises, asked.place)
+    noises = query.noises if own is None else own.noises(grouped)
+    levels = grouped.with_noises(noises, query.place)
     for level, noise in zip(levels, noises, strict=True):
         _check_whole(table, column, answers, level, noise)
     published = tables.PublishedTable(
@@ -159,7 +159,7 @@ def _rows_table(asked: tables.RefineQuery, table: PublicTable) -> tables.Publish
         keys=grouped.keys,
         answers=answers,
         levels=levels,
-        below=_below(asked, table, answers),
+        below=_below(query, table, answers),
         columns={},
         is_hierarchy=not is_own,
         is_selected=is_hidden,
@@ -167,38 +167,41 @@ def _rows_table(asked: tables.RefineQuery, table: PublicTable) -> tables.Publish
     return published if own is None or own.is_sum else published.without_sums()
 
 
-def _check_own(asked: tables.RefineQuery, column: str) -> None:
-    """The refusal of another noise, or another column, than the file tells of."""
-    if asked.noises:
-        raise NoisyCountError(f"{asked.place} says its noise itself: leave --epsilon, --noise and --scale out")
+def _check_own(query: tables.RefineQuery, column: str) -> None:
+    """Raise NoisyCountError if the query states another noise or column than the file."""
+    if query.noises:
+        raise NoisyCountError(f"{query.place} states its noise itself: leave --epsilon, --noise and --scale out")
     if column != _ANSWER:
         raise NoisyCountError(
-            f"--column {column!r}: the noise in {asked.place} is that of its column 'answer': leave --column out"
+            f"--column {column!r}: the noise in {query.place} is that of its column 'answer': leave --column out"
         )
 
 
 def _check_whole(
     table: PublicTable, column: str, answers: Reals, level: tables.PublishedLevel, noise: AdditiveNoise
 ) -> None:
-    """The refusal of a fraction under noise of whole numbers, with its row."""
-    broken = level.rows[answers[level.rows] % 1 > 0]
-    if noise.is_discrete and broken.size:
+    """Raise an error with the row if an answer under discrete noise is no whole number."""
+    fractions = level.rows[answers[level.rows] % 1 > 0]
+    if noise.is_discrete and fractions.size:
         raise table.refusal(
-            column, int(broken[0]), f"a whole number, as its noise is {noise.name}", f"mend it{continuous_words(noise)}"
+            column,
+            int(fractions[0]),
+            f"a whole number, as its noise is {noise.name}",
+            f"correct it{continuous_words(noise)}",
         )
 
 
-def _columns_rows_file(asked: tables.RefineQuery, columns: Sequence[str]) -> tuple[list[str], str]:
-    """The key columns, and the column of answers."""
-    if asked.by:
-        for name in asked.by:
+def _key_columns(query: tables.RefineQuery, columns: Sequence[str]) -> tuple[list[str], str]:
+    """Return the key columns, and the column of answers."""
+    if query.by:
+        for name in query.by:
             if name not in columns:
-                raise NoisyCountError(f"{asked.place} has no column {name!r}: use {close_names(name, columns)}")
-        return list(asked.by), asked.column or _ANSWER
+                raise NoisyCountError(f"{query.place} has no column {name!r}: use {close_names(name, columns)}")
+        return list(query.by), query.column or _ANSWER
     if all(name in columns for name in _OWN) and columns.index("level"):
         return list(columns[: columns.index("level")]), _ANSWER
     raise NoisyCountError(
-        f"{asked.place} does not say which columns are keys: give --by, such as --by county,town, "
+        f"{query.place} does not state which columns are keys: give --by, such as --by county,town, "
         "and --column, its column of answers"
     )
 
@@ -206,7 +209,7 @@ def _columns_rows_file(asked: tables.RefineQuery, columns: Sequence[str]) -> tup
 def _grouped(
     table: PublicTable, keys: Sequence[tuple[str | None, ...]], names: Sequence[str], *, is_own: bool, is_hidden: bool
 ) -> tables.GroupedRows:
-    """The rows by their levels."""
+    """Return the rows by their levels."""
     if not keys:
         raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
     if is_own:
@@ -215,36 +218,36 @@ def _grouped(
     return tables.grouped_by_empty(keys, names, is_hidden=is_hidden)
 
 
-def _below(asked: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
-    """What the answers that are missing are below; nan where nothing is known."""
-    if asked.below_column is not None:
-        given = table.numbers(asked.below_column)
+def _below(query: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
+    """Return the thresholds of suppressed answers; nan if there is none."""
+    if query.below_column is not None:
+        thresholds = table.numbers(query.below_column)
     else:
-        given = np.full(answers.shape, np.nan if asked.below is None else asked.below)
-    return np.where(np.isnan(answers), given, np.nan)
+        thresholds = np.full(answers.shape, np.nan if query.below is None else query.below)
+    return np.where(np.isnan(answers), thresholds, np.nan)
 
 
 _PARQUET = (".parquet", ".pq")
 
 
 def opened_table(
-    asked: tables.RefineQuery, configuration: Config, opened: ExitStack
+    query: tables.RefineQuery, configuration: Config, stack: ExitStack
 ) -> tuple[tables.PublishedTable, PublicTable | None]:
-    """The table that was asked for, and its file, where that has other columns to be kept."""
-    if asked.file is None:
-        if asked.noises:
+    """Read the published table of a query. Return its file too if the result keeps other columns of it."""
+    if query.file is None:
+        if query.noises:
             raise NoisyCountError(
-                f"{asked.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
+                f"{query.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
             )
-        return stored_table(asked.key or "", asked.source, configuration), None
-    if not asked.file.is_file():
-        raise SourceError(f"there is no file {str(asked.file)!r}: check the name")
-    ending = asked.file.suffix.lower()
+        return stored_table(query.key or "", query.source, configuration), None
+    if not query.file.is_file():
+        raise SourceError(f"there is no file {str(query.file)!r}: check the name")
+    ending = query.file.suffix.lower()
     if ending == ".json":
-        return _own_json(asked, asked.file), None
-    if ending in _PARQUET and not asked.by and has_measurements(asked.file):
-        return census_table(asked, asked.file), None
-    if not asked.by and is_wikimedia(asked.file):
-        return wikimedia_table(asked, asked.file), None
-    rows = opened.enter_context(PublicTable.open(asked.file))
-    return _rows_table(asked, rows), rows
+        return _own_json(query, query.file), None
+    if ending in _PARQUET and not query.by and has_measurements(query.file):
+        return census_table(query, query.file), None
+    if not query.by and is_wikimedia(query.file):
+        return wikimedia_table(query, query.file), None
+    rows = stack.enter_context(PublicTable.open(query.file))
+    return _rows_table(query, rows), rows
