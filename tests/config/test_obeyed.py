@@ -75,6 +75,7 @@ OF_THE_UNIT = {  # of which the unit takes these
     "normalise": 'who = { kind = "text", normalise = "NFC" }',
     "fold_case": 'who = { kind = "text", fold_case = true }',
     "drop_zeros": 'who = { kind = "text", drop_zeros = true }',
+    "drop_marks": 'who = { kind = "text", drop_marks = true }',
     "drop_missing": 'who = { kind = "text", drop_missing = true }',
     "unreadable": 'who = { kind = "integer", unreadable = "missing" }',
 }

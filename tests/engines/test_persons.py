@@ -2,8 +2,7 @@
 
 import pytest
 
-from noisycount.engines.persons import Persons
-from noisycount.engines.spellings import Spellings
+from noisycount.engines.persons import Persons, SpoiltIds
 from noisycount.query.schema import Kind
 from tests.sources import OpenSource, Record
 
@@ -44,10 +43,10 @@ def test_every_engine_shows_the_same_of_persons(open_source: OpenSource) -> None
     assert isinstance(persons, Persons)
     assert (persons.median_rows, persons.largest_rows) == (2, 2)
     assert (persons.partial, persons.apart) == (("sex", "lab"), (("sex", "lab"),))
-    assert isinstance(persons.spellings, Spellings)
-    assert {*persons.spellings.examples} <= {*ALIKE, ("e\u0301", "É"), ("B1", "B1\u00a0", "\u3000B1")}
-    assert (persons.spellings.texts, persons.spellings.largest) == (6, 3)
-    assert persons.spellings.parts == {"trim": True, "fold_case": True, "normalise": "NFKC", "drop_zeros": True}
+    (spellings,) = persons.spellings
+    assert {*spellings.examples} <= {*ALIKE, ("e\u0301", "É"), ("B1", "B1\u00a0", "\u3000B1")}
+    assert (spellings.texts, spellings.largest) == (6, 3)
+    assert spellings.parts == {"trim": True, "fold_case": True, "normalise": "NFKC", "drop_zeros": True}
 
 
 @pytest.mark.thorough
@@ -57,7 +56,25 @@ def test_persons_of_numbers_have_one_spelling(open_source: OpenSource) -> None:
     with open_source(RECORDS, SCHEMA, unit="number") as source:
         persons = source.check().persons
     assert isinstance(persons, Persons)
-    assert (persons.median_rows, persons.largest_rows, persons.spellings) == (6, 6, None)
+    assert (persons.median_rows, persons.largest_rows, persons.spellings) == (6, 6, ())
     for records in ([], RECORDS):
         with open_source(records, SCHEMA, unit=None if records else "who") as source:
             assert source.check().persons is None
+
+
+ODD = ("P7", "P007", "unknown", "999", "1.5E+12", "9,5e+15", "1-Mar", "123-45", "12345", "A", "B", "C", "D", "E")
+ODD_RECORDS: list[Record] = [{"who": who, "number": n} for n, who in enumerate(ODD)]
+
+
+@pytest.mark.parametrize("open_source", ["duckdb", "arrow", "polars", "postgresql"], indirect=True)
+def test_every_engine_shows_the_same_of_odd_ids(open_source: OpenSource) -> None:
+    """Words and numbers for a missing id, ids that lost digits or became dates, and ids with marks."""
+    schema = {"who": Kind.TEXT, "number": Kind.INTEGER}
+    with open_source(ODD_RECORDS, schema, unit="who") as source:
+        persons = source.check().persons
+    assert isinstance(persons, Persons)
+    assert (persons.missing_ids, persons.placeholders) == (("unknown",), ("999",))
+    assert persons.rounded == SpoiltIds(2, 2, ("1.5E+12", "9,5e+15"))
+    assert persons.dates == SpoiltIds(1, 1, ("1-Mar",))
+    examples = [spellings.examples for spellings in persons.spellings]
+    assert examples == [(("P007", "P7"),), (("123-45", "12345"),)]

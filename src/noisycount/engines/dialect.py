@@ -173,6 +173,11 @@ class Dialect:
         del wide
         return rows
 
+    def is_match(self, text: Expression, pattern: str) -> Expression:
+        """Return an expression that is true if part of a text matches a regular expression; false without such."""
+        del text, pattern
+        return whole(0) == whole(1)
+
     def one_spelling(self, text: Expression) -> Expression:
         """Return a text that is equal for likely spellings of one text."""
         return sa.func.lower(sa.func.trim(text))

@@ -103,16 +103,27 @@ def _ids_of_nobody(check: Check) -> Iterator[Finding]:
         yield replace(found, proposals=proposals) if noun == "word" else replace(found, choices=proposals)
 
 
-def _rounded_ids(check: Check) -> Iterator[Finding]:
-    """Yield the ids of persons that lost digits, of which several persons may have one."""
-    if check.unit and check.persons and (ids := check.persons.rounded):
-        verb = "has" if ids.ids == 1 else "have"
-        text = (
-            f"{number_of('id', ids.ids)} in {number_of('row', ids.rows)} {verb} lost digits, as spreadsheets and reals "
-            "round long numbers: one id may be several persons, who count as one. Nothing brings the digits back: "
-            f"export the ids again, as texts{quoted_examples(ids.examples, _NAMED)}"
-        )
-        yield Finding(Severity.LOOK, "ids that lost digits", text, check.unit, ids.ids)
+_LOST_DIGITS = (
+    "lost digits, as spreadsheets and reals round long numbers: one id may be several persons, who count as one. "
+    "Nothing brings the digits back"
+)
+_BECAME_DATES = "become dates, as spreadsheets write ids such as MAR1 and 3-4: one id may be several persons"
+
+
+def _spoilt_ids(check: Check) -> Iterator[Finding]:
+    """Yield the ids of persons that a program wrote otherwise than they were."""
+    persons = check.persons
+    if check.unit is None or persons is None:
+        return
+    for ids, title, fate in (
+        (persons.rounded, "ids that lost digits", _LOST_DIGITS),
+        (persons.dates, "ids that became dates", _BECAME_DATES),
+    ):
+        if ids is not None:
+            verb = "has" if ids.ids == 1 else "have"
+            number = f"{number_of('id', ids.ids)} in {number_of('row', ids.rows)}"
+            text = f"{number} {verb} {fate}: export the ids again, as texts{quoted_examples(ids.examples, _NAMED)}"
+            yield Finding(Severity.LOOK, title, text, check.unit, ids.ids)
 
 
 def _judged(check: Check) -> Iterator[ColumnCheck]:
@@ -177,14 +188,16 @@ def _sparse_row(check: Check) -> Iterator[Finding]:
 def _several_spellings(check: Check) -> Iterator[Finding]:
     """Yield the ids of persons, and the texts of columns, that may be several spellings of one."""
     persons = check.persons
-    if check.unit and persons and (ids := persons.spellings):
+    for ids in persons.spellings if check.unit and persons else ():
         number = f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)}"
         text = (
             f"{number} may have several ids; one with {ids.largest} ids changes a count by up to {ids.largest}, at the "
             f"price of 1{ids.examples_text}"
         )
         proposals = _proposals_about_ids(check, ids.parts)
-        yield Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts, proposals=proposals)
+        found = Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts)
+        is_for_owner = "drop_marks" in ids.parts
+        yield replace(found, choices=proposals) if is_for_owner else replace(found, proposals=proposals)
     for column in check.columns:
         if column.name != check.unit and (texts := column.spellings):
             text = f"{number_of('text', texts.texts)} may have several spellings, of which a question finds one"
@@ -325,7 +338,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     rows_by_rule,
     _rows_without_unit,
     _ids_of_nobody,
-    _rounded_ids,
+    _spoilt_ids,
     _unreadable_cells,
     _several_readings,
     _resemblances,

@@ -49,7 +49,7 @@ _RENAMED = {
 
 WHITE_SPACE = f"{BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What `trim` takes off a text: all white space of Unicode, and two characters without a width."""
-_INVISIBLE = (0xAD, 0x34F, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
+_INVISIBLE = (0x0, 0xAD, 0x34F, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
 SIGNS = str.maketrans(
     {
         **{chr(0xFF01 + place): chr(0x21 + place) for place in range(94)},  # of full width
@@ -66,7 +66,8 @@ SIGNS = str.maketrans(
 An invisible character, such as a soft hyphen or a mark of direction, has none.
 """
 _LISTED = sorted(SIGNS.items(), key=lambda each: not each[1])  # invisible ones last
-SIGNS_FROM, SIGNS_TO = "".join(chr(code) for code, _ in _LISTED), "".join(plain for _, plain in _LISTED)
+SIGNS_FROM = "".join(chr(code) for code, _ in _LISTED if code)  # servers have no NUL
+SIGNS_TO = "".join(plain for _, plain in _LISTED)
 """The same as two texts for `translate` of SQL: the invisible characters at the end of the first are taken away."""
 PLAIN_TEXT = "[!-_a-~]*"
 """The texts that `compatible_text` leaves as they are, but for some."""
@@ -74,7 +75,9 @@ DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"
 """A whole number as programs write it; the first group has the digits that count."""
 ZEROS_INSIDE = "(^|[^0-9.,])0+([0-9])"
 """Zeros at the start of a whole number within a text, as in P007; what stands around them are the groups."""
-SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros")
+MARKS = "".join(character for character in map(chr, range(0x20, 0x7F)) if not character.isalnum())
+"""What `drop_marks` leaves out of an id: blanks and signs of ASCII, such as dashes, points, quotes and braces."""
+SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros", "drop_marks")
 """The parts of a form by which several spellings of a text are one text."""
 MISSING_WORDS = (
     *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
@@ -83,6 +86,8 @@ MISSING_WORDS = (
 """Words for a missing value."""
 _NO_ANSWERS = (
     *("unknown", "don't know", "don\u2019t know", "dont know", "refused", "no answer", "not applicable", "<NA>"),
+    *("anonymous", "anonym", "(blank)", "(leer)", "<null>", "(null)", "n.a.", "unk", "undefined", "tbd", "no id"),
+    *("#REF!", "#VALUE!", "#NAME?", "#NUM!", "#DIV/0!"),
     *("unbekannt", "weiss nicht", "weiß nicht", "verweigert", "inconnu", "ne sait pas", "no sabe", "#NULL!"),
 )
 NO_ANSWERS = frozenset(map(str.casefold, (*MISSING_WORDS, *_NO_ANSWERS)))
@@ -162,6 +167,7 @@ class ColumnFormat(Shown):
     # "NFC" if texts are compared in that form of Unicode, "NFKC" if by `compatible_text`; None: as they stand
     normalise: str | None = None
     drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit, and P7 and P007
+    drop_marks: bool = False  # True if a unit is compared by its letters and digits alone
     drop_missing: bool = False  # True if rows without a value of the unit are no records
     accepts_unreadable: bool = False  # whether cells that do not fit count as missing, as the owner said
 
@@ -202,7 +208,7 @@ class ColumnFormat(Shown):
                 f"kinds states that the unit {name!r} is of kind {self.kind.value}, but a unit is read as text or as "
                 "integer: state one of these, or leave it out"
             )
-        for part in ("fold_case", "drop_zeros", "drop_missing"):
+        for part in ("fold_case", "drop_zeros", "drop_marks", "drop_missing"):
             if getattr(self, part) and not is_unit:
                 raise SourceError(f"kinds states {part} of {name!r}, but {part} belongs to the unit: leave it out")
 
@@ -234,8 +240,10 @@ class ColumnFormat(Shown):
         if self.normalise:
             text = normalize("NFC", text)
         if self.drop_zeros:
-            text = re.sub(ZEROS_INSIDE, r"\1\2", re.sub(DIGITS_WITH_ZEROS, r"\1", text))
-        return text
+            text = re.sub(DIGITS_WITH_ZEROS, r"\1", text)
+        if self.drop_marks:
+            text = text.translate(dict.fromkeys(map(ord, MARKS)))
+        return re.sub(ZEROS_INSIDE, r"\1\2", text) if self.drop_zeros else text
 
     def line(self, name: str) -> str:
         """What is said of a column, as a line of the table `kinds` of a configuration.
@@ -439,6 +447,7 @@ def _usable(name: str, value: object) -> object:
         "fold_case": (isinstance(value, bool), "true or false"),
         "normalise": (isinstance(value, str), "a text"),
         "drop_zeros": (isinstance(value, bool), "true or false"),
+        "drop_marks": (isinstance(value, bool), "true or false"),
         "drop_missing": (isinstance(value, bool), "true or false"),
     }
     if name not in meant:

@@ -1,7 +1,7 @@
-"""What the owner of records sees of persons: the rows of each, and ids that may be spellings of one."""
+"""Facts about persons for their owner: the rows of each, and ids that may be those of one person or of none."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, combinations
 from typing import Any
@@ -9,11 +9,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from noisycount.display.values import Shown
-from noisycount.engines.dialect import Expression, whole
+from noisycount.engines.date_words import MONTHS
+from noisycount.engines.dialect import Dialect, Expression, whole
 from noisycount.engines.expressions import Person, StatementRecords
-from noisycount.engines.formats import NO_ANSWERS
+from noisycount.engines.formats import MARKS, NO_ANSWERS, ColumnFormat
 from noisycount.engines.parsed_texts import parsed
-from noisycount.engines.spellings import MOST_SPELLINGS, ONE_SPELLING, Spellings, spellings_of
+from noisycount.engines.spellings import MOST_SPELLINGS, ONE_SPELLING, WITHOUT_MARKS, Spellings, spellings_of
 from noisycount.frozen import frozen
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.predicate import Column
@@ -24,6 +25,11 @@ RowsOf = Callable[[sa.Select[Any]], Sequence[Sequence[Any]]]
 _NEARLY_ALL = 0.8  # of the persons with several rows and a value
 _MOST_COLUMNS = 200  # that are looked at
 _MOST_COMPARED = 12  # columns, of which each pair is looked at
+# The facts of `_facts_statement` about ids that are whole numbers, of which any may be one in place of a missing id.
+_FACTS_OF_NUMBERS: Sequence[Any] = (0, 0, 1, 1, 0, 0, *[0] * 12)
+_MARK = r"[ -/:-@\[-`{-~]"
+_MONTH = f"({'|'.join(month for month in MONTHS if month.isascii())})[.]?"
+_DAY_OF_MONTH = f"^([0-9]{{1,2}}[-. ]+{_MONTH}|{_MONTH}[-. ]+[0-9]{{1,2}})$"  # as spreadsheets make of MAR1
 _MANY_ROWS = 10  # times the median
 # Numbers that programs write in place of a missing id, each with the numbers next to it.
 _NEIGHBOURS = {
@@ -53,8 +59,8 @@ def names_persons(column: str) -> bool:
 
 
 @frozen
-class RoundedIds(Shown):
-    """Ids that lost digits, as spreadsheets write long numbers and as reals keep them."""
+class SpoiltIds(Shown):
+    """Ids that a program wrote otherwise than they were."""
 
     ids: int  # how many there are
     rows: int  # how many rows have one
@@ -69,10 +75,12 @@ class Persons(Shown):
     largest_rows: int  # of one person
     partial: tuple[str, ...] = ()  # the columns that nearly all persons with several rows have in some of these alone
     apart: tuple[tuple[str, str], ...] = ()  # pairs of partial columns of which no row has both
-    spellings: Spellings | None = None  # ids that differ only as spellings of one id do; None: there are none
+    # ids that differ only as spellings of one id do; then ids that are another one but for marks such as dashes
+    spellings: tuple[Spellings, ...] = ()
     missing_ids: tuple[str, ...] = ()  # ids that are words for a missing value
     placeholders: tuple[str, ...] = ()  # ids that are numbers such as 0 or 999999, as programs write for no id
-    rounded: "RoundedIds | None" = None  # ids that lost digits; None: there are none
+    rounded: SpoiltIds | None = None  # ids that lost digits; None: there are none
+    dates: SpoiltIds | None = None  # some ids, fewer than half, that are days of a month; None: there are none
     has_stated_ids: bool = False  # True if noisycount.toml can state how the ids are read
 
 
@@ -93,18 +101,28 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     pairs = list(combinations(partial[:_MOST_COMPARED], 2))
     together = rows_of(_together_statement(pairs, records))[0] if pairs else ()
     apart = [(one.name, other.name) for (one, other), rows in zip(pairs, together, strict=True) if not rows]
-    median, spelled = _median(sizes), _spelled(person, records)
-    missing, placeholders = _ids_of_nobody(rows_of(_words_statement(spelled, records)), median)
-    spellings = _spellings(spelled, {*missing, *placeholders}, rows_of) if person.kind is Kind.TEXT else None
+    median, units, spelled = _median(sizes), sum(row[1] for row in sizes), _spelled(person, records)
+    several, largest, *facts = _FACTS_OF_NUMBERS
+    if person.kind is not Kind.INTEGER:
+        several, largest, *facts = rows_of(_facts_statement(spelled, person, records.dialect))[0]
+    words, rounded, dates, marked = _some_ids(facts)
+    missing, placeholders = _ids_of_nobody(rows_of(_words_statement(spelled, records)) if words else (), median)
+    groups: list[tuple[ColumnFormat, Sequence[Any] | None]] = []
+    if person.kind is Kind.TEXT:
+        groups += [(ONE_SPELLING, (several, largest))] * bool(several)
+        groups += [(WITHOUT_MARKS, None)] * (marked is not None and marked.ids < units)
+    others = {*missing, *placeholders}
+    found = [_spellings(_keyed(spelled, records.dialect, form), others, rows_of, form, each) for form, each in groups]
     return Persons(
         median,
         sizes[-1][0],
         tuple(column.name for column in partial),
         tuple(apart),
-        spellings,
+        tuple(filter(None, found)),
         missing,
         placeholders,
-        _rounded(rows_of(_rounded_statement(spelled, person, records))[0]),
+        rounded,
+        dates if dates and 2 * dates.ids < units else None,
     )
 
 
@@ -129,23 +147,37 @@ def _ids_of_nobody(rows: Iterable[Sequence[Any]], median: float) -> tuple[tuple[
     return tuple(words), tuple(numbers)
 
 
-def _spellings(spelled: sa.Subquery, others: Collection[str], rows_of: RowsOf) -> Spellings | None:
-    """Return the ids that may be several spellings of one, but for some others.
+def _spellings(
+    keyed: sa.Subquery,
+    others: Collection[str],
+    rows_of: RowsOf,
+    widest: ColumnFormat,
+    numbers: Sequence[Any] | None,
+) -> Spellings | None:
+    """Return the ids, but for some others, that may be several spellings of one by the widest form.
 
     If there are very many, their number is that of the engine, which may count some more.
+
+    Args:
+        keyed: The ids, each with the key of its group.
+        others: Ids that are nobody's.
+        rows_of: Asks the engine.
+        widest: The form by which ids may be one.
+        numbers: The number of ids that may have several spellings, and of the spellings of one at most; None: unknown.
     """
-    texts, largest = rows_of(_several_statement(spelled))[0]
-    ids = [str(row[0]) for row in rows_of(_spellings_statement(spelled))] if texts else []
-    spellings = spellings_of(id_ for id_ in ids if id_ not in others)
+    groups = _groups(keyed, drops_marks=widest.drop_marks)
+    texts, largest = numbers or rows_of(_number_statement(groups))[0]
+    ids = [str(row[0]) for row in rows_of(_spellings_statement(groups, keyed))] if texts else []
+    spellings = spellings_of((id_ for id_ in ids if id_ not in others), widest)
     if spellings is None or len(ids) < MOST_SPELLINGS:
         return spellings
     return replace(spellings, texts=int(texts), largest=int(largest), is_estimate=True)
 
 
-def _rounded(row: Sequence[Any]) -> RoundedIds | None:
-    """Return the ids that lost digits, from their number, their rows, and the first and last of them."""
-    ids, rows, *ends = row
-    return RoundedIds(int(ids), int(rows), tuple(dict.fromkeys(map(str, ends)))) if ids else None
+def _some_ids(facts: Sequence[Any]) -> Iterator[SpoiltIds | None]:
+    """Yield some ids from each four facts: their number, that of their rows, and the first and last of them."""
+    for ids, rows, *ends in zip(*[iter(facts)] * 4, strict=True):
+        yield SpoiltIds(int(ids), int(rows), tuple(dict.fromkeys(map(str, ends)))) if ids else None
 
 
 def _is_partial(sizes: Sequence[tuple[int, ...]], place: int) -> bool:
@@ -194,55 +226,88 @@ def _spelled(person: Person, records: StatementRecords) -> sa.Subquery:
     ids = rows.group_by(person.value).subquery("ids")
     text = records.dialect.text(ids.c.id)
     spelling = text if person.kind is Kind.INTEGER else records.dialect.one_spelling(text)
-    return sa.select(ids.c.id, ids.c.rows, spelling.label("spelling")).subquery("spelled")
+    id_ = (ids.c.id if person.kind is Kind.REAL else text).label("id")  # not of all types there is a first one
+    return sa.select(id_, ids.c.rows, spelling.label("spelling")).subquery("spelled")
 
 
 def _words_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Select[Any]:
     """Return the statement of the ids that may be words or numbers for a missing value, or next to such a number."""
-    words = {*NO_ANSWERS, *_NEIGHBOURS, *chain.from_iterable(_NEIGHBOURS.values())}
-    literals = [records.dialect.text_literal(word) for word in sorted(words) if word.isascii()]  # in any encoding
-    return sa.select(spelled.c.id, spelled.c.rows).where(spelled.c.spelling.in_(literals))
+    is_word = spelled.c.spelling.in_(_word_literals(records.dialect))
+    return sa.select(spelled.c.id, spelled.c.rows).where(is_word)
 
 
-def _rounded_statement(spelled: sa.Subquery, person: Person, records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement of the number of ids that lost digits, of their rows, and of the first and last of them.
+def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> sa.Select[Any]:
+    """Return the statement of how many ids may have several spellings, and of the most spellings of one.
 
-    Texts are such if they spell a number in scientific notation, and reals if they are too large for their digits.
+    Of ids that may be nobody's, that lost digits, that became dates, and that have marks it then has the number, the
+    number of their rows, and the first and last of them. All is computed at once, as grouping takes most of the time.
     """
-    dialect, id_ = records.dialect, spelled.c.id
-    if person.kind is Kind.REAL:
-        most: Expression = sa.literal(float(EXACT_INTEGERS), sa.Double())
-        is_rounded = sa.or_(id_ >= most, id_ <= -most)
-    else:
-        point, comma = map(dialect.text_literal, ".,")
-        text = sa.func.replace(spelled.c.spelling, comma, point, type_=dialect.text_type)
-        is_scientific = sa.or_(dialect.is_like(text, "%e+%"), dialect.is_like(text, "%.%e%"))
-        is_rounded = parsed(sa.case((is_scientific, text)), Kind.REAL, dialect).is_not(None)
-    rows = sa.func.coalesce(sa.func.sum(spelled.c.rows), whole(0))
-    facts: list[Any] = [sa.func.count(), rows, *(end(dialect.text(id_)) for end in (sa.func.min, sa.func.max))]
-    return sa.select(*facts).select_from(spelled).where(is_rounded)
-
-
-def _several_statement(spelled: sa.Subquery) -> sa.Select[Any]:
-    """Return the statement of how many ids may have several spellings, and how many one has at most.
-
-    It is quicker than to list them.
-    """
-    number = sa.func.count().label("number")
-    several = (
-        sa.select(number)
-        .select_from(spelled)
-        .group_by(spelled.c.spelling)
-        .having(sa.func.count() > whole(1))
-        .subquery("several")
-    )
-    facts: list[Any] = [sa.func.count(), sa.func.max(several.c.number)]
+    ends = sa.func.min(spelled.c.id).label("first"), sa.func.max(spelled.c.id).label("last")
+    columns: list[Any] = [sa.func.count().label("ids"), sa.func.sum(spelled.c.rows).label("rows"), *ends]
+    groups = sa.select(spelled.c.spelling, *columns).group_by(spelled.c.spelling).subquery("groups")
+    tests = {
+        "words": groups.c.spelling.in_(_word_literals(dialect)),
+        "rounded": _is_rounded(groups, person, dialect),
+        "dates": dialect.is_match(groups.c.spelling, _DAY_OF_MONTH),
+        "marked": dialect.is_match(groups.c.spelling, _MARK),
+    }
+    flags = [sa.case((test, whole(1)), else_=whole(0)).label(name) for name, test in tests.items()]
+    flagged = sa.select(*(groups.c[name] for name in ("ids", "rows", "first", "last")), *flags).subquery("flagged")
+    facts: list[Any] = [dialect.number_where(flagged.c.ids > whole(1)), sa.func.max(flagged.c.ids)]
+    for name in tests:
+        ids, rows, first, last = (sa.case((flagged.c[name] == whole(1), column)) for column in [*flagged.c][:4])
+        facts += [sa.func.sum(ids), sa.func.sum(rows), sa.func.min(first), sa.func.max(last)]
     return sa.select(*facts)
 
 
-def _spellings_statement(spelled: sa.Subquery) -> sa.Select[Any]:
-    """Return the statement of the ids that may be spellings of another one."""
-    number = sa.func.count().over(partition_by=spelled.c.spelling).label("number")
-    counted = sa.select(spelled.c.id, spelled.c.spelling, number).subquery("counted")
-    several = sa.select(counted.c.id).where(counted.c.number > whole(1))
-    return several.order_by(counted.c.spelling, counted.c.id).limit(MOST_SPELLINGS)
+def _word_literals(dialect: Dialect) -> list[Expression]:
+    """Return the words and numbers for a missing id, and the numbers next to these."""
+    words = {*NO_ANSWERS, *_NEIGHBOURS, *chain.from_iterable(_NEIGHBOURS.values())}
+    return [dialect.text_literal(word) for word in sorted(words) if word.isascii()]  # in any encoding
+
+
+def _is_rounded(groups: sa.Subquery, person: Person, dialect: Dialect) -> Expression:
+    """Return the condition that an id lost digits: a number in scientific notation, or a real of over 15 digits."""
+    if person.kind is Kind.REAL:
+        most: Expression = sa.literal(float(EXACT_INTEGERS), sa.Double())
+        return sa.or_(groups.c.first >= most, groups.c.first <= -most)
+    if person.kind is not Kind.TEXT:
+        return whole(0) == whole(1)
+    point, comma = map(dialect.text_literal, ".,")
+    text = sa.func.replace(groups.c.spelling, comma, point, type_=dialect.text_type)
+    is_scientific = sa.or_(dialect.is_like(text, "%e+%"), dialect.is_like(text, "%.%e%"))
+    return parsed(sa.case((is_scientific, text)), Kind.REAL, dialect).is_not(None)
+
+
+def _keyed(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFormat) -> sa.Subquery:
+    """Return the ids with what all spellings of one by the widest form have in common, and whether each has a mark.
+
+    Without marks, zeros at the beginning of a number cannot be told from others, so all of them are dropped here.
+    """
+    key: Expression = spelled.c.spelling
+    is_marked: Expression = whole(0) == whole(1)
+    if widest.drop_marks:
+        key, is_marked = dialect.translated(key, f"{MARKS}0", ""), dialect.is_match(key, _MARK)
+    flag = sa.case((is_marked, whole(1)), else_=whole(0))
+    return sa.select(spelled.c.id, key.label("key"), flag.label("is_marked")).subquery("keyed")
+
+
+def _groups(keyed: sa.Subquery, *, drops_marks: bool) -> sa.Subquery:
+    """Return the keys of several ids, of which some have marks and some have none if marks are dropped."""
+    columns: list[Any] = [keyed.c.key, sa.func.count().label("number")]
+    is_several = sa.func.count() > whole(1)
+    if drops_marks:
+        is_several = sa.func.min(keyed.c.is_marked) < sa.func.max(keyed.c.is_marked)
+    return sa.select(*columns).group_by(keyed.c.key).having(is_several).subquery("several")
+
+
+def _number_statement(groups: sa.Subquery) -> sa.Select[Any]:
+    """Return the statement of the number of groups, and of the size of the largest."""
+    facts: list[Any] = [sa.func.count(), sa.func.max(groups.c.number)]
+    return sa.select(*facts).select_from(groups)
+
+
+def _spellings_statement(groups: sa.Subquery, keyed: sa.Subquery) -> sa.Select[Any]:
+    """Return the statement of the ids of some groups, in the order of the groups."""
+    several = sa.select(keyed.c.id).join_from(keyed, groups, keyed.c.key == groups.c.key)
+    return several.order_by(keyed.c.key, keyed.c.id).limit(MOST_SPELLINGS)

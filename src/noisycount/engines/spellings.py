@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from unicodedata import combining
 
 from noisycount.display.values import Shown
@@ -13,6 +14,8 @@ from noisycount.query.schema import Kind
 _EXAMPLES = 3  # texts of which the spellings are shown
 ONE_SPELLING = ColumnFormat(Kind.TEXT, trim=True, fold_case=True, normalise="NFKC", drop_zeros=True)
 """The form with all rules: texts that it reads alike may be spellings of one text."""
+WITHOUT_MARKS = replace(ONE_SPELLING, drop_marks=True)
+"""The form by which ids that differ in marks as well may be spellings of one id."""
 MOST_SPELLINGS = 10_000
 """How many spellings are looked at, of all texts that have several."""
 
@@ -35,17 +38,19 @@ class Spellings(Shown):
         return f": {groups}{f', and {more:,} more' if more else ''}"
 
 
-def spellings_of(texts: Iterable[str]) -> Spellings | None:
+def spellings_of(texts: Iterable[str], widest: ColumnFormat = ONE_SPELLING) -> Spellings | None:
     """Return which texts have several spellings; None if each has one.
+
+    `widest`: the form with all rules by which texts may be one.
 
     Example:
         >>> spellings_of(["2", "2.0", "A7", "a7", "B1"]).parts
         {'fold_case': True, 'drop_zeros': True}
     """
-    groups = _several(texts, ONE_SPELLING)
+    groups = _several(texts, widest)
     if not groups:
         return None
-    parts = {rule: value for rule, value in ONE_SPELLING.parts.items() if rule in SPELLING_RULES}
+    parts = {rule: value for rule, value in widest.parts.items() if rule in SPELLING_RULES}
     for rule, weaker in (("normalise", "NFC"), *((rule, None) for rule in SPELLING_RULES)):
         fewer = {name: value for name, value in {**parts, rule: weaker}.items() if value}
         form = ColumnFormat.of_parts({"kind": "text", **fewer})
@@ -63,8 +68,14 @@ def _quoted(text: str) -> str:
 
 
 def _several(texts: Iterable[str], form: ColumnFormat) -> list[list[str]]:
-    """Return the spellings of each text that has several."""
+    """Return the spellings of each text that has several.
+
+    Without marks `1-12` and `11-2` are equal. So texts with marks are spellings only of one that has none.
+    """
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in sorted({*texts}):
         groups[form.normal_text(text)].append(text)
-    return [group for group in groups.values() if len(group) > 1]
+    if not form.drop_marks:
+        return [group for group in groups.values() if len(group) > 1]
+    normal = {bare: {*map(ONE_SPELLING.normal_text, group)} for bare, group in groups.items()}
+    return [group for bare, group in groups.items() if len(normal[bare]) > 1 and bare in normal[bare]]

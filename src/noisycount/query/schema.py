@@ -219,7 +219,7 @@ class Text(Kind):
     example = "a text such as 'yes'"
     literal = "'yes'"
     keys_example = "Bern, Biel, null"
-    options = frozenset({"trim", "fold_case", "normalise", "drop_zeros", "drop_missing"})
+    options = frozenset({"trim", "fold_case", "normalise", "drop_zeros", "drop_marks", "drop_missing"})
 
     def fault(self, value: object) -> str | None:
         """One without NUL."""

@@ -65,22 +65,24 @@ def value_words(form: ColumnFormat) -> str:
     return ", ".join([form.kind.value + zone, *_values(form)])
 
 
+_RULES = {
+    "trim": "trimmed",
+    "fold_case": "in small letters",
+    "drop_zeros": "without zeros",
+    "drop_marks": "without marks",
+    "drop_missing": "rows without it left out",
+}
+
+
 def _values(form: ColumnFormat) -> Iterator[str]:
     """What is true, and what is missing."""
     if form.true:
         yield f"{form.true[0]} or {form.false[0]}"
-    if form.trim:
-        yield "trimmed"
-    if form.fold_case:
-        yield "in small letters"
+    yield from (words for rule, words in _RULES.items() if getattr(form, rule))
     if form.normalise:
         yield form.normalise
-    if form.drop_zeros:
-        yield "without zeros"
     if form.missing:
         yield f"{' or '.join(form.missing)} missing"
-    if form.drop_missing:
-        yield "rows without it left out"
     if form.nan:
         yield "NaN missing"
     if form.accepts_unreadable:

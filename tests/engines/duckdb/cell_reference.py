@@ -205,6 +205,8 @@ def _text(text: str, form: ColumnFormat) -> str:
         text = normalize("NFC", text)
     if form.drop_zeros and re.fullmatch(r"[0-9]+(\.0+)?", text):
         text = str(int(text.split(".")[0]))
+    if form.drop_marks:
+        text = "".join(each for each in text if each.isalnum() or not each.isascii() or each == "\0")
     if form.drop_zeros:
         runs = re.split("([0-9]+)", text)
         text = "".join(

@@ -201,6 +201,8 @@ FORMS = [
     ColumnFormat(Kind.TEXT, normalise="NFKC", missing=("n/a", "-")),
     ColumnFormat(Kind.TEXT, trim=True, fold_case=True, normalise="NFKC", drop_zeros=True),
     ColumnFormat(Kind.TEXT, drop_zeros=True),
+    ColumnFormat(Kind.TEXT, drop_marks=True),
+    ColumnFormat(Kind.TEXT, fold_case=True, normalise="NFKC", drop_zeros=True, drop_marks=True),
     ColumnFormat(Kind.BOOLEAN),
     ColumnFormat(Kind.BOOLEAN, true=("ja", "J'a"), false=("nein", "0")),
     ColumnFormat(Kind.DATE),

@@ -116,8 +116,8 @@ def test_the_owner_sees_rows_and_ids_of_persons(spark_url: str, tmp_path: Path) 
         persons = source.check().persons
     assert persons is not None
     assert (persons.median_rows, persons.largest_rows, persons.apart) == (2, 2, (("sex", "lab"),))
-    assert persons.spellings is not None
-    assert persons.spellings.examples == (("2", "2.0"), ("A7", "A7 ", "a7"), ("B-1", "B-\u200b\uff11"))
+    (spellings,) = persons.spellings
+    assert spellings.examples == (("2", "2.0"), ("A7", "A7 ", "a7"), ("B-1", "B-\u200b\uff11"))
     with opened(spark_url, tmp_path) as source:
         assert source.check("who").persons == persons
         assert source.check().persons is None

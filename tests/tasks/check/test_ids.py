@@ -15,9 +15,12 @@ import pytest
 
 import noisycount as nc
 from noisycount.engines import persons
+from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.findings import with_findings
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
+from noisycount.release.records import checked_records
 from tests.commands import Refused, Run
 from tests.engines.duckdb.workbooks import write_workbook
 from tests.engines.sql.tables import made_by, place_of
@@ -209,6 +212,53 @@ def test_the_number_of_persons_with_several_ids_has_no_limit(monkeypatch: pytest
     with nc.open_desk(pl.DataFrame({"who": ids}), unit="who", ledger=tmp_path / "ledger.db") as desk:
         (finding,) = desk.check().findings
     assert finding.text.startswith("About 20 persons may have several ids; one with 3 ids")
+
+
+MARKED = [
+    (("6f9619ff8b86d011b42d00cf4fc964ff", "{6F9619FF-8B86-D011-B42D-00CF4FC964FF}"), {"fold_case", "drop_marks"}),
+    (("7561234567897", "756.1234.5678.97", "756 1234 5678 97"), {"drop_marks"}),
+    (("00123", "'00123", '"00123"', "#00123", "00123."), {"drop_marks"}),
+    (("1234", "1,234", "1'234", "01\u2019234"), {"normalise", "drop_zeros", "drop_marks"}),
+    (("A7", "A-007", "A_7"), {"drop_zeros", "drop_marks"}),
+]
+
+
+@pytest.mark.parametrize(("ids", "rules"), MARKED)
+@pytest.mark.parametrize("others", [("1-12", "11-2"), ("x", "y-1", "y-2")])
+def test_ids_that_differ_in_marks_are_shown_for_the_owner(
+    tmp_path: Path, ids: tuple[str, ...], rules: set[str], others: tuple[str, ...]
+) -> None:
+    """With the rules that make them one person; ids of which each has a mark may be of several persons."""
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"who": [*ids, *others]}).write_parquet(path)
+    found = [each for each in checked_records(path, unit="who").findings if each.choices]
+    (choice,) = found[-1].choices
+    assert isinstance(choice.value, Mapping)
+    assert {*choice.value} == rules
+    form = ColumnFormat.of_parts({"kind": "text", **choice.value})
+    assert len({form.normal_text(id_) for id_ in ids}) == 1
+    with DuckDBSource.open(path, unit="who", kinds={"who": form}) as source:
+        assert source.count([parse("true", source.schema)]) == [1 + len({form.normal_text(each) for each in others})]
+
+
+@pytest.mark.parametrize("ids", [("1-12", "11-2"), ("A-7", "A_7", "B7"), ("123-4", "1234-5", "999")])
+def test_ids_of_which_none_is_without_marks_are_left_alone(tmp_path: Path, ids: tuple[str, ...]) -> None:
+    """Parts of ids, such as a place and a number, may be equal only once nothing stands between them."""
+    with nc.open_desk(pl.DataFrame({"who": ids}), unit="who", ledger=tmp_path / "ledger.db") as desk:
+        assert [each.title for each in desk.check().findings] == [NOBODY] * ("999" in ids)
+
+
+DATES = ("1-Mar", "02. Sep", "Sep-02", "4. Mrz", "12-Dec")
+
+
+def test_ids_that_became_dates_are_counted(tmp_path: Path) -> None:
+    """A few among others; ids that all are days, or that only have a month in them, are left alone."""
+    others = [f"GENE{number}" for number in range(10)]
+    for ids, number in (([*DATES, *others], 5), (DATES, 0), (["MAR1", "MARCH-X", "1-MARX", *others], 0)):
+        with nc.open_desk(pl.DataFrame({"who": ids}), unit="who", ledger=tmp_path / "ledger.db") as desk:
+            persons_ = desk.check().persons
+        assert persons_ is not None
+        assert (persons_.dates.ids if persons_.dates else 0) == number
 
 
 VISITS = ("'P1', 1", "'P1', 2", "'P2', 3", "'unknown', 4", "NULL, 5")

@@ -151,6 +151,7 @@ def test_frames_show_ids_that_mean_missing(tmp_path: Path) -> None:
         (("fi1", "ﬁ1"), {"normalise": "NFKC"}),
         (("A1", "A1\u200b \u2060"), {"trim": True, "normalise": "NFKC"}),
         (("7", "\uff10\uff17.0"), {"normalise": "NFKC", "drop_zeros": True}),
+        (("A7", "A7\0", "\0A7"), {"normalise": "NFKC"}),
     ],
 )
 def test_each_rule_is_proposed_where_it_is_needed(
@@ -190,10 +191,12 @@ def test_ids_that_only_look_alike_are_reported_and_mended(run: Run, here: Path) 
 
 
 def test_other_ids_are_left_alone(run: Run, here: Path) -> None:
-    """Ids that differ in more than their spelling; without a unit nothing is said of persons."""
+    """Ids that differ in more than their spelling; marks are the owner's to judge; without a unit none is shown."""
     configured(here, "who,x\n10,a\n1,b\n1.5,c\nA-7,d\nA7,e\nZurich,f\nZürich,g\n", "who")
     told = checked(run)
-    assert (told["persons"], told["mend"], titles(told) & {IDS_OF_ONE}) == (7, "", set())
+    assert (told["persons"], titles(told) & {IDS_OF_ONE}) == (7, {IDS_OF_ONE})
+    choice = '# who = { kind = "text", drop_marks = true }'
+    assert told["mend"] == f"[datasets.d.kinds]\n# keep one of these lines, without its #:\n{choice}"
     assert spellings_of(["0", "00"]) is not None
     assert (
         spellings_of(["0", "10", "100", "1.05", "1.5", "P1.05", "P1.5", "1,005", "1,5", "P10", "P1", "A0B", "AB"])
@@ -250,8 +253,8 @@ def test_frames_show_ids_of_one_person(tmp_path: Path) -> None:
     with nc.open_desk(SPELLED, unit="who", ledger=tmp_path / "ledger.db") as desk:
         persons, findings = desk.check().persons, desk.check().findings
     assert persons is not None
-    assert persons.spellings is not None
-    assert persons.spellings.examples == (("2", "2.0"), ("A7", "A7 ", "a7"))
+    (spellings,) = persons.spellings
+    assert spellings.examples == (("2", "2.0"), ("A7", "A7 ", "a7"))
     assert [(each.title, each.proposals) for each in findings] == [(IDS_OF_ONE, ())]
 
 

@@ -10,6 +10,7 @@ from noisycount.engines.formats import (
     DATE_BLANK,
     DIGITS_WITH_ZEROS,
     EXCEL,
+    MARKS,
     PLAIN_TEXT,
     WHITE_SPACE,
     ZEROS_INSIDE,
@@ -149,6 +150,9 @@ def _spelled_alike(text: str, form: ColumnFormat) -> str:
         text = f"nfc_normalize({text})"
     if form.drop_zeros:
         text = f"regexp_replace({text}, '{DIGITS_WITH_ZEROS}', '\\1')"
+    if form.drop_marks:
+        text = f"translate({text}, {quoted_text(MARKS)}, '')"
+    if form.drop_zeros:
         text = f"regexp_replace({text}, '{ZEROS_INSIDE}', '\\1\\2', 'g')"
     return text
 

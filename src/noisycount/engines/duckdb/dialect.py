@@ -126,6 +126,10 @@ class DuckDBDialect(shared.Dialect):
             return reduce(lambda one, other: one.bitwise_and(other), bits)
         return truth
 
+    def is_match(self, text: shared.Expression, pattern: str) -> shared.Expression:
+        """Return an expression that is true if part of a text matches a regular expression."""
+        return sa.func.regexp_matches(text, self.text_literal(pattern), type_=sa.Boolean())
+
     def one_spelling(self, text: shared.Expression) -> shared.Expression:
         """Return what texts have in common that may be spellings of one text."""
         is_plain = sa.func.regexp_full_match(text, self.text_literal(PLAIN_TEXT))  # of most ids, and quick to see

@@ -115,7 +115,11 @@ class SparkDialect(Dialect):
 
     def is_like(self, text: Expression, pattern: str) -> Expression:
         """Return an expression that is true if a text matches a `like` pattern, by a regular expression."""
-        return text.op("RLIKE", is_comparison=True)(self.text_literal(java_regex(pattern)))
+        return self.is_match(text, java_regex(pattern))
+
+    def is_match(self, text: Expression, pattern: str) -> Expression:
+        """Return an expression that is true if part of a text matches a regular expression."""
+        return text.op("RLIKE", is_comparison=True)(self.text_literal(pattern))
 
     def one_spelling(self, text: Expression) -> Expression:
         """Return a text that is equal for likely spellings of one text. Spark has no normal form of Unicode."""

@@ -245,6 +245,10 @@ class PostgreSQL(ServerDialect):
         """Return a value as a text in the order of its bytes, which in UTF-8 is the order of code points."""
         return sa.cast(value, sa.Text()).collate("C")
 
+    def is_match(self, text: Expression, pattern: str) -> Expression:
+        """Return an expression that is true if part of a text matches a regular expression."""
+        return text.op("~", is_comparison=True)(sa.literal(pattern, sa.Text()))
+
     def one_spelling(self, text: Expression) -> Expression:
         """Return a text that is equal for likely spellings of one text, and perhaps for others.
 
