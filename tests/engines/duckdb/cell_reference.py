@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, date, datetime, timedelta
 from math import isfinite
+from string import punctuation
 from unicodedata import combining, normalize
 
 import numpy as np
@@ -206,7 +207,7 @@ def _text(text: str, form: ColumnFormat) -> str:
     if form.drop_zeros and re.fullmatch(r"[0-9]+(\.0+)?", text):
         text = str(int(text.split(".")[0]))
     if form.drop_marks:
-        text = "".join(each for each in text if each.isalnum() or not each.isascii() or each == "\0")
+        text = "".join(each for each in text if each not in f" {punctuation}")
     if form.drop_zeros:
         runs = re.split("([0-9]+)", text)
         text = "".join(
