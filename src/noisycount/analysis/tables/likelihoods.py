@@ -25,7 +25,6 @@ from noisycount.model.noises.gaussian import GaussianShape
 from noisycount.model.noises.laplace import LaplaceErrors
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import bracketed, first_whole
 from noisycount.model.tables.tree import Tree
 
 Counts = NDArray[np.int64]
@@ -43,7 +42,6 @@ class Bounds(NamedTuple):
 DEPTH = 42.0
 _LARGEST = 2**60  # records: more than the scale of any noise times DEPTH
 _FARTHEST = 16  # times the depth: answers farther below 0 are outside of a table of sums
-_TAIL_DEPTH = DEPTH + 1.7  # nats: the tail at an answer is at least half of the largest tail
 
 
 @frozen(eq=False)
@@ -62,10 +60,9 @@ class LevelAnswers:
         errors: ErrorLaw | None = None
         depth = 0
         if isinstance(self.mechanism, SymmetricNoise):
-            law, depth = self.mechanism.errors, self.distance(DEPTH)
-            if self.suppressed.any():
-                tail = _first_distance(lambda far: -float(law.log_exceedance(np.array([far]))[0]), _TAIL_DEPTH, law)
-                depth = max(depth, tail)
+            law = self.mechanism.errors
+            # The tail of log-concave noise falls at least as fast as its density, P[Z >= z] <= f(z)/f(0).
+            depth = self.distance(DEPTH)
             farthest = float(np.abs(self.answers).max(initial=0.0))
             errors = law.tabulated(depth * 2.0 + min(farthest, depth * _FARTHEST))
         object.__setattr__(self, "_errors", errors)
@@ -164,9 +161,7 @@ class LevelAnswers:
         """Return the distance from an answer, in records, at which the likelihood has fallen by so many nats."""
         if not isinstance(self.mechanism, SymmetricNoise):
             return 0
-        law = self.mechanism.errors
-        peak = float(law.log_density(np.zeros(1))[0])
-        return _first_distance(lambda far: peak - float(law.log_density(np.array([far]))[0]), depth, law)
+        return min(math.ceil(self.mechanism.errors.reach(depth)), _LARGEST)
 
     def reach(self) -> tuple[Counts, Counts]:
         """Return the first and the last count within 42 nats of the likeliest count, for each answer.
@@ -217,16 +212,6 @@ def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
         return law.log_exceedance(places)
     table = law.log_exceedance(np.arange(low, high + 1))
     return table[(places - low).astype(np.int64)]
-
-
-def _first_distance(loss: Callable[[float], float], depth: float, law: ErrorLaw) -> int:
-    """Return the first whole distance at which a loss in nats, which rises with the distance, is at least a depth."""
-
-    def excess(far: float) -> float:
-        return loss(float(far)) - depth
-
-    start, step = min(math.ceil(law.reach(depth)), _LARGEST), max(1, math.ceil(law.spread / 8))
-    return int(min(first_whole(excess, bracketed(excess, start, step, (0, _LARGEST))).high, _LARGEST))
 
 
 # A function of answers, their positions and counts that returns logarithms, shape (answers, counts).
