@@ -1,4 +1,4 @@
-"""What an answer means and reveals, by HTTP: the estimate of a count, and its risks to a person."""
+"""The routes that need no data set: refined estimates, and the risk of an answer to a person."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
@@ -28,7 +28,7 @@ Scale = Annotated[str | None, Field(max_length=100, description="and its scale i
 
 
 def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
-    """The value of a member, read as the option of the command line is; a refusal has its name."""
+    """Parse a member as the command line parses its option. Raise NoisyCountError with the member's name."""
     try:
         return read(text)
     except ValueError as error:
@@ -36,7 +36,7 @@ def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
 
 
 def stated_noise(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
-    """The noise of a price, or of a kind and a scale; None: neither is stated, or more than one."""
+    """Return the noise of a price, or of a kind and a scale; None if neither or both are stated."""
     if price is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(parsed(member, parse_epsilon, price))
     if price is not None or noise is None or scale is None:
@@ -52,7 +52,7 @@ _REFINING: dict[str, JsonValue] = {"answers": [107], "size": 5912, "rate": "1.7%
 
 
 class Refining(BaseModel):
-    """Noisy answers about one count, and what is assumed about it; the names are of `refine`."""
+    """Noisy answers about one count and a prior assumption, as in the command `refine`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REFINING})
 
@@ -60,7 +60,7 @@ class Refining(BaseModel):
         list[Annotated[int | float, Field(ge=-(2**53), le=2**53)]],
         Field(min_length=1, max_length=1000, description="About one count, each with its noise."),
     ]
-    size: Annotated[int, Field(ge=1, le=2**53, description="How many records there are,")]
+    size: Annotated[int, Field(ge=1, le=2**53, description="Number of records,")]
     rate: Annotated[
         str | None,
         Field(
@@ -74,7 +74,7 @@ class Refining(BaseModel):
     level: Annotated[str, Field(max_length=100, description="The probability of the interval.")] = "95%"
 
     def refinement(self) -> Refinement:
-        """The estimate."""
+        """Return the refined estimate."""
         assumed = Assumed.of_size(self.size)
         if self.rate is not None:
             assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
@@ -88,22 +88,22 @@ class Refining(BaseModel):
 
 
 @router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
-def refine(asked: Refining, _: LimitedUser, state: State) -> dict[str, Any]:
-    """The estimate of a count from noisy answers and a public rate; no record is read."""
-    return state.reply(lambda: refinement_json(asked.refinement()))
+def refine(request: Refining, _: LimitedUser, state: State) -> dict[str, Any]:
+    """Estimate a count from noisy answers and a public rate. Reads no record."""
+    return state.reply(lambda: refinement_json(request.refinement()))
 
 
-_LARGEST = 10**9  # records: what one request may make a server compute
+_LARGEST = 10**9  # records: larger numbers would take the server too long
 _Records = Annotated[int, Field(ge=1, le=_LARGEST)]
 _REVEALING: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.15"}
 
 
 class Revealing(BaseModel):
-    """A count, how it is answered, and who knows what; the names are those of `risk`."""
+    """A count, its noise, and the background knowledge of an adversary, as in the command `risk`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REVEALING})
 
-    size: Annotated[_Records, Field(description="How many records there are,")]
+    size: Annotated[_Records, Field(description="Number of records,")]
     rate: Annotated[str, Field(max_length=100, description="and the chance that each counts: 30% or 30%±2%.")]
     price: Annotated[str | None, Field(max_length=100, description="The price of an answer of `count`.")] = None
     noise: Noise = None
@@ -114,7 +114,7 @@ class Revealing(BaseModel):
     epsilon: Annotated[str | None, Field(max_length=100, description="The ε at which δ is told.")] = None
 
     def risks(self) -> Risks:
-        """What the answer reveals."""
+        """Return the risks of the answer."""
         assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
         epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
@@ -134,6 +134,6 @@ class Revealing(BaseModel):
 
 
 @router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
-def risk(asked: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
-    """What an answer reveals to those who know more or less; no record is read."""
-    return state.reply(lambda: risks_json(asked.risks()))
+def risk(request: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
+    """Bound what an answer reveals to adversaries with more or less background knowledge. Reads no record."""
+    return state.reply(lambda: risks_json(request.risks()))

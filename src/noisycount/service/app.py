@@ -26,7 +26,7 @@ health = APIRouter(tags=["health"])
 
 @health.get("/healthz", responses=responses(*HEALTH))
 async def healthz() -> dict[str, str]:
-    """Whether the service is there; it says nothing of any data set, and needs no key."""
+    """Report that the service is running. Needs no key, and reveals nothing about a data set."""
     return {"status": "ok"}
 
 
@@ -64,7 +64,7 @@ def application(
 
 
 def lazy_routers() -> tuple[APIRouter, ...]:
-    """The routes that need laws, engines or the question language."""
+    """Return the routes that need distributions, engines or the question language."""
     from noisycount.service import analysis, questions  # noqa: PLC0415 - loads all that
     from noisycount.service.pages import answer, ask, explore, ledger  # noqa: PLC0415 - the same
 
@@ -72,7 +72,7 @@ def lazy_routers() -> tuple[APIRouter, ...]:
 
 
 def _add_late(made: FastAPI) -> None:
-    """All routes, and the document of them."""
+    """Add all routes, and the document that describes them."""
     for family in lazy_routers():
         made.include_router(family)
     made.openapi_url = "/openapi.json"
@@ -82,7 +82,7 @@ def _add_late(made: FastAPI) -> None:
 
 @asynccontextmanager
 async def _threads(made: FastAPI) -> AsyncIterator[None]:
-    """A thread for each request that may be there at once, as most of them wait for a tick."""
+    """Allow a thread for each request in progress, as most of them wait for a tick."""
     state: ServiceState = made.state.service
     to_thread.current_default_thread_limiter().total_tokens = state.configuration.service.concurrency + _SPARE
     yield

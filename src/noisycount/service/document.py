@@ -1,4 +1,4 @@
-"""How replies look, for the OpenAPI document: an example of each, and the schema that follows from it."""
+"""Replies in the OpenAPI document: an example of each, and the schema that follows from it."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -44,14 +44,14 @@ _EXAMPLES: Mapping[str, Any] = json.loads(Path(__file__).with_name("replies.json
 
 
 def documented(name: str, types: str = "", *, some: str = "") -> tuple[Schema, str]:
-    """The schema of a reply and the name of its example; `some` are the members that some replies alone have."""
+    """Return the schema of a reply and the name of its example. `some` lists members that not every reply has."""
     example = _EXAMPLES[name]
     shape = schema_of(example, dict(each.split(":") for each in types.split()))
     return {**shape, "required": [member for member in example if member not in some.split()]}, name
 
 
 def with_examples(openapi: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The document with its examples in place of their names: FastAPI leaves out whatever is null in one."""
+    """Return the document with the examples in place of their names: FastAPI would drop null members of an example."""
     document = openapi()
     replies = (operation["responses"] for path in document["paths"].values() for operation in path.values())
     for reply in chain.from_iterable(each.values() for each in replies):
@@ -94,14 +94,14 @@ _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 def responses(
     schema: Schema, example: object, *, status: int = 200, also: Sequence[int] = ()
 ) -> dict[int | str, dict[str, Any]]:
-    """Every reply of a route."""
-    told: dict[int | str, dict[str, Any]] = {}
+    """Return the description of every reply of a route."""
+    refusals: dict[int | str, dict[str, Any]] = {}
     for refused in (*_ALWAYS, *also):
         problem = _refusal(refused)
         shape = {**schema_of(problem, {}), "additionalProperties": False}
         shape["properties"]["type"]["format"] = "uri"
-        told[refused] = _reply(refused, MEDIA_TYPE, shape, problem)
-    return {status: _reply(status, "application/json", schema, example)} | told
+        refusals[refused] = _reply(refused, MEDIA_TYPE, shape, problem)
+    return {status: _reply(status, "application/json", schema, example)} | refusals
 
 
 def _reply(status: int, media: str, schema: Schema, example: object) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _reply(status: int, media: str, schema: Schema, example: object) -> dict[str
 
 
 def _refusal(status: int) -> dict[str, Any]:
-    """A problem of a status."""
+    """Return an example of a problem with a status."""
     kinds = [problem for problem in (*PROBLEMS.values(), INTERNAL) if problem.status == status]
     one = kinds[0] if kinds else Problem("route", status, HTTPStatus(status).phrase)
     return {

@@ -30,29 +30,29 @@ from noisycount.service.state import RateLimiter
 Write = Callable[[dict[str, Any]], None]
 
 
-def write_line(told: dict[str, Any]) -> None:
+def write_line(entry: dict[str, Any]) -> None:
     """Write a line of JSON on standard error, which a service manager keeps."""
-    sys.stderr.write(json_line(told, datetime.now(UTC)) + "\n")
+    sys.stderr.write(json_line(entry, datetime.now(UTC)) + "\n")
     sys.stderr.flush()
 
 
-def json_line(told: dict[str, Any], now: datetime) -> str:
-    """What is told, with the second in which it is."""
-    return json.dumps({"time": now.replace(microsecond=0).isoformat(), **told})
+def json_line(entry: dict[str, Any], now: datetime) -> str:
+    """Return a log entry as a line of JSON, with the time in whole seconds."""
+    return json.dumps({"time": now.replace(microsecond=0).isoformat(), **entry})
 
 
 def error_place(trace: TracebackType | None) -> str:
-    """Where an error arose, without what it was about."""
+    """Return the file and line where an error arose, without its message."""
     frames = extract_tb(trace)
     return f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
 
 
 @dataclass(slots=True, eq=False)
 class LimitedLog:
-    """A log that nobody can fill: of each kind at most so many lines a minute.
+    """A log with a limited number of lines a minute for each kind of entry, so that no client can fill it.
 
-    A kind is an event, where a fault arose, or the requests of one user; those of all who are not
-    known are one. What is not written is counted in the next line of its kind.
+    A kind is an event, the place of a fault, or the requests of one user; unknown users count as one. The next line of
+    a kind has the number of entries that were not written.
     """
 
     most: int
@@ -63,24 +63,24 @@ class LimitedLog:
     def __post_init__(self) -> None:
         self._rates = RateLimiter(self.most)
 
-    def __call__(self, told: dict[str, Any]) -> None:
-        """Write a line, or count it."""
-        kind = repr([told.get(name) for name in ("event", "from", "at", "visitor")])
+    def __call__(self, entry: dict[str, Any]) -> None:
+        """Write an entry, or count it."""
+        kind = repr([entry.get(name) for name in ("event", "from", "at", "visitor")])
         if self._rates.wait(kind):
             self._unwritten[kind] += 1
             return
         unwritten = self._unwritten.pop(kind, 0)
-        self.write({**told, "unwritten": unwritten} if unwritten else told)
+        self.write({**entry, "unwritten": unwritten} if unwritten else entry)
 
 
 class RequestLog:
-    """Writes a line for each request, and lets no error out with what it knows."""
+    """Middleware that writes a log line for each request, and replaces unexpected errors by a problem."""
 
     def __init__(self, application: ASGIApp, write: Write = write_line) -> None:
         self.application, self.write = application, write
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
@@ -95,31 +95,31 @@ class RequestLog:
                 message["headers"] += [each for each in named if each[0] not in known]
             await send(message)
 
-        told = dict[str, Any]()
+        fault = dict[str, Any]()
         try:
             await self.application(scope, receive, marked)
-        except Exception as error:  # noqa: BLE001 - its text could hold anything
-            told = {"error": type(error).__name__, "at": error_place(error.__traceback__)}
-            refused = scope["app"].exception_handlers[Exception]
-            reply = await refused(Request(scope), error)
+        except Exception as error:  # noqa: BLE001 - its text could contain data
+            fault = {"error": type(error).__name__, "at": error_place(error.__traceback__)}
+            handler = scope["app"].exception_handlers[Exception]
+            reply = await handler(Request(scope), error)
             await reply(scope, receive, marked)
         finally:
-            self.write({"request": request, **_facts(scope), "status": status, **told})
+            self.write({"request": request, **_facts(scope), "status": status, **fault})
 
 
 def _facts(scope: Scope) -> dict[str, Any]:
-    """Who asked for what: the template of the route, not what was put into it."""
+    """Return the user and the route of a request for the log: the template of the route, without its values."""
     state = scope.get("state", {})
     user = state.get("user")
-    told = {
+    facts = {
         "visitor": None if user is None else user.name,
         "method": scope["method"],
         "route": getattr(scope.get("route"), "path", None),
     }
-    return told | {name: state[name] for name in ("problem", "why") if state.get(name)}
+    return facts | {name: state[name] for name in ("problem", "why") if state.get(name)}
 
 
-# Headers that a request may have once: of two, one reader could take the first, one the last.
+# Headers that a request may have once: of two, a proxy could use the first, and the service the last.
 SINGLE = frozenset(
     {
         *("authorization", "content-length", "content-type", "cookie", "host", "idempotency-key"),
@@ -127,33 +127,33 @@ SINGLE = frozenset(
     }
 )
 
-_PATIENCE = 30.0  # seconds: a megabyte comes over any line by then
+_TIMEOUT = 30.0  # seconds, enough for a megabyte on any line
 _FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data")
 
 
 class BodyLimit:
-    """Reads a request whole before anybody else sees it.
+    """Middleware that reads a request completely before it is handled.
 
-    What says something twice, has more than `most` bytes, JSON deeper than `depth`, or takes longer
-    than `patience` seconds to arrive is refused; who is slow keeps nobody else waiting.
+    It refuses a request with a repeated header, more than `most` bytes, JSON deeper than `depth`, or one that takes
+    longer than `patience` seconds to arrive. A slow client delays no other request.
     """
 
-    def __init__(self, application: ASGIApp, most: int, depth: int, patience: float = _PATIENCE) -> None:
+    def __init__(self, application: ASGIApp, most: int, depth: int, patience: float = _TIMEOUT) -> None:
         self.application, self.most, self.depth = application, most, depth
         self.patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] == "http":
             try:
-                receive = await self._whole(scope, receive)
+                receive = await self._received(scope, receive)
             except (errors.RepeatedNameError, errors.LargeError, errors.SlowError, errors.DepthError) as refusal:
                 await errors.problem_reply(refusal)(scope, receive, send)
                 return
         await self.application(scope, receive, send)
 
-    async def _whole(self, scope: Scope, receive: Receive) -> Receive:
-        """What gives a request that is here."""
+    async def _received(self, scope: Scope, receive: Receive) -> Receive:
+        """Receive the whole request. Return a function that yields it again."""
         names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
         for name, times in names.items():
             if times > 1 and name in SINGLE:
@@ -164,7 +164,7 @@ class BodyLimit:
             body = await self._body(receive)
             kind = dict(scope["headers"]).get(b"content-type", b"")
             if not kind.startswith(_FORMS) and depth_of(body) > self.depth:
-                raise errors.DepthError(self.depth)  # the texts of a form may hold any brackets
+                raise errors.DepthError(self.depth)  # texts of a form may contain any brackets
             messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
             async def again() -> Message:
@@ -177,7 +177,7 @@ class BodyLimit:
         parts, length, more = list[bytes](), 0, True
         while more:
             message = await receive()
-            if message["type"] != "http.request":  # the client is gone: what came may be a part
+            if message["type"] != "http.request":  # the client has closed the connection: the body may be incomplete
                 raise errors.SlowError(self.patience)
             parts.append(message.get("body", b""))
             length += len(parts[-1])
@@ -192,7 +192,7 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 def depth_of(body: bytes) -> int:
-    """How many brackets of JSON are open at once at most; those in texts are none."""
+    """Return the largest number of nested brackets of a JSON text, without those in strings."""
     depth = deepest = 0
     for bracket in _TEXT.sub(b"", body).translate(None, _NO_BRACKETS):
         depth = depth + 1 if bracket in b"[{" else max(0, depth - 1)
@@ -201,13 +201,13 @@ def depth_of(body: bytes) -> int:
 
 
 class ConcurrencyLimit:
-    """Turns away who comes while `most` others are worked on; one whose reply has begun to leave is done."""
+    """Middleware that refuses a request while `most` others are in progress, until their replies begin."""
 
     def __init__(self, application: ASGIApp, most: int) -> None:
         self.application, self.most, self.present = application, most, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http" or scope["path"] == "/healthz":
             await self.application(scope, receive, send)
             return
@@ -215,79 +215,79 @@ class ConcurrencyLimit:
             await errors.problem_reply(errors.BusyError())(scope, receive, send)
             return
         self.present += 1
-        is_there = True
+        is_counted = True
 
-        async def leaving(message: Message) -> None:
-            nonlocal is_there
-            self.present -= is_there
-            is_there = False
+        async def end_and_send(message: Message) -> None:
+            nonlocal is_counted
+            self.present -= is_counted
+            is_counted = False
             await send(message)
 
         try:
-            await self.application(scope, receive, leaving)
+            await self.application(scope, receive, end_and_send)
         finally:
-            self.present -= is_there
+            self.present -= is_counted
 
 
 class LazyRoutes:
-    """The routes that are not there at once: `add` loads them and adds them to the `router`."""
+    """Routes that are loaded late: `add` loads them and adds them to the `router`."""
 
     def __init__(self, router: Router, add: Callable[[], None]) -> None:
         self.router, self.add, self.is_there = router, add, False
         self._turn = Lock()
 
     def load(self) -> None:
-        """Add them, unless they are there; who comes meanwhile waits."""
+        """Add the routes once. Requests that arrive meanwhile wait."""
         with self._turn:
             if not self.is_there:
                 self.add()
                 self.is_there = True
 
     def may_have(self, scope: Scope) -> bool:
-        """Whether none of the routes that are there takes a request."""
-        found = (route.matches(scope)[0] for route in self.router.routes)
-        return not self.is_there and all(match is Match.NONE for match in found)
+        """Return True if no present route matches a request."""
+        matches = (route.matches(scope)[0] for route in self.router.routes)
+        return not self.is_there and all(match is Match.NONE for match in matches)
 
 
 class Loading:
-    """Lets a request wait until the routes are there that may take it."""
+    """Middleware that lets a request wait for late routes that may match it."""
 
     def __init__(self, application: ASGIApp, late: LazyRoutes) -> None:
         self.application, self.late = application, late
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] == "http" and self.late.may_have(scope):
             await to_thread.run_sync(self.late.load)
         await self.application(scope, receive, send)
 
 
-_MOST_DIGITS = 400  # of a whole number: more than any real has
+_MOST_DIGITS = 400  # of a whole number: more than any double has
 
 
-def exact_json(content: bytes) -> Any:  # noqa: ANN401  (what came from outside has no type)
-    """What JSON says of which no two readers can see two things.
+def exact_json(content: bytes) -> Any:  # noqa: ANN401  (any JSON value)
+    """Parse JSON that all readers read alike. Raise ValueError for other JSON.
 
-    It is UTF-8 without a mark (RFC 8259, section 8.1). Section 4 lets a reader take the first or the last of two
-    members of one name: a proxy or a log may then show another price than the one that is charged.
+    It is UTF-8 without a byte order mark (RFC 8259, section 8.1), and no object has a member twice: section 4 lets a
+    reader use the first or the last, so that a proxy or a log could show another price than the one that is charged.
     """
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number, parse_int=_whole
         )
     except RecursionError:
-        raise ValueError("it is too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a member is said twice")
+        raise ValueError("a member occurs twice")
     return members
 
 
 def _no_number(name: str) -> float:
-    """Nothing: Python reads NaN and Infinity, which JSON does not have."""
+    """Raise ValueError: Python reads NaN and Infinity, which JSON does not have."""
     raise ValueError(f"{name} is no number of JSON")
 
 
@@ -298,10 +298,10 @@ def _whole(digits: str) -> int:
 
 
 class _JsonRequest(Request):
-    """A request whose body has one meaning."""
+    """A request whose JSON body is unambiguous."""
 
-    async def json(self) -> Any:  # noqa: ANN401  (as the class above has it)
-        """What the body says."""
+    async def json(self) -> Any:  # noqa: ANN401  (as in the base class)
+        """Return the value of the JSON body."""
         try:
             return exact_json(await self.body())
         except JSONDecodeError:
@@ -313,13 +313,13 @@ class _JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """A route that reads its body as `exact_json` does."""
+    """A route that parses its body with `exact_json`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route."""
+        """Return the handler of the route."""
         handler = super().get_route_handler()
 
-        async def handled(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             return await handler(_JsonRequest(request.scope, request.receive))
 
-        return handled
+        return handle

@@ -1,4 +1,4 @@
-"""What all requests share: the configuration, the open ledger and records, clocks and limits."""
+"""The state that all requests share: configuration, ledger, open records, queue, clocks and limits."""
 
 import asyncio
 import math
@@ -32,7 +32,7 @@ _MINUTE = 60.0
 
 @dataclass(slots=True)
 class Outcome(Generic[Result]):
-    """What became of some work; errors are kept without the frames in which they arose."""
+    """The result or error of some work. An error has no traceback, whose frames could hold a count."""
 
     finished: Event = field(default_factory=Event)
     results: list[Result] = field(default_factory=list)
@@ -40,27 +40,27 @@ class Outcome(Generic[Result]):
 
     @classmethod
     def of(cls, work: Callable[[], Result]) -> Self:
-        """The outcome, one day, of work that a thread of its own begins now."""
+        """Start the work in a new thread, and return its outcome, which may not be finished."""
         outcome = cls()
-        Thread(target=outcome.become, args=(work,), daemon=True).start()
+        Thread(target=outcome.run, args=(work,), daemon=True).start()
         return outcome
 
-    def become(self, work: Callable[[], Result]) -> None:
-        """Do the work."""
+    def run(self, work: Callable[[], Result]) -> None:
+        """Do the work, and keep its result or error."""
         try:
             self.results.append(work())
-        except Exception as error:  # noqa: BLE001 - it is raised again where the reply leaves
+        except Exception as error:  # noqa: BLE001 - raised again by `now`
             self.error = without_traceback(error)
-        except BaseException:  # noqa: BLE001 - a thread cannot pass it on, and would print it
+        except BaseException:  # noqa: BLE001 - the thread would print it
             return
         self.finished.set()
 
     def now(self) -> Result:
-        """The result, or raise the error, if there is one by now."""
+        """Return the result, or raise the error. Raise OverrunError if the work has not finished."""
         if not self.finished.is_set():
             raise OverrunError(
                 "the answer was not ready in time; its price may be charged: ask the same"
-                " question again, which is charged once, however often it is asked"
+                " question again, which is charged only once"
             )
         if self.error is not None:
             raise self.error
@@ -69,7 +69,7 @@ class Outcome(Generic[Result]):
 
 @dataclass(slots=True, eq=False)
 class RateLimiter:
-    """A bucket of tokens for each name: a full one holds `rate`, those of a minute."""
+    """A token bucket for each name, with at most `rate` tokens, which are refilled in a minute."""
 
     rate: int
     clock: Callable[[], float] = time.monotonic
@@ -77,12 +77,12 @@ class RateLimiter:
     _lock: Lock = field(default_factory=Lock)
 
     def take(self, name: str, tokens: float = 1.0) -> None:
-        """Take some tokens of a bucket, or a part of one; raise RateError if it has fewer."""
+        """Take tokens from a bucket. Raise RateError if it has fewer."""
         if seconds := self.wait(name, tokens):
             raise RateError(seconds)
 
     def wait(self, name: str, tokens: float = 1.0) -> int:
-        """Take some tokens of a bucket and return 0, or return the seconds until it has so many."""
+        """Take tokens from a bucket and return 0, or return the number of seconds until it has enough."""
         with self._lock:
             now = self.clock()
             level, then = self._levels.get(name, (float(self.rate), now))
@@ -95,14 +95,14 @@ class RateLimiter:
 
 @dataclass(slots=True, eq=False)
 class InFlight:
-    """The names of requests worked on in this process; of two processes the ledger keeps one from a second answer."""
+    """The names of requests in progress in this process. Between processes, the ledger prevents a second answer."""
 
     _names: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """The time in which a request is worked on, at most one of a name."""
+        """Hold a name while its request is in progress. Raise InFlightError if it is held already."""
         with self._lock:
             if name in self._names:
                 raise InFlightError
@@ -116,7 +116,7 @@ class InFlight:
 
 @dataclass(slots=True, eq=False)
 class WorkQueue:
-    """The work of all requests, of which `most` run at once, also where nobody waits for it."""
+    """The work of all requests. At most `most` run at once, including work whose client no longer waits."""
 
     most: int
     _admitted: int = 0
@@ -125,25 +125,29 @@ class WorkQueue:
     _change: Condition = field(default_factory=Condition)
 
     def admitted(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Work that waits for its turn, and for whose end the service waits."""
+        """Admit work. Return a function that waits for its turn and does the work; `stop` waits for its end.
+
+        Raises:
+            StoppingError: If the service is stopping.
+        """
         with self._change:
             if self._is_stopping:
                 raise StoppingError
             self._admitted += 1
-        return lambda: self._done(work)
+        return lambda: self._run(work)
 
     def refuse(self) -> None:
-        """Admit no more."""
+        """Admit no further work."""
         with self._change:
             self._is_stopping = True
 
     def stop(self, seconds: float) -> bool:
-        """Whether all that was admitted ended within some seconds; no more is taken."""
+        """Admit no further work, and wait some seconds. Return True if all admitted work has ended."""
         self.refuse()
         with self._change:
             return self._change.wait_for(lambda: self._admitted == 0, seconds)
 
-    def _done(self, work: Callable[[], Result]) -> Result:
+    def _run(self, work: Callable[[], Result]) -> Result:
         with self._change:
             self._change.wait_for(lambda: self._running < self.most)
             self._running += 1
@@ -158,11 +162,11 @@ class WorkQueue:
 
 @dataclass(slots=True, eq=False)
 class OpenSources:
-    """Records that stay open from their first use until they change; those who still use the old ones keep them."""
+    """Records that stay open from their first use until they change. Requests in progress keep the former ones."""
 
     configuration: Config
     ledger: Ledger
-    tick: ReplyTick | None  # when those who wait for records to be opened go on; None: at once
+    tick: ReplyTick | None  # delays requests that wait for an opening to the next tick; None: no delay
     _opened: dict[str, "Records"] = field(default_factory=dict)
     _locks: Mapping[str, Lock] = field(init=False)
 
@@ -170,10 +174,10 @@ class OpenSources:
         self._locks = {name: Lock() for name in self.configuration.datasets}
 
     def records(self, dataset: DatasetConfig) -> "Records":
-        """The open records of a data set, as they are now."""
+        """Return the open records of a data set, as they are now."""
         opened = self._opened.get(dataset.name)
         if opened is not None and opened.is_current(self.ledger):
-            return opened  # nobody waits for another's look into the ledger
+            return opened  # without waiting for the lock
         with self._locks[dataset.name]:
             opened = self._opened.get(dataset.name)
             if opened is None or not opened.is_current(self.ledger):
@@ -187,7 +191,7 @@ class OpenSources:
             self._opened.pop(name).close()
 
     def _current(self, dataset: DatasetConfig) -> "Records":
-        """The records, opened under what is written down of them now."""
+        """Open the records by their description in the ledger, which is written first if it is missing."""
         from noisycount.tasks import opening  # noqa: PLC0415 - loads the question language
 
         records = opening.records_of(dataset, opening.catalog_of(self.ledger, self.configuration))
@@ -199,16 +203,16 @@ class OpenSources:
 
 @dataclass(slots=True, eq=False)
 class ServiceState:
-    """One ledger and its data sets, open for many users at once; made by ``ServiceState.open``."""
+    """One ledger and its data sets, open for many users at once. Made by `ServiceState.open`."""
 
-    configuration: Config  # what the owner wrote
-    ledger: Ledger  # open while the service is
-    tick: ReplyTick | None  # when what was read from records may be told; None: at once
-    sources: OpenSources  # the open records
-    queue: WorkQueue  # what is worked on
-    in_flight: InFlight  # which spends are
-    rates: RateLimiter  # how often each user may ask
-    threads: Executor  # for work whose askers wait without a thread
+    configuration: Config
+    ledger: Ledger
+    tick: ReplyTick | None  # times at which replies about records leave; None: at once
+    sources: OpenSources
+    queue: WorkQueue
+    in_flight: InFlight  # spends in progress
+    rates: RateLimiter  # of each user
+    threads: Executor  # for `awaited`
 
     @classmethod
     def open(
@@ -218,7 +222,7 @@ class ServiceState:
         slots: bool = True,
         rates: RateLimiter | None = None,
     ) -> Self:
-        """Return the state of a configuration, and make a ledger if there is none. Workers share rate limits."""
+        """Open the state of a configuration, and make a ledger if there is none. Workers share `rates`."""
         known_head, service = configuration.known_head, configuration.service
         if service.purpose:
             datasets = {name: replace(each, needs_purpose=True) for name, each in configuration.datasets.items()}
@@ -238,7 +242,7 @@ class ServiceState:
         )
 
     def close(self) -> bool:
-        """Close all that is open; whether all work was done by then."""
+        """Close everything. Return True if all work had ended."""
         is_done = self.queue.stop(self.patience)
         self.threads.shutdown(wait=is_done)
         self.sources.close()
@@ -246,27 +250,27 @@ class ServiceState:
         return is_done
 
     def analyst(self, user: User) -> Analyst:
-        """Who asks, as the ledger books it, with the budget that the owner wrote for the name."""
-        asker = self.configuration.analysts.get(user.name, Analyst(user.name))
-        return replace(asker, sees_all=user.is_owner)
+        """Return the analyst of a user for the ledger, with the budget that the owner configured."""
+        analyst = self.configuration.analysts.get(user.name, Analyst(user.name))
+        return replace(analyst, sees_all=user.is_owner)
 
     def datasets(self, user: User) -> list[DatasetConfig]:
-        """The data sets that are there for a user."""
+        """Return the data sets that a user may see."""
         return [each for each in self.configuration.datasets.values() if user.may_see(each.name)]
 
     def dataset(self, user: User, name: str) -> DatasetConfig:
-        """One of them; one that is not there is refused as one that the user may not see."""
+        """Return a data set. Raise UnknownError if it does not exist or the user may not see it."""
         if name not in self.configuration.datasets or not user.may_see(name):
             raise UnknownError
         return self.configuration.datasets[name]
 
     def dataset_name(self, account: str) -> str:
-        """The name of the data set that the ledger books under one; itself, where there is none."""
-        found = self.configuration.datasets.values()
-        return next((each.name for each in found if each.account == account), account)
+        """Return the name of the data set with an account in the ledger, or the account if there is none."""
+        datasets = self.configuration.datasets.values()
+        return next((dataset.name for dataset in datasets if dataset.account == account), account)
 
     def session(self, user: User, name: str) -> "DatasetSession":
-        """The open records and the ledger of a data set."""
+        """Return a session with the open records of a data set and the ledger."""
         from noisycount.tasks.opening import DatasetSession  # noqa: PLC0415 - loads the laws
 
         dataset = self.dataset(user, name)
@@ -274,26 +278,26 @@ class ServiceState:
 
     @property
     def patience(self) -> float:
-        """After so many seconds nobody waits for a reply: what was begun goes on, and is there for who asks again."""
+        """Number of seconds that a request waits for its result. Then the work goes on, for the next request."""
         deadline = self.configuration.service.deadline
         return deadline if self.tick is None else max(deadline, 3 * self.tick.seconds)
 
     def reply(self, work: Callable[[], Result]) -> Result:
-        """What work gives or refuses, as soon as it is there: what is read from records waits for its tick itself."""
+        """Do some work in the queue, and return its result or raise its error."""
         outcome = Outcome.of(self.queue.admitted(work))
         outcome.finished.wait(self.patience)
         return outcome.now()
 
     async def awaited(self, work: Callable[[], Result]) -> Result:
-        """The same, but no thread waits for another."""
+        """Do some work in the queue as `reply` does, without a waiting thread."""
         outcome, loop = Outcome[Result](), asyncio.get_running_loop()
-        done = loop.run_in_executor(self.threads, outcome.become, self.queue.admitted(work))
+        done = loop.run_in_executor(self.threads, outcome.run, self.queue.admitted(work))
         await asyncio.wait([done], timeout=self.patience)
         return outcome.now()
 
 
 async def state_of(request: Request) -> ServiceState:
-    """The state of the application that was asked; it would take a thread if it were no task."""
+    """Return the state of the application. As a coroutine it needs no thread."""
     state: ServiceState = request.app.state.service
     return state
 
