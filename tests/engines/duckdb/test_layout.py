@@ -747,6 +747,18 @@ def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
         ([["id", "age"], ["A", "3"], ["B", "4"]], 0),
         ([["a"], ["1"], ["2"]], 0),
         ([], 0),
+        (
+            [
+                ["Patients", "", ""],
+                ["as of", "2024-06-01", ""],
+                [""] * 3,
+                ["id", "age", "town"],
+                *[["a", "1", "b"]] * 5,
+            ],
+            3,
+        ),
+        ([["Patients", ""], ["2024", ""], ["", ""], ["id", "age"], ["a", "1"], ["b", ""], ["c", "3"], ["", ""]], 3),
+        ([["id", "age", "", ""], [""] * 4, *[["a", "1", "b", "c"]] * 5], 0),
     ],
 )
 def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int) -> None:

@@ -48,16 +48,25 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
     """Return the number of titles before the names of the columns, of which some may be empty.
 
     A title fills one cell at most, which spreadsheets surround by empty ones, or far fewer than a record; or it has
-    another number of cells than the names and the values below them.
+    another number of cells than the names and the values below them; or it fills fewer cells than a record, and an
+    empty row stands between it and the names.
     """
     filled = [[cell for cell in record if cell.strip()] for record in records]
     usual = sorted(map(len, filled))[len(filled) // 2] if filled else 0
     _, width = likely_width(records)
+    gaps = [
+        n
+        for n, row in enumerate(filled[:-1])
+        if not row and all(len(above) < usual for above in filled[:n]) and _are_above_values(records[n + 1 :], width)
+    ]
     first = next(
         (
             n
             for n, (row, record) in enumerate(zip(filled, records, strict=True))
-            if len(row) > 1 and len(row) * _FEW > usual and len(trimmed(record)) * 2 >= usual
+            if n > max(gaps, default=-1)
+            and len(row) > 1
+            and len(row) * _FEW > usual
+            and len(trimmed(record)) * 2 >= usual
         ),
         0,
     )
@@ -86,7 +95,7 @@ def _are_above_values(records: Sequence[Sequence[str]], width: int) -> bool:
     """Return True if the first of some records could name columns of values."""
     names, *others = records
     return len(names) == width and any(
-        not is_value(name) and cells and all(map(is_value, cells))
+        not is_value(name) and (given := [*filter(str.strip, cells)]) and all(map(is_value, given))
         for name, *cells in zip(names, *(other for other in others if len(other) == width), strict=True)
     )
 
