@@ -92,9 +92,9 @@ def _ids_of_nobody(check: Check) -> Iterator[Finding]:
             continue
         stated = {"missing": [*(form.missing if form else ()), *ids], "drop_missing": True}
         proposals = _proposals_about_ids(check, stated)
-        mending = "a line of noisycount.toml leaves their rows out of all counts"
+        mending = "a line of noisycount.toml leaves such rows out of all counts"
         if not proposals:
-            mending = "leave their rows out where the records are, such as by a view"
+            mending = "leave such rows out where the records are, for instance by a view"
         words = f"is a {noun} for a missing id and counts as a person: {mending}, unless it is a true id"
         if len(ids) > 1:
             words = f"are {noun}s for a missing id and count as a person each: {mending}, unless they are true ids"
@@ -190,13 +190,13 @@ def _several_spellings(check: Check) -> Iterator[Finding]:
     persons = check.persons
     for ids in persons.spellings if check.unit and persons else ():
         number = f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)}"
+        is_for_owner = "drop_marks" in ids.parts
         text = (
-            f"{number} may have several ids; one with {ids.largest} ids changes a count by up to {ids.largest}, at the "
-            f"price of 1{ids.examples_text}"
+            f"{number} may have several ids{' that differ in marks' if is_for_owner else ''}; one with {ids.largest} "
+            f"ids changes a count by up to {ids.largest}, at the price of 1{ids.examples_text}"
         )
         proposals = _proposals_about_ids(check, ids.parts)
         found = Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts)
-        is_for_owner = "drop_marks" in ids.parts
         yield replace(found, choices=proposals) if is_for_owner else replace(found, proposals=proposals)
     for column in check.columns:
         if column.name != check.unit and (texts := column.spellings):

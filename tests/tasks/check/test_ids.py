@@ -274,7 +274,7 @@ def test_a_view_leaves_the_rows_of_nobody_of_a_server_out(postgresql: Server) ->
         check = with_findings(source.check("who"), "who")
     texts = {finding.title: finding.text for finding in check.findings}
     assert texts[WITHOUT] == "1 row names no person: fill the cells in, or remove the rows"
-    assert "leave their rows out where the records are, such as by a view" in texts[NOBODY]
+    assert "leave such rows out where the records are, for instance by a view" in texts[NOBODY]
     with SqlSource.open(place_of(postgresql, f"{table}_named"), unit="who", columns=None) as source:
         assert source.count([parse(text, source.schema) for text in ("true", "n > 1", "n > 3")]) == [2, 2, 0]
 
@@ -283,7 +283,7 @@ def test_frames_without_the_rows_of_nobody_are_counted(tmp_path: Path) -> None:
     """Their owner filters them; the check says so, and a row without an id is refused."""
     frame = pl.DataFrame({"who": ["P1", "P2", "unknown"], "n": [1, 2, 3]})
     with nc.open_desk(frame, unit="who", ledger=tmp_path / "ledger.db") as desk:
-        assert "leave their rows out where the records are" in desk.check().findings[0].text
+        assert "leave such rows out where the records are" in desk.check().findings[0].text
     filtered = frame.filter(pl.col("who") != "unknown")
     with nc.open_desk(filtered, unit="who", budget=1000, ledger=tmp_path / "ledger.db") as desk:
         assert (desk.check().findings, desk.release("true", 500).answer) == ((), 2)

@@ -125,7 +125,7 @@ def test_frames_show_ids_that_mean_missing(tmp_path: Path) -> None:
     with nc.open_desk(frame, unit="who", ledger=tmp_path / "ledger.db") as desk:
         (finding,) = desk.check().findings
     assert (finding.title, finding.rows, finding.proposals) == (IDS_OF_NOBODY, 1, ())
-    left_out = "leave their rows out where the records are"
+    left_out = "leave such rows out where the records are"
     assert finding.text.startswith(f"1 id is a word for a missing id and counts as a person: {left_out}")
     with nc.open_desk(frame, unit="n", ledger=tmp_path / "ledger.db") as desk:
         assert desk.check().findings == ()
