@@ -12,8 +12,8 @@ from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, Period
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
-from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
+from noisycount.query.typed import PeriodLength
 
 __all__ = ["SCHEMA", "cell_questions", "grid", "identity", "key_questions", "total"]
 

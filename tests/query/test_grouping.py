@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from noisycount.errors import PredicateError
 from noisycount.query.grouping import OUTSIDE, EachValue, GroupBy, NumberRanges, Period
 from noisycount.query.predicate import Column
-from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
+from noisycount.query.typed import PeriodLength
 
 AGE = Column("age", Kind.INTEGER)
 COST = Column("cost", Kind.REAL)

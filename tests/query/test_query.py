@@ -4,15 +4,9 @@ import pytest
 
 from noisycount.errors import PredicateError
 from noisycount.model.tables.levels import Label
-from noisycount.query.query import (
-    Query,
-    TypedKey,
-    expand_keys,
-    parse_by_text,
-    parse_column_keys,
-    parse_margins,
-)
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.query.typed import TypedKey, expand_keys, parse_by_text, parse_column_keys, parse_margins
 
 
 @pytest.mark.parametrize(

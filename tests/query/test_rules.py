@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from noisycount.errors import PredicateError, QueryError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.query.query import ColumnGrouping, Query
+from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind
+from noisycount.query.typed import ColumnGrouping
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.table_plan import plan_of
 from noisycount.tasks.plan import planned, planned_error

@@ -16,7 +16,6 @@ from noisycount.errors import PredicateError, QueryError
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, NumberRanges, Period, resolve_group_by
 from noisycount.query.predicate import Column
-from noisycount.query.query import PeriodLength, parse_by, parse_column_keys
 from noisycount.query.schema import Kind
 from noisycount.query.table import (
     TableQuestion,
@@ -27,6 +26,7 @@ from noisycount.query.table import (
     key_to_json,
     margins_of,
 )
+from noisycount.query.typed import PeriodLength, parse_by, parse_column_keys
 
 TOWN, SEX, YEAR = PARTS = tuple(EachValue(Column(name, Kind.TEXT)) for name in ("town", "sex", "year"))
 

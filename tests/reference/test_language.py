@@ -13,10 +13,10 @@ from noisycount.query.grouping import MAX_PARTS, OUTSIDE, GroupBy, resolve_group
 from noisycount.query.language import parse
 from noisycount.query.normal_form import normal_form
 from noisycount.query.predicate import KEYWORDS, canonical_text
-from noisycount.query.query import parse_by_text, parse_column_keys
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.table import key_set
+from noisycount.query.typed import parse_by_text, parse_column_keys
 from noisycount.release.text_orders import text_order_refusals
 from tests.reference.ebnf import Grammar, Token
 from tests.reference.pages import blocks, rows, section, text

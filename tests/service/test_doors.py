@@ -16,7 +16,8 @@ from noisycount.cli.main import main, option_spelling
 from noisycount.errors import NoisyCountError, QueryError, Spelling
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.query import Query, parse_by
+from noisycount.query.query import Query
+from noisycount.query.typed import parse_by
 from noisycount.release.desk import Desk
 from noisycount.service.errors import member_spelling
 from noisycount.service.pages.form import AskForm, label_spelling

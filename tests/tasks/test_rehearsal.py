@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from noisycount.query.query import ColumnGrouping, Query, TypedKey
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.query.typed import ColumnGrouping, TypedKey
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of

@@ -20,9 +20,10 @@ from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
 from noisycount.errors import NoisyCountError, is_interruption
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.query import query as question
+from noisycount.query import typed
 from noisycount.query.predicate import quoted_name, quoted_text
 from noisycount.query.public_values import public_values
+from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
@@ -38,9 +39,9 @@ _OUTPUT_SUFFIXES = (".csv", ".parquet", ".json", ".arrow")
 
 def _parse_noise(text: str) -> type[DiscreteNoise]:
     """Return the class of the noise; upper and lower case are the same."""
-    if text.lower() in question.TABLE_NOISES:
-        return question.TABLE_NOISES[text.lower()]
-    raise ValueError(f"must be {' or '.join(question.TABLE_NOISES)}, got {text!r}")
+    if text.lower() in TABLE_NOISES:
+        return TABLE_NOISES[text.lower()]
+    raise ValueError(f"must be {' or '.join(TABLE_NOISES)}, got {text!r}")
 
 
 def _check_output_suffix(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
@@ -162,7 +163,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 @options.value_option("--epsilon", values.parse_epsilon, "E", "Set the price of the answer in ε, such as 0.1 or 1/3.")
 @options.value_option(
     "--within",
-    question.parse_within,
+    typed.parse_within,
     "20%",
     "Set the accuracy as a share of the count, in place of --epsilon. Needs --at-most or --guess.",
 )
@@ -174,7 +175,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.value_option(
     "--of",
-    question.parse_of,
+    typed.parse_of,
     "largest",
     "Choose which counts of a table --within applies to: largest, total or 90%-of-cells.",
 )
@@ -183,7 +184,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.value_option(
     "--confidence",
-    question.parse_confidence,
+    typed.parse_confidence,
     "95%",
     "Set the probability with which stated errors hold.",
     default="95%",
@@ -211,7 +212,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.repeatable_option(
     "--by",
-    question.parse_by,
+    typed.parse_by,
     "COLUMNS",
     "Count each group of some columns, such as town,sex. Group numbers by edges, age:0,18,65, and dates by "
     "visit:month, :quarter or :year.",
@@ -219,7 +220,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.repeatable_option(
     "--keys",
-    question.parse_keys,
+    typed.parse_keys,
     "COLUMN=A,B",
     "List the groups of a column: town=Bern,Biel,null or visit=2026-01..2026-12. Each one is a row, even without"
     " records. Never look them up in the records. Default: the public values of the column.",
@@ -247,7 +248,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 @options.value_option("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
 @options.repeatable_option(
     "--margins",
-    question.parse_margins,
+    typed.parse_margins,
     "NAMES",
     "Measure sums over the table too, each for a share of the price: total,town or all.",
 )
@@ -299,9 +300,7 @@ def count(  # noqa: PLR0913, PLR0917 - one argument per option
     """
     files = TableFiles(keys_from, questions, plot, output)
     optional_lists = {name: members[name] or None for name in ("by", "keys")}
-    query = question.Query(
-        wheres=where, is_list=questions is not None or len(where) > 1, **{**members, **optional_lists}
-    )
+    query = Query(wheres=where, is_list=questions is not None or len(where) > 1, **{**members, **optional_lists})
     check_query(query)
     dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
     asking_analyst = configuration.analyst(analyst)

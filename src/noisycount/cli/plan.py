@@ -17,7 +17,7 @@ from noisycount.display.output import file_facts, line_width, print_drawing, pri
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import PureBudget
 from noisycount.model.sampling.scalar import price_as_written
-from noisycount.query.query import MAX_CELLS, parse_confidence, parse_margins, parse_within
+from noisycount.query.typed import MAX_CELLS, parse_confidence, parse_margins, parse_within
 from noisycount.readers import options, values
 from noisycount.release.dataset import AvailableBudget
 from noisycount.tasks import plan as task

@@ -22,7 +22,7 @@ from noisycount.config.config import Config
 from noisycount.display.output import file_facts, print_facts, print_json, print_text, progress, status
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.query import parse_confidence
+from noisycount.query.typed import parse_confidence
 from noisycount.readers import options, values
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_json

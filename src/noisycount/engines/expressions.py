@@ -22,8 +22,8 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import EachValue, GroupBy, Key, NumberRanges, Period
-from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
+from noisycount.query.typed import PeriodLength
 
 TYPES: dict[Kind, type[TypeEngine[Any]]] = {
     Kind.INTEGER: sa.BigInteger,

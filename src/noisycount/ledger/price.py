@@ -16,7 +16,7 @@ _Told = tuple[float | Fraction, Fraction]
 
 
 def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None) -> str:
-    """The odds that a guess about one person or row may become, and with which probability more.
+    """Return the odds that a guess about one person or row may become, with the probability of more.
 
     An (ε, δ)-differentially private answer tells no more than one that gives the person away with
     probability δ, and keeps to the odds of ε otherwise.
@@ -63,7 +63,7 @@ def loss_words(loss: Loss) -> str:
 
 @frozen
 class RunningTotal:
-    """The loss of all answers about a data set so far, and what it means for one person or row.
+    """Loss of all answers about a data set so far, with its meaning for one person or row.
 
     It is a function of what was spent, which every analyst of the data set knows, and of nothing else: whether the
     answers of others were tables is not shown. So the second sentence of `odds` is for the worst case, twice the loss.
@@ -81,24 +81,24 @@ class RunningTotal:
 
     @property
     def odds(self) -> str:
-        """The odds that a guess about one person or row may become after all answers."""
+        """Odds that a guess about one person or row may become after all answers."""
         replaced = None if self.is_replacement else _twice(self.spent)
         return odds_of(self.spent, self.protected, replaced, self.rho_delta)
 
     @property
     def words(self) -> str:
-        """The loss and its odds in a sentence."""
+        """Loss and odds in a sentence."""
         return f"all answers {self.which}, {loss_words(self.spent)}: {self.odds}"
 
     @property
     def bound(self) -> str:
-        """The largest of the odds, such as "at most 70:30"."""
+        """Largest of the odds, such as "at most 70:30"."""
         loss = self.spent if self.is_replacement else _twice(self.spent)
         return odds_bound(approximate_loss(loss, self.rho_delta)[0])
 
 
 def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
-    """The odds that a guess about one person or row may become where all of a budget is spent.
+    """Return the odds that a guess about one person or row may become once all of a budget is spent.
 
     Example:
         >>> from noisycount.ledger.budget import PureBudget
@@ -115,7 +115,7 @@ def _twice(loss: Loss) -> Loss:
 
 
 def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
-    """The ε and the δ of a loss: the smaller of the sum of the ε and what the sum of the ρ implies.
+    """Return ε and δ of a loss: the sum of ε, or the ε that the sum of ρ implies if that is smaller.
 
     Example:
         >>> approximate_loss(Loss.of(Fraction(1)))
@@ -132,7 +132,7 @@ def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
 
 @frozen
 class TablePrice:
-    """What all counts of a table cost together."""
+    """Price of all counts of a query together, with the class of its noise."""
 
     noise: type[DiscreteNoise]  # the class of the noise
     loss: Loss
@@ -167,7 +167,7 @@ class TablePrice:
         return cls(DiscreteGaussian, loss, hidden, rho_delta=chance - hidden)
 
     def mechanism(self, sensitivity: int, share: Fraction) -> DiscreteNoise:
-        """The noise of counts that move by so much together, for a share of the price.
+        """Return the noise of counts with a sensitivity, for a share of the price.
 
         Laplace noise of scale Δ/(share·ε); Gaussian noise of σ = √(Δ/(2·share·ρ)), rounded up, as
         the squares of moves by 1 add up to Δ as well.

@@ -33,7 +33,7 @@ _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 @frozen
 class Standing:
-    """Where a request stands among those that ask the same at other prices."""
+    """Identity of a question across prices: a digest without the price, the price, and the debit that it tops up."""
 
     # what it asks, without its price, as a SHA-256 in hexadecimal digits; of a question whose noise cannot be made
     # finer that of the request itself
@@ -47,7 +47,7 @@ class Standing:
 
 
 def standing_of(request: Request) -> Standing:
-    """Where a request stands: those of one data set, question, δ and design of its noise have one subject."""
+    """Return the identity of a request: requests of one data set, question, δ and noise design share a subject."""
     kept = vars(request)
     if "standing" not in kept:
         kept["standing"] = _standing(request)
@@ -82,7 +82,7 @@ def has_exact_version(asked: Mapping[str, Any]) -> bool:
 
 
 def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:
-    """The request of a finer answer at a higher price, or at most at that price; found keys stay as they are."""
+    """Return the request of a top-up to a price, or to at most that price. Hidden keys that are shown stay."""
     asked, paid = {name: of for name, of in entry.request.asked.items() if name != "within"}, entry.loss
     if paid.epsilon is None:
         return _drawn_beside(entry, asked, epsilon)
@@ -92,7 +92,7 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
 
 
 def _drawn_beside(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Request:
-    """The request of an independent answer under Gaussian noise, at what a price in ρ is higher than the one paid."""
+    """Return the request of an independent draw under Gaussian noise, at the difference of the prices in ρ."""
     paid, more = entry.request.price.rho, rho - entry.loss.rho
     scales = [exact_text(root_above(scale**2 * paid / more)) for scale in scales_in(asked)]
     price = {"rho": exact_text(rho)} | ({"delta": exact_text(entry.loss.delta)} if entry.loss.delta else {})
@@ -101,7 +101,7 @@ def _drawn_beside(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Requ
 
 
 def stopped_at(request: Request, epsilon: Fraction) -> Request:
-    """A request that reserved its highest price, once it is known at which price its answers stopped.
+    """Return the request of a reserve at the price at which its answers stopped.
 
     The rest of ε is given back. In ρ the highest price stays charged: all answers up to it are no more than the last
     one would have been.
@@ -115,7 +115,7 @@ def stopped_at(request: Request, epsilon: Fraction) -> Request:
 
 
 def _priced(asked: Mapping[str, Any], paid: Loss, epsilon: Fraction) -> str:
-    """The text of a question at another price than the one that was paid."""
+    """Return the text of a question at another price than the paid one."""
     scales = [exact_text(scale * (paid.epsilon or 0) / epsilon) for scale in scales_in(asked)]
     price = {"epsilon": exact_text(epsilon)} | ({"delta": exact_text(paid.delta)} if paid.delta else {})
     priced = {"scale": scales[0]} if "scale" in asked else {"scales": scales}
@@ -123,7 +123,7 @@ def _priced(asked: Mapping[str, Any], paid: Loss, epsilon: Fraction) -> str:
 
 
 def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) -> Loss:
-    """What a finer answer is charged where a coarser one was paid for: the difference, in ε, or in ρ if Gaussian.
+    """Return the charge of a top-up: the difference of both prices, in ε, or in ρ under Gaussian noise.
 
     In ρ an answer in ε is charged as one of its own. Given the coarser one its loss can still be any between -ε and ε,
     less a constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (see the page “Accuracy first”).
@@ -135,23 +135,23 @@ def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) ->
 
 
 def covers(entry: Entry, request: Request) -> bool:
-    """Whether the answer to a debit of the same subject is as good as one to a request, or better."""
+    """Return True if a debit of the same question has at least the price of a request."""
     return standing_of(entry.request).price >= standing_of(request).price
 
 
 def finest_of(entries: Iterable[Entry]) -> Entry | None:
-    """The debit at the highest price of some that ask the same, of equals the first; None: there are none."""
+    """Return the debit at the highest price, of equal ones the first; None if there is none."""
     return max(entries, key=lambda entry: standing_of(entry.request).price, default=None)
 
 
 def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
-    """Those of all debits that no finer one of them tops up: they tell all that any of them tells."""
+    """Return the debits that no other one tops up. They reveal all that any of the debits reveals."""
     replaced = {key for entry in entries for key in entry.replaces}
     return [entry for entry in entries if entry.key not in replaced]
 
 
 def parts_of(entry: Entry) -> list[Entry]:
-    """The independent draws of which an answer is made, the newest first; of Laplace noise it is one draw."""
+    """Return the independent draws that an answer combines, the newest first; one under Laplace noise."""
     parts = [entry]
     while standing_of(entry.request).is_gaussian and parts[-1].base is not None:
         parts.append(parts[-1].base)
@@ -160,13 +160,13 @@ def parts_of(entry: Entry) -> list[Entry]:
 
 @lru_cache(maxsize=_DESIGNS)
 def _design(scale: str, epsilon: Fraction) -> str:
-    """The scale of a noise at an ε of 1, which is the same at all prices."""
+    """Return the scale of a noise at ε = 1, which is the same at all prices."""
     return exact_text(exact_value(scale) * epsilon)
 
 
 @lru_cache(maxsize=_DESIGNS)
 def _gaussian_design(scale: str, rho: Fraction) -> str:
-    """2ρσ² to one part in 8 to 16: σ is rounded up, by less than 1e-6 of it, and no two designs are so near."""
+    """Return 2ρσ² to one part in 8 to 16: σ is rounded up by less than 1e-6 of it, and no two designs are closer."""
     square = 2 * rho * exact_value(scale) ** 2
     power = square.numerator.bit_length() - square.denominator.bit_length()
     power -= square < Fraction(2) ** power
@@ -179,5 +179,5 @@ def _scale_texts(asked: Mapping[str, Any]) -> list[str]:
 
 
 def scales_in(asked: Mapping[str, Any]) -> list[Fraction]:
-    """The scale of the noise of each level of counts, of the one of a count."""
+    """Return the scale of the noise of each level."""
     return list(map(exact_value, _scale_texts(asked)))

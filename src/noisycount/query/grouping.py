@@ -22,9 +22,9 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
-from noisycount.query.query import PERIODS, ColumnGrouping, PeriodLength
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, normaliser_of
+from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength
 
 Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
 

@@ -9,8 +9,8 @@ from noisycount.display.values import short
 from noisycount.errors import ConfigError
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
 from noisycount.query.impossible import Public, not_public
-from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean, normaliser_of
+from noisycount.query.typed import PeriodLength
 
 MOST_VALUES = 10_000  # of a column, and groups of a table that nobody lists
 _RANGE = re.compile(r"\s*(.+?)\s*(?:\bto\b|\.\.)\s*(.+?)\s*", re.IGNORECASE)

@@ -11,7 +11,8 @@ from noisycount.errors import QueryError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import TOTAL
-from noisycount.query.query import TABLE_NOISES, ColumnGrouping, Query, parse_of
+from noisycount.query.query import TABLE_NOISES, Query
+from noisycount.query.typed import ColumnGrouping, parse_of
 from noisycount.validation import open_probability
 
 Rules = Iterator[tuple[bool, str]]  # a condition that must not hold, and the message if it does

@@ -24,8 +24,8 @@ from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, K
 from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
-from noisycount.query.query import MAX_CELLS, Keys, TypedKey, expand_keys
 from noisycount.query.schema import Kind, close_names, did_you_mean
+from noisycount.query.typed import MAX_CELLS, Keys, TypedKey, expand_keys
 
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
 _NO_VALUES: Public = MappingProxyType({})
@@ -33,7 +33,7 @@ _NO_VALUES: Public = MappingProxyType({})
 
 @frozen
 class TableQuestion:
-    """What is counted in one table."""
+    """Cells and sums of a table by keys, and the condition of its records."""
 
     parts: tuple[GroupBy, ...]  # what it is grouped by
     keys: KeySet | None  # the cells, in the order in which they are shown; None: only the records know them
@@ -56,12 +56,12 @@ class TableQuestion:
 
     @property
     def columns(self) -> set[Column]:
-        """The columns that it reads."""
+        """Columns by which it groups, and those of its condition."""
         return {part.column for part in self.parts} | set(columns(self.where) if self.where else ())
 
     @property
     def name(self) -> str:
-        """What a reader calls its cells."""
+        """Name of its cells: the columns, with commas between them."""
         return ",".join(part.column.name for part in self.parts)
 
     def groups(self, unit: str | None) -> int | None:
@@ -69,7 +69,7 @@ class TableQuestion:
         return 1 if unit is None else self.max_groups
 
     def levels(self) -> tuple[Level, ...]:
-        """The cells first, then the margins or ranges, in the order in which they are shown."""
+        """Return the levels in the order of the asker: the cells first, then the margins or ranges."""
         assert self.keys is not None  # noqa: S101 - hidden keys have no levels before the count
         return self._levels_of(self.keys)
 
@@ -78,7 +78,7 @@ class TableQuestion:
         return all_levels(keys.codes, names, margins, has_other=self.has_other)
 
     def canonical(self) -> "CanonicalTable":
-        """The same question in an order that does not depend on how its keys were listed."""
+        """Return the table in canonical order, which does not depend on the order of its keys."""
         assert self.keys is not None  # noqa: S101 - hidden keys have an order already
         if self.is_cumulative:
             levels = self.levels()
@@ -92,7 +92,7 @@ class TableQuestion:
         )
 
     def facts(self, keys: KeySet | None) -> dict[str, Any]:
-        """What a ledger keeps of it, of which no other table has the same."""
+        """Return the members by which a ledger distinguishes the table from all others."""
         return {
             "by": [part.text for part in self.parts],
             "keys": None if keys is None else key_set_to_json(keys),
@@ -103,16 +103,16 @@ class TableQuestion:
         }
 
     def cell_question(self, table: "CanonicalTable") -> CellQuestion:
-        """What a source counts of it."""
+        """Return the question for a source that counts cells."""
         return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.max_groups, self._salt)
 
     def key_question(self) -> KeyQuestion:
-        """What a source counts of it where only the records know the keys."""
+        """Return the question for a source that counts hidden keys."""
         return KeyQuestion(self.parts, self.where, self.max_groups, self._salt)
 
     @property
     def _salt(self) -> str:
-        """The key of the hash by which a unit stays in few cells: the same for the same table.
+        """Key of the hash that chooses the cells in which a unit counts: the same for the same table.
 
         It rests on the question alone. A name of the records may be found by their content, and
         then one record more would draw the cells of everybody anew. It is no secret: which cells a
@@ -124,14 +124,14 @@ class TableQuestion:
 
 @frozen(eq=False)
 class CanonicalTable:
-    """A table as it is counted and kept."""
+    """A table in the order in which it is counted and stored."""
 
     keys: KeySet  # its cells
     levels: tuple[Level, ...]  # what is counted
     places: list[NDArray[np.int64]] = field(repr=False)  # for each level where the nodes that were asked are here
 
     def as_asked(self, answers: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
-        """The answers in the order in which the table was asked."""
+        """Return answers in the order in which the table was asked."""
         return tuple(answer[places] for answer, places in zip(answers, self.places, strict=True))
 
 
@@ -144,7 +144,7 @@ def same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArray
 
 
 def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[GroupBy]) -> Margins:
-    """The margins that are asked for, in one order: those of more parts first, the total last."""
+    """Return the margins in canonical order: those of more columns first, the total last."""
     names = [part.column.name for part in parts]
     if margins in ("all", ["all"], ("all",)):
         found = [each for size in range(len(names)) for each in combinations(names, size)]
@@ -157,7 +157,7 @@ def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Gro
 
 
 def _margin(written: object, names: Sequence[str]) -> tuple[str, ...]:
-    """The parts of one margin, in the order of the table."""
+    """Return the columns of one margin, in the order of the table."""
     if written == TOTAL and TOTAL not in names:
         return ()
     if isinstance(written, str):
@@ -178,7 +178,7 @@ def _shown(margin: Sequence[str]) -> str:
 
 
 def _spelled(part: GroupBy, key: object) -> Iterable[object]:
-    """A key in Python's own types; of a range as it was typed, each of its keys."""
+    """Return a key in a type of Python; of a typed range, each of its keys."""
     if not isinstance(key, TypedKey):
         return [key.item() if isinstance(key, np.generic) else key]
     kind = Kind.TEXT if isinstance(part, NumberRanges) else part.column.kind  # ranges go by their words
@@ -186,7 +186,7 @@ def _spelled(part: GroupBy, key: object) -> Iterable[object]:
 
 
 def _rows_of_frame(keys: Any, parts: Sequence[GroupBy]) -> list[tuple[object, ...]]:  # noqa: ANN401
-    """The keys of each cell, in the order of the parts; NaN stands for missing values, too."""
+    """Return the keys of each cell of a data frame, in the order of the columns; NaN is a missing value."""
     names = list(map(str, getattr(keys, "column_names", keys.columns)))
     wanted = [part.column.name for part in parts]
     if sorted(names) != sorted(wanted):
@@ -195,7 +195,7 @@ def _rows_of_frame(keys: Any, parts: Sequence[GroupBy]) -> list[tuple[object, ..
 
 
 def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
-    """The values of a column in types of Python."""
+    """Return the values of a column in types of Python."""
     values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
     return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
 
@@ -267,7 +267,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
 
 
 def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
-    """The cells whose keys are listed one by one."""
+    """Return cells whose keys are listed one by one."""
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are none: list at least one cell")
@@ -280,13 +280,13 @@ def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
 
 
 def _checked(part: GroupBy, key: object) -> Key:
-    """The one key that is meant."""
+    """Return the key that is meant."""
     (one,) = _spelled(part, key)
     return part.checked(one)
 
 
 def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
-    """The keys of one cell, as they were listed."""
+    """Return the keys of one cell."""
     given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
     if len(given) != len(parts):
         names = ", ".join(part.column.name for part in parts)
@@ -297,7 +297,7 @@ def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
 def _coded(
     parts: Sequence[GroupBy], rows: Sequence[Sequence[object]], read: Callable[[GroupBy, object], Key]
 ) -> KeySet:
-    """Cells of which each different key is read once."""
+    """Return cells from their keys; each different key is read once."""
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in parts]
     values, codes = [], np.zeros((len(rows), len(parts)), dtype=np.int32)
     for number, (part, column) in enumerate(zip(parts, columns, strict=True)):
@@ -317,13 +317,13 @@ def _twice(whose: str, key: object) -> PredicateError:
 
 
 def _require_few(cells: int) -> None:
-    """The refusal of a table that is too large."""
+    """Raise PredicateError if a table is too large."""
     if cells > MAX_CELLS:
         raise PredicateError(f"the table has {cells:,} cells, more than {MAX_CELLS:,}: list fewer keys")
 
 
 def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
-    """The same cells in an order that does not depend on how they were listed, and where each of `keys` is there."""
+    """Return cells in canonical order, and the place of each of `keys` in it."""
     ranks = [_ranks(values) for values in keys.values]
     values = tuple(
         tuple(each[place] for place in np.argsort(rank)) for each, rank in zip(keys.values, ranks, strict=True)
@@ -336,7 +336,7 @@ def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
 
 
 def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
-    """The place of each value among all, sorted; missing values come last."""
+    """Return the place of each value in sorted order; missing values come last."""
     known = [(value is None, 0 if value is None else value) for value in values]
     order = sorted(range(len(values)), key=known.__getitem__)
     ranks = np.empty(len(values), dtype=np.int64)
@@ -345,18 +345,18 @@ def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
 
 
 def key_set_to_json(keys: KeySet) -> dict[str, object]:
-    """What a ledger keeps of the cells, in one form."""
+    """Return the cells as a ledger stores them."""
     written = [list(map(key_to_json, values)) for values in keys.values]
     return {"grid": written} if keys.is_grid else {"values": written, "cells": keys.codes.tolist()}
 
 
 def key_set_from_json(parts: Sequence[GroupBy], stored: Sequence[Sequence[object]]) -> KeySet:
-    """The cells that records brought to light, from what a ledger keeps of their keys."""
+    """Return the cells of hidden keys that are shown, from the stored keys."""
     return _coded(parts, stored, _stored)
 
 
 def _stored(part: GroupBy, key: object) -> Key:
-    """A key that a ledger keeps."""
+    """Return a stored key as a value."""
     kind = part.column.kind
     found: Key = kind.key(key)
     if isinstance(found, str) and not kind.is_key(found):
@@ -365,12 +365,12 @@ def _stored(part: GroupBy, key: object) -> Key:
 
 
 def key_to_json(key: Key) -> int | str | bool | None:
-    """A key in the types of JSON, which `Kind.key` reads again."""
+    """Return a key as JSON, which `Kind.key` reads."""
     return key if key is None or isinstance(key, int | str) else str(key)
 
 
 def table_labels(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:
-    """What a reader sees of the keys of a table."""
+    """Return the labels of a table."""
     return TableLabels(
         tuple(part.column.name for part in keys.parts),
         tuple(tuple(part.label(key) for key in values) for part, values in zip(keys.parts, keys.values, strict=True)),

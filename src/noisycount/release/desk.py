@@ -23,8 +23,9 @@ from noisycount.ledger.series import covers, finest_of, stopped_at
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.query import ALL, Keys, Query
+from noisycount.query.query import ALL, Query
 from noisycount.query.schema import Kind, public_of
+from noisycount.query.typed import Keys
 from noisycount.release.dataset import Dataset, RemainingBudget
 from noisycount.release.query_plan import Forms, QueryPlan, plan_of_debit
 from noisycount.release.reply_tick import ReplyTick

@@ -29,9 +29,10 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import TOTAL, Codes, Label, Level, TableLabels, all_levels
 from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period, resolve_group_by
 from noisycount.query.predicate import Column
-from noisycount.query.query import PERIODS, TABLE_NOISES, ColumnGrouping, Query, parse_by_text
+from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import same_nodes
+from noisycount.query.typed import PERIODS, ColumnGrouping, parse_by_text
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import gaussian_noises, level_of_questions, nearest_answer

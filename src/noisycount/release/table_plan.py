@@ -29,9 +29,10 @@ from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
 from noisycount.query.public_values import foreign_keys
-from noisycount.query.query import MAX_CELLS, Query, parse_of, share_of
+from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind, public_of
+from noisycount.query.typed import MAX_CELLS, parse_of, share_of
 from noisycount.release.goal import ALL, Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import Coarser, CountPlan, ListPlan, QueryPlan, level_of_questions

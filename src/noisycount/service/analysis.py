@@ -10,7 +10,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.query import parse_confidence
+from noisycount.query.typed import parse_confidence
 from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_epsilon, parse_rate, parse_scale
 from noisycount.service.auth import LimitedUser

@@ -36,7 +36,7 @@ class TableFiles:
 
 
 def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
-    """The data set that SOURCE means, counted by the unit that the asker names."""
+    """Return the data set of SOURCE with the privacy unit of the asker."""
     dataset = configuration.dataset(source)
     if unit is None or unit == dataset.unit:
         return dataset
@@ -49,7 +49,7 @@ def dataset_asked(configuration: Config, source: str, unit: str | None, option: 
 
 
 def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Catalog:
-    """What was written down of data sets; where no ledger is or comes to be, no folder does."""
+    """Return the catalog of data sets. Makes no folder unless there is a ledger, or will be one."""
     return Catalog.of(ledger, configuration.data_folder if ledger or makes else None)
 
 
@@ -61,7 +61,7 @@ def records_of(
 
 
 def as_configured(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
-    """The data set as its owner configured it, where a path holds the same records.
+    """Return the data set as its owner configured it, if a path holds the same records.
 
     A copy of a file is the data set that the ledger has by its content: what its owner configured
     of that (the columns, the budget, the size) holds for the copy too.
@@ -77,7 +77,7 @@ def as_configured(dataset: DatasetConfig, configuration: Config, catalog: Catalo
 
 
 def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSettings:
-    """What the owner of a data set says of its records."""
+    """Return the statements of the owner about the records of a data set."""
     return DatasetSettings(
         name=dataset.account,
         is_path=dataset.is_path and dataset.account == dataset.name,
@@ -93,13 +93,13 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSett
 
 
 def debits(configuration: Config) -> list[Entry]:
-    """Every debit, oldest first; none where nothing was asked yet."""
+    """Return all debits, oldest first; none if there is no ledger."""
     with existing_ledger(configuration) as ledger:
         return ledger.entries() if ledger else []
 
 
 def verification(configuration: Config, known_head: Head | None) -> Verification | None:
-    """What became of reading the whole ledger; None: there is none yet."""
+    """Verify the whole ledger; None if there is none yet."""
     with existing_ledger(configuration, anchored=False) as ledger:
         if ledger is not None:
             return ledger.verify(known_head)
@@ -109,7 +109,7 @@ def verification(configuration: Config, known_head: Head | None) -> Verification
 
 @contextmanager
 def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool = False) -> Iterator[Ledger | None]:
-    """The ledger; None where nothing was asked yet."""
+    """Yield the open ledger; None if there is none yet."""
     place = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None
     # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
@@ -122,7 +122,7 @@ def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool
 
 
 def _is_there(place: Path) -> bool:
-    """Whether something lies there, be it a link that leads nowhere."""
+    """Return True if something is at a path, even a broken link."""
     try:
         place.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -135,7 +135,7 @@ def _is_there(place: Path) -> bool:
 
 @frozen
 class DatasetSession:
-    """What is open while a data set is asked; whoever opened it closes it."""
+    """The open records and ledger of a data set; whoever opens them closes them."""
 
     dataset: DatasetConfig  # as its owner configured it
     records: Records  # the open records
@@ -144,7 +144,7 @@ class DatasetSession:
 
     @property
     def account(self) -> DatasetConfig:
-        """The data set under the name by which the ledger books its spending."""
+        """The data set under its name in the ledger."""
         return replace(self.dataset, account=self.records.name)
 
     def running_total(self, more: Loss | None = None, which: str = "so far") -> RunningTotal:
@@ -172,7 +172,7 @@ class DatasetSession:
         return RemainingBudget.in_ledger(self.ledger, self.records.name, self.dataset.budget, analyst)
 
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
-        """What no record can satisfy of a question that the analyst paid for."""
+        """Return the reasons why a query that the analyst paid for should not be asked, else raise PredicateError."""
         requests = self.records.requests(plan)
         return plan.require_possible(
             self.records.schema.public,
@@ -184,7 +184,7 @@ class DatasetSession:
         return [] if self.ledger is None else self.ledger.entries_asking(*requests, analyst)
 
     def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
-        """The desk that charges an analyst's questions to an open ledger."""
+        """Return the desk of an analyst. The ledger must be open."""
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
         paying = self.dataset.for_desk(self.records.name)
@@ -204,7 +204,7 @@ class DatasetSession:
 
 @contextmanager
 def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = False) -> Iterator[DatasetSession]:
-    """The session of a data set; its records and its ledger are closed with it."""
+    """Open the records and the ledger of a data set, and close both at the end."""
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
         catalog = catalog_of(ledger, configuration, makes=makes)

@@ -13,7 +13,8 @@ from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
 from noisycount.engines.duckdb.public import PublicColumns, PublicTable
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
-from noisycount.query.query import MAX_CELLS, ColumnGrouping, Query, TypedKey, TypedKeys
+from noisycount.query.query import Query
+from noisycount.query.typed import MAX_CELLS, ColumnGrouping, TypedKey, TypedKeys
 from noisycount.release.table_release import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import SUM_NAMES, sums_so_far

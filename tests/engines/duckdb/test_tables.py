@@ -19,8 +19,8 @@ from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, NumberRanges, Period
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Predicate
-from noisycount.query.query import PeriodLength
 from noisycount.query.schema import Kind
+from noisycount.query.typed import PeriodLength
 from tests.engines.duckdb.test_source import CANARY, SLOW, write_notes
 from tests.engines.tables import grid, identity, total
 from tests.engines.test_tables import all_keys

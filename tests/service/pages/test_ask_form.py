@@ -4,8 +4,9 @@ import pytest
 from starlette.datastructures import FormData
 
 from noisycount.query.language import parse
-from noisycount.query.query import ColumnGrouping, Query
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.query.typed import ColumnGrouping
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
 from noisycount.service.pages.preview import dots_picture
 from noisycount.service.questions import Question

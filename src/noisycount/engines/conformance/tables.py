@@ -27,9 +27,9 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, Period
 from noisycount.query.predicate import Column, Comparison, Constant, Literal, Missing, Not, Operator, Pattern, Predicate
-from noisycount.query.query import PeriodLength
 from noisycount.query.readings import FUNCTIONS, READERS
 from noisycount.query.schema import Kind
+from noisycount.query.typed import PeriodLength
 
 _MOST_PARTS = 3
 _MOST_KEYS = 6

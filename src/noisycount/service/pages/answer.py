@@ -23,7 +23,8 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
 from noisycount.ledger.price import RunningTotal
 from noisycount.model.tables.levels import OTHER, Label
-from noisycount.query.query import PERIODS, PeriodLength, Query
+from noisycount.query.query import Query
+from noisycount.query.typed import PERIODS, PeriodLength
 from noisycount.readers.values import parse_number
 from noisycount.release.dataset import next_words
 from noisycount.release.stored_question import StoredQuestion

@@ -24,7 +24,8 @@ from noisycount.ledger.ledger import Selection
 from noisycount.ledger.replies import Reply
 from noisycount.model.tables.levels import Label
 from noisycount.query.predicate import quoted_name
-from noisycount.query.query import Query, parse_by_text
+from noisycount.query.query import Query
+from noisycount.query.typed import parse_by_text
 from noisycount.readers.values import parse_share
 from noisycount.release.dataset import RemainingBudget
 from noisycount.service.auth import LimitedUser, draft_of

@@ -16,8 +16,9 @@ from noisycount.model.tables.levels import Label
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_name, quoted_text
-from noisycount.query.query import LARGEST, Query, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
+from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.query.typed import LARGEST, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.release.text_orders import text_order_refusals
 from noisycount.tasks.plan import planned_error

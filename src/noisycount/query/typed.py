@@ -1,0 +1,305 @@
+"""Texts that people type for the parts of a query: columns, keys, margins, shares and confidences.
+
+Each parser raises ValueError if a text is invalid; `query` has the query that they fill.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from enum import Enum
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from noisycount import validation
+from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
+from noisycount.model.sampling.scalar import as_written
+from noisycount.query.predicate import quoted_name
+from noisycount.query.schema import Kind
+
+if TYPE_CHECKING:
+    from noisycount.model.tables.levels import Label
+
+# What decides where a table within a share of its counts stops, beside the cells that make up a share of it.
+LARGEST, _TOTAL = "largest", "total"
+_OF_CELLS = re.compile(r"(.+)-of-cells")
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_RANGE = re.compile(r"(.+?)\.\.(.+)")
+
+_TRUTHS = {"true": True, "false": False}
+_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
+_NAME = r'"(?:[^"]|"")+"|[^",:=]+'
+_ITEM = re.compile(rf"\s*({_NAME})\s*(?::(.*))?", re.DOTALL)
+_KEYS = re.compile(rf"\s*({_NAME})\s*=(.*)", re.DOTALL)
+_WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
+_PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
+
+MAX_CELLS = 1_000_000
+
+
+class PeriodLength(Enum):
+    """Length of a period; the value is the number of such periods in a year."""
+
+    YEAR = 1
+    QUARTER = 4
+    MONTH = 12
+
+    def number(self, text: str) -> int | None:
+        """Return the number, from year 0 on, of the period that a text names; None if it names none."""
+        match = _PERIODS[self][0].fullmatch(text)
+        return match and int(match[1]) * self.value + int(match[2] or 1) - 1
+
+    def label(self, number: int) -> str:
+        """Return the text that names a period."""
+        year, place = divmod(number, self.value)
+        return _PERIODS[self][1].format(year, place + 1)
+
+
+# For each length the texts that name such a period, and the usual one.
+_PERIODS = {
+    PeriodLength.YEAR: (re.compile(r"([0-9]{4})()"), "{0:04d}"),
+    PeriodLength.QUARTER: (re.compile(r"([0-9]{4})-?Q([1-4])"), "{0:04d}-Q{1}"),
+    PeriodLength.MONTH: (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), "{0:04d}-{1:02d}"),
+}
+
+# The lengths by what one types for them.
+PERIODS = {length.name.lower(): length for length in PeriodLength}
+
+
+@frozen
+class TypedKey:
+    """A key as it is typed."""
+
+    text: str | None  # what it says; None: the missing value
+    is_quoted: bool = False  # whether it stands for itself, whatever it looks like
+
+
+TypedKeys: TypeAlias = Sequence[TypedKey]  # the keys of one column
+
+# The keys of each column, by its name; or the keys of each cell.
+Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
+
+
+@frozen
+class ColumnGrouping:
+    """A column by which a table groups, with its edges or periods."""
+
+    column: str  # the name of the column
+    grouping: str = ""  # edges such as `0,18,65`, or `month`, `quarter`, `year`; empty: each value
+
+    @property
+    def text(self) -> str:
+        """The item as Python takes it."""
+        return f"{self.column}:{self.grouping}" if self.grouping else self.column
+
+    @property
+    def typed(self) -> str:
+        """The item as it is typed, with quotes around a name that needs them."""
+        name = quoted_name(self.column)
+        return f"{name}:{self.grouping}" if self.grouping else name
+
+
+def parse_confidence(text: str) -> float:
+    """Return a confidence such as `95%` or `0.95`."""
+    share = float(validation.parse_probability(text) or 0)
+    if 0 < share < 1:
+        return share
+    raise ValueError(f"must lie strictly between 0 and 1, such as 95%, got {text!r}")
+
+
+def parse_within(text: str) -> float:
+    """Return a share of a count such as `20%`, `0.2` or `±20 %`."""
+    share = float(validation.parse_probability(text) or 0)
+    if 0 < share <= 1:
+        return share
+    raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
+
+
+def parse_of(text: str) -> str:
+    """Return the counts of a table that need an accuracy: `largest`, `total` or `90%-of-cells`.
+
+    Example:
+        >>> parse_of("Largest"), parse_of("total"), parse_of("90 %-of-cells"), parse_of("0.5-of-cells")
+        ('largest', 'total', '90%-of-cells', '50%-of-cells')
+    """
+    of = text.strip().lower()
+    if of in {LARGEST, _TOTAL}:
+        return of
+    match = _OF_CELLS.fullmatch(of)
+    share = validation.parse_probability(match[1]) if match else None
+    if share is not None and 0 < share <= 1:
+        return f"{validation.exact_text(100 * share)}%-of-cells"
+    raise ValueError(f"must be largest, total or a share such as 90%-of-cells, got {text!r}")
+
+
+def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:
+    """Return the columns by which a table groups, each once."""
+    found = [item for text in texts for item in parse_by_text(text)]
+    _require_once([item.column.lower() for item in found], "names {} twice: name it once")
+    return tuple(found)
+
+
+def parse_margins(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of margins, each once. A text may name several."""
+    names = []
+    for text in texts:
+        names += [name.strip() for name in text.split(",")]
+        if not all(names):
+            raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
+    _require_once(names, "names {} twice: name it once")
+    return tuple(names)
+
+
+def _require_once(names: Sequence[str], refusal: str) -> None:
+    """Raise ValueError with the first name that is repeated."""
+    again = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if again is not None:
+        raise ValueError(refusal.format(repr(again)))
+
+
+def parse_by_text(text: str) -> list[ColumnGrouping]:
+    """Return the columns of one text; edges of numbers continue until the next name."""
+    pieces = _PIECE.findall(text)
+    if ",".join(pieces) != text:
+        raise ValueError(f'must close the quotes of a name, got {text!r}, such as "my town"')
+    joined: list[str] = []
+    for piece in pieces:
+        is_edge = _NUMBER.fullmatch(piece) and joined and ":" in joined[-1]
+        if is_edge:
+            joined[-1] += f",{piece.strip()}"
+        else:
+            joined.append(piece)
+    return [_item(piece, text) for piece in joined]
+
+
+def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
+    """Return the name of a column and its keys.
+
+    Example:
+        >>> parse_column_keys("town=Bern,'Biel, old',null")[1][1:]
+        [TypedKey(text='Biel, old', is_quoted=True), TypedKey(text=None, is_quoted=False)]
+    """
+    match = _KEYS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be a column and its keys, such as town=Bern,Biel, got {text!r}")
+    name, listed = _unquoted(match[1]), match[2]
+    if not listed.strip():
+        raise ValueError(f"must list keys of {name}, such as {name}=a,b, got {text!r}")
+    return name, list(_words(listed, text))
+
+
+def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
+    """Return the keys of each column."""
+    found = list(map(parse_column_keys, texts))
+    _require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
+    return dict(found)
+
+
+def _item(piece: str, whole: str) -> ColumnGrouping:
+    match = _ITEM.fullmatch(piece)
+    if match is None or not match[1].strip():
+        raise ValueError(f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}")
+    name, grouping = _unquoted(match[1]), (match[2] or "").strip()
+    edges = grouping.split(",")
+    if match[2] is None or grouping in PERIODS or all(map(_NUMBER.fullmatch, edges)):
+        return ColumnGrouping(name, grouping)
+    raise ValueError(
+        f"must have edges or month, quarter or year behind the colon, such as {name}:0,18,65, got {piece.strip()!r}"
+    )
+
+
+def _words(listed: str, whole: str) -> Iterator[TypedKey]:
+    place = 0
+    while place <= len(listed):
+        match = _WORD.match(listed, place)
+        if match is None or (match[1] is None and not match[2]):
+            raise ValueError(
+                "must list keys with commas between them, and single quotes around a key with "
+                f"commas or without letters, got {whole!r}"
+            )
+        yield _word(match[1], match[2])
+        if not match[3]:
+            return
+        place = match.end()
+
+
+def _word(quoted: str | None, bare: str) -> TypedKey:
+    if quoted is not None:
+        return TypedKey(quoted.replace("''", "'"), is_quoted=True)
+    return TypedKey(None) if bare.lower() == "null" else TypedKey(bare)
+
+
+def _unquoted(name: str) -> str:
+    name = name.strip()
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def share_of(within: str | float | Fraction | None) -> Fraction:
+    """Return a share of a count or of its guess, from a number or its text, exactly."""
+    if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
+        share: Fraction | None = as_written(within, "within")
+    else:
+        share = validation.parse_probability(within) if isinstance(within, str) else None
+    if share is None or not 0 < share <= 1:
+        raise ValueError(f"within must be above 0 and at most 100%, such as '20%' or 0.2, got {within!r}")
+    return share
+
+
+def expand_keys(column: str, kind: Kind, words: TypedKeys) -> "list[Label]":
+    """Return the values of a column for typed keys, with ranges written out."""
+    values: list[Label] = []
+    for word in words:
+        values.extend(islice(_values_of_word(column, kind, word), MAX_CELLS + 1 - len(values)))
+        if len(values) > MAX_CELLS:
+            raise PredicateError(f"keys of {column} are more than {MAX_CELLS:,}: list fewer")
+    return values
+
+
+def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]":
+    if word.text is None:
+        yield None
+        return
+    ends = _RANGE.fullmatch(word.text)
+    if ends is None or word.is_quoted or not (kind.is_number or kind.is_moment):
+        yield _value(kind, word.text)
+        return
+    low, high = ends.groups()
+    steps = _between(low, high)
+    if steps is None:
+        raise PredicateError(
+            f"keys of {column} have {word.text!r}: a range is of whole numbers, days, months, "
+            "quarters or years, and rises: 1..5, 2026-01..2026-12"
+        )
+    yield from steps
+
+
+def _value(kind: Kind, text: str) -> "Label":
+    """Return one value; an invalid one stays a text, which the table refuses later."""
+    if kind.is_number and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind is Kind.BOOLEAN:
+        return _TRUTHS.get(text.lower(), text)
+    return text
+
+
+def _between(low: str, high: str) -> "Iterator[Label] | None":
+    """Return all values from one to another; None if they differ in kind or do not rise."""
+    if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
+        return _rising(int(low), int(high))
+    for length in (PeriodLength.QUARTER, PeriodLength.MONTH):
+        first, last = length.number(low), length.number(high)
+        if first is not None and last is not None:
+            steps = _rising(first, last)
+            return steps and map(length.label, steps)
+    try:
+        first_day, last_day = date.fromisoformat(low), date.fromisoformat(high)
+    except ValueError:
+        return None
+    days = _rising(0, (last_day - first_day).days)
+    return days and ((first_day + timedelta(day)).isoformat() for day in days)
+
+
+def _rising(first: int, last: int) -> Iterator[int] | None:
+    return iter(range(first, last + 1)) if first <= last else None
