@@ -1,10 +1,12 @@
 """The version of records: the same bytes that are read in another way are other records."""
 
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
+from noisycount.catalog import catalog
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.catalog.contents import Contents
 from noisycount.catalog.folder import Copies
@@ -84,6 +86,36 @@ def test_an_encoding_has_one_version_under_all_its_names() -> None:
 def test_the_version_covers_what_cells_stand_for(first: ColumnFormat, second: ColumnFormat) -> None:
     """Each part of the form of a column that changes a value changes the version."""
     assert len({DatasetRecord(None, {"x": form}, "00").version for form in (first, second)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("date_format", "accepts", "is_anew"),
+    [
+        ("%d %b %Y", True, True),
+        ("%d.%m.%Y %H:%M", True, True),
+        ("%Y%m%d", True, True),
+        ("%d.%m.%Y", True, False),
+        ("%m/%d/%Y,%I:%M%p", True, False),
+        ("%d %b %Y", False, False),
+        ("%Y%m%d", False, False),
+    ],
+)
+def test_dates_that_an_older_release_missed_are_counted_anew(
+    monkeypatch: pytest.MonkeyPatch, date_format: str, *, accepts: bool, is_anew: bool
+) -> None:
+    """Where unreadable cells are missing values: months in other languages, runs of blanks, and digits without marks.
+
+    A file whose cells all fit has the values that it had. One that no longer fits is refused, and its copy is not read.
+    """
+    form = ColumnFormat(Kind.DATE, date_format=date_format, accepts_unreadable=accepts)
+    records = [DatasetRecord(None, {"x": form}, "00") for _ in range(2)]
+    present = records[0].version
+
+    def older_marks(stated: str) -> dict[str, str]:
+        return {"words": "in ten languages"} if re.search("%[aAbBpz]", stated) else {}
+
+    monkeypatch.setattr(catalog, "_date_marks", older_marks)
+    assert (records[1].version != present) is is_anew
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.display.texts import redacted_name
-from noisycount.engines.formats import ColumnFormat, FileFormat
+from noisycount.engines.formats import RUN_OF_NUMBERS, ColumnFormat, FileFormat
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
@@ -142,7 +142,10 @@ class DatasetRecord:
     def reading(self) -> str:
         """Digest that identifies a copy of these records read in this way."""
         form = None if self.form is None else self.form.parts
-        return _digest([self._corrected_content, self.unit, self.table, form, self._readings])
+        # Older releases read dates of which a digit is missing as others; such a file is refused now, and not copied.
+        is_strict = any(re.search(RUN_OF_NUMBERS, form.date_format or "") for form in self.columns.values())
+        digits = ["all digits"] if is_strict else []
+        return _digest([self._corrected_content, self.unit, self.table, form, self._readings, *digits])
 
     @property
     def _corrected_content(self) -> str:
@@ -164,14 +167,14 @@ class DatasetRecord:
         """Parts of the format of each column, with marks if older releases read the same parts in another way.
 
         Older releases ignored the format of the unit, removed only ASCII blanks around a text and zeros of texts that
-        are a number, and read month names in English only: dates in other languages were missing values if the owner
-        accepted unreadable values.
+        are a number, and read fewer dates: those in other languages than English and with several blanks were missing
+        values if the owner accepted unreadable values. Dates of which a digit is missing were others.
         """
         parts = {name: form.parts for name, form in self.columns.items()}
         parts |= {
-            name: {**parts[name], "words": "in ten languages"}
+            name: {**parts[name], **_date_marks(form.date_format)}
             for name, form in self.columns.items()
-            if form.accepts_unreadable and re.search("%[aAbBpz]", form.date_format or "")
+            if form.accepts_unreadable and form.date_format
         }
         parts |= {name: {**stated, "trim": "white space"} for name, stated in parts.items() if "trim" in stated}
         parts |= {
@@ -197,6 +200,21 @@ class DatasetRecord:
         }
         whole = Schema(kinds, self.others, commas=commas, normalisers=normalisers)
         return whole.for_questions(self.unit, columns)
+
+
+def _date_marks(date_format: str) -> dict[str, str]:
+    """Return the marks of a date format that older releases read in another way.
+
+    Example:
+        >>> _date_marks("%d %b %Y"), _date_marks("%Y%m%d"), _date_marks("%d.%m.%Y")
+        ({'words': 'in 26 languages', 'blanks': 'one or more'}, {'digits': 'all'}, {})
+    """
+    languages = "in 26 languages" if re.search("%[bB]", date_format) else "in ten languages"
+    return {
+        **({"words": languages} if re.search("%[aAbBpz]", date_format) else {}),
+        **({"blanks": "one or more"} if " " in date_format else {}),
+        **({"digits": "all"} if re.search(RUN_OF_NUMBERS, date_format) else {}),
+    }
 
 
 def _file_format(parts: Mapping[str, Any] | None) -> FileFormat | None:

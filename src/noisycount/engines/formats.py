@@ -121,7 +121,8 @@ _DIRECTIVES = {
 }
 # Without a mark between them, numbers have all their digits.
 _ADJACENT = {**dict.fromkeys("dmHI", "[0-9]{2}"), "j": "[0-9]{3}"}
-_NUMERIC = "[dmjYyHIMSfn]"
+RUN_OF_NUMBERS = "(%[dmjYyHIMSfn]){2,}"
+"""The regular expression of directives of numbers without a mark between them."""
 DATE_BLANK = "[ \u00a0\u2009\u202f]"
 """The regular expression of a blank in a date, of which one or more stand for a blank in its form."""
 EXCEL = "excel"
@@ -422,7 +423,7 @@ def date_pattern(
     if {"b", "B"} & {*pieces[1::2]}:
         directives = {**directives, "d": directives["d"] + ORDINAL}
     patterns = {**directives, **{f"0{letter}": adjacent.get(letter, each) for letter, each in directives.items()}}
-    marked = re.sub(f"(%{_NUMERIC}){{2,}}", lambda run: run[0].replace("%", "%0"), date_format)
+    marked = re.sub(RUN_OF_NUMBERS, lambda run: run[0].replace("%", "%0"), date_format)
     pieces = re.split("%(0?.)", marked)
     pieces[::2] = (re.sub(r"(\\ )+", lambda _: f"{DATE_BLANK}+", re.escape(mark)) for mark in pieces[::2])
     pieces[1::2] = map(patterns.__getitem__, pieces[1::2])

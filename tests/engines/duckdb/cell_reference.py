@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from math import isfinite
 from string import punctuation
 from unicodedata import combining, normalize
@@ -104,7 +105,7 @@ def _moment(text: str, form: ColumnFormat) -> datetime | None:
     if form.date_format is None:
         pattern = form.kind.iso
     else:
-        pattern = ISO_ZONED if form.date_format == ZONED else date_pattern(form.date_format)
+        pattern = ISO_ZONED if form.date_format == ZONED else _date_pattern(form.date_format)
     if not re.fullmatch(pattern, text):
         return None
     try:
@@ -116,6 +117,9 @@ def _moment(text: str, form: ColumnFormat) -> datetime | None:
         return _parsed(text, form.date_format)
     except (ValueError, OverflowError):
         return None
+
+
+_date_pattern = cache(date_pattern)
 
 
 def _serial(text: str, form: ColumnFormat) -> datetime | None:
