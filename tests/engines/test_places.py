@@ -34,6 +34,19 @@ def test_a_file_of_no_engine_is_refused(tmp_path: Path) -> None:
         files().found(tmp_path / "records.xls")
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("a.gpkg", "if it is a SQLite database, rename it so that it ends in .sqlite"),
+        ("a.arrow", "export its table as Parquet"),
+    ],
+)
+def test_a_file_of_another_ending_is_refused_with_a_remedy(tmp_path: Path, name: str, remedy: str) -> None:
+    """Also one whose content could be read."""
+    with pytest.raises(SourceError, match=f"unknown extension .*; {remedy}$"):
+        files().found(tmp_path / name)
+
+
 def test_a_packed_file_is_known_by_both_its_endings(tmp_path: Path) -> None:
     """In whatever case; a packed file of another kind is refused by name."""
     path = tmp_path / "records.of.2020.CSV.GZ"

@@ -41,9 +41,11 @@ _RENAMED = {
         "; if it holds lines of cells, rename it so that it ends in .csv"
     ),
     (".xls", ".xlsm", ".xlsb", ".ods", ".numbers"): "; save a sheet of it as CSV",
-    (".json",): "; write one object a line into a file that ends in .jsonl",
+    (".json", ".geojson"): "; write one object a line into a file that ends in .jsonl",
+    (".db3", ".s3db", ".gpkg"): "; if it is a SQLite database, rename it so that it ends in .sqlite",
+    (".feather", ".arrow", ".ipc", ".orc", ".avro"): "; export its table as Parquet",
     (".zip", ".7z", ".rar", ".tar", ".bz2", ".xz", ".zst"): "; unpack it",
-    (".rds", ".rdata", ".feather", ".mdb", ".accdb", ".html", ".xml", ".pdf"): "; export its table as CSV",
+    (".rds", ".rdata", ".mdb", ".accdb", ".html", ".xml", ".pdf"): "; export its table as CSV",
 }
 
 
