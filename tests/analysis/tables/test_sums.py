@@ -54,7 +54,7 @@ def test_what_is_left_to_each_summand_is_within_the_stated_rounding(case: tuple[
     for node, first in enumerate(fast.first.tolist()):
         part = outside[node, :, first : first + kept.shape[-1]]
         kept[node, :, : part.shape[-1]] = part
-    found, expected = fast.rests(kept), exact.rests(outside)
+    found, expected = fast.leave_one_out(kept), exact.leave_one_out(outside)
     error = np.abs(found.values - expected.values).max(axis=(-1, -2))
     assert (error <= found.rounding + 1e-15).all()
     assert (found.rounding <= 1e-12).all()
@@ -124,7 +124,7 @@ def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) ->
     whole = np.convolve(law[0], law[0])[None]
     given = np.where(np.arange(whole.size) == 120 + distance, 1.0, 0.0)
     parts = [(0, law), (0, law)]
-    crossing = Crossing.of(whole, np.ones_like(whole), 0, [part for _, part in parts], given)
+    crossing = Crossing.from_parts(whole, np.ones_like(whole), 0, [part for _, part in parts], given)
     angles = np.linspace(0, math.pi, 16)
     turned = law * np.exp(1j * angles[:, None] * places)[:, None]
     found = crossing.averages([turned, np.broadcast_to(law, turned.shape)])[:, 120 + distance]

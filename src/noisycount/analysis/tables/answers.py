@@ -74,9 +74,9 @@ def resolve_inputs(
         ValueError: If the tree is missing or no tree, or a released table is not additive.
     """
     if isinstance(answers, (list, tuple)) and answers and all(map(is_released_table, answers)):
-        answers = _finest(answers)
+        answers = _newest_table(answers)
     if is_released_table(answers):
-        inputs = _released(answers)
+        inputs = _released_inputs(answers)
         return TableInputs(inputs.answers, mechanism or inputs.mechanism, inputs.tree)
     if tree is not None:
         if not isinstance(tree, Tree):
@@ -93,7 +93,7 @@ def resolve_inputs(
     return TableInputs(answers, mechanism, Tree.flat(len(cells)))
 
 
-def _finest(tables: Sequence[Any]) -> ReleasedTable:
+def _newest_table(tables: Sequence[Any]) -> ReleasedTable:
     """Return the one of several tables that tops up all others; raise ValueError if there is none."""
     replaced = {(table.dataset, key) for table in tables for key in table.replaces}
     newest = {(table.dataset, table.key): table for table in tables if (table.dataset, table.key) not in replaced}
@@ -104,7 +104,7 @@ def _finest(tables: Sequence[Any]) -> ReleasedTable:
     return next(iter(newest.values()))
 
 
-def _released(table: ReleasedTable) -> TableInputs:
+def _released_inputs(table: ReleasedTable) -> TableInputs:
     """Return the answers and the tree of a released table, from the total to the cells."""
     if len(table.levels) > 1 and not table.is_additive:
         raise ValueError(
@@ -325,7 +325,7 @@ def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Popul
         both = np.maximum(direct[level].low, low), np.minimum(direct[level].high, sums.high)
         bounds.insert(0, Bounds(*both))
     for level in range(1, tree.depth):
-        bounds[level] = _narrowed(bounds[level], bounds[level - 1], tree.parents(level))
+        bounds[level] = _child_bounds(bounds[level], bounds[level - 1], tree.parents(level))
     return tuple(bounds)
 
 
@@ -356,7 +356,7 @@ def _sums_of_bounds(parts: Bounds, parents: Counts, size: int) -> tuple[Counts, 
     return low, high, is_open
 
 
-def _narrowed(parts: Bounds, above: Bounds, parents: Counts) -> Bounds:
+def _child_bounds(parts: Bounds, above: Bounds, parents: Counts) -> Bounds:
     """Return the bounds of children given those of their parents."""
     low, high, is_open = (each[parents] for each in _sums_of_bounds(parts, parents, above.low.size))
     is_own_open = parts.high >= NO_END

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.sums import ERROR, Complexes, Places, folded, row_by_row, transform_length
+from noisycount.analysis.tables.sums import ERROR, Complexes, Places, fold, row_by_row, transform_length
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
@@ -40,7 +40,7 @@ class Crossing:
     length: int  # length of transforms; 0: sums are added up term by term
 
     @classmethod
-    def of(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
+    def from_parts(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
         """Return the averages over parts; by transforms if their error is negligible.
 
         Shapes: law (sets, counts), shares (sets, counts), parts (sets, width), laws (counts,).
@@ -72,8 +72,8 @@ class Crossing:
         """Return the convolutions of the parts at the counts, shape (angles, sets, counts)."""
         places = self.first + np.arange(self.ratios.shape[-1])
         if not self.length:
-            return _convolved(weighed, places)
-        spectra = (np.fft.fft(folded(part, self.length), self.length) for part in weighed)
+            return _convolve(weighed, places)
+        spectra = (np.fft.fft(fold(part, self.length), self.length) for part in weighed)
         return np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
 
     def _errors(self, parts: Sequence[Complexes], law: Reals) -> Reals:
@@ -97,7 +97,7 @@ def _ratios(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
     return ratios
 
 
-def _convolved(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
+def _convolve(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
     """Return convolutions term by term; 0 at positions beyond their ends."""
     angles, sets = weighed[0].shape[:2]
     sums = np.zeros((angles, sets, places.size), dtype=np.complex128)
@@ -280,7 +280,7 @@ def law_by_characteristic(
     half = int(np.ceil(-math.log(smallest) * max(deviation, 1.0)))
     while True:
         low, high = max(reach[0], -half), min(reach[1], half)
-        law = _inverted(characteristic, low, high, smallest)
+        law = _invert(characteristic, low, high, smallest)
         mean_error = abs(float(law @ np.arange(low, high + 1)) - mean)
         ends = law[: law.size // _END_PART + 1], law[-(law.size // _END_PART) - 1 :]
         is_cut = low > reach[0] and ends[0].max() > _ENDED * smallest * law.max()
@@ -290,7 +290,7 @@ def law_by_characteristic(
         half *= 4  # ends with all that S can be
 
 
-def _inverted(characteristic: Characteristic, low: int, high: int, smallest: float) -> Reals:
+def _invert(characteristic: Characteristic, low: int, high: int, smallest: float) -> Reals:
     """Return the probabilities of low..high from the characteristic function of a distribution on low..high."""
     length = transform_length(high - low + 1)
     values = np.zeros(length // 2 + 1, dtype=np.complex128)

@@ -88,12 +88,12 @@ class IndependentCells:
     def law(self, level: int, position: int) -> CountDistribution:
         """Return the distribution of a cell, or of the sum of all cells."""
         if level:
-            return self._law_of(position)
+            return self._cell_posterior(position)
         return self.sum_law(np.ones(self.cells, dtype=np.bool_))
 
     def sum_law(self, is_in: NDArray[np.bool_]) -> CountDistribution:
         """Return the distribution of the sum of some cells, shape (cells,); see `lattice_sum` for wide ones."""
-        laws = list(self._laws_of(is_in))
+        laws = list(self._cell_posteriors(is_in))
         mean = float(self.estimates.mean[is_in].sum())
         deviation = float(np.sqrt((self.estimates.std[is_in] ** 2).sum()))
         kinds = [(number, law) for number, law in laws if isinstance(law, TableLaw)]
@@ -165,7 +165,7 @@ class IndependentCells:
         groups = LevelAnswers(group.level, nodes, answers, not_suppressed, group.mechanism)
         return IndependentCells(answers.size, self.cell_law, (groups,))
 
-    def _law_of(self, cell: int) -> CountDistribution:
+    def _cell_posterior(self, cell: int) -> CountDistribution:
         """Return the distribution of the count of one cell."""
         places = np.full((len(self.cell_answers), 1), -1)
         for number, group in enumerate(self.cell_answers):
@@ -174,7 +174,7 @@ class IndependentCells:
         if self._is_wide(places)[0]:
             return self._wide_law(places[:, 0])[0]
         if (places < 0).all():
-            return TableLaw(0, self._silent)
+            return TableLaw(0, self._unanswered_logs)
         ((_, first, logs),) = self._weights(places)
         possible = np.flatnonzero(logs[0] > -np.inf)
         return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
@@ -192,7 +192,7 @@ class IndependentCells:
         windows = self._weights(places[:, columns])
         laws: Iterable[tuple[Counts, Counts, Reals]] = ((columns[some], first, logs) for some, first, logs in windows)
         if (silent & ~wide).any():
-            no_answer = np.flatnonzero(silent), np.zeros(1, np.int64), self._silent[None]
+            no_answer = np.flatnonzero(silent), np.zeros(1, np.int64), self._unanswered_logs[None]
             laws = chain([no_answer], laws)
         for kinds, first, logs in laws:
             row = np.full(places.shape[1], -1)
@@ -207,16 +207,16 @@ class IndependentCells:
                 drawn[:, some] = first[cells_of_kind] + draw_places(weights, cells_of_kind, random)
         return drawn
 
-    def _laws_of(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
+    def _cell_posteriors(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
         """Yield the distributions of some cells, shape (cells,), each with the number of cells that share it."""
         cells = np.flatnonzero(is_in)
         kinds = _kinds_of_cells(self.cell_answers, self.cells)[0][cells]
         _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)
         for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
-            yield number, self._law_of(int(cells[first]))
+            yield number, self._cell_posterior(int(cells[first]))
 
     @property
-    def _silent(self) -> Reals:
+    def _unanswered_logs(self) -> Reals:
         """Log probabilities of the count of a cell without answers."""
         return self.cell_law.log_pmf(np.arange(self.cell_law.end(DEPTH) + 1))
 
@@ -245,7 +245,7 @@ class IndependentCells:
         ends, longest = (0, self.cell_law.end(DEPTH)), math.inf
         if answers:
             (low,), (high,) = self._windows(places[:, None])
-            ends = _widened(log_weight, int(low), int(high))
+            ends = _widen_range(log_weight, int(low), int(high))
             longest = min(group.spread for group, _ in answers)
         bends = [float(group.answers[place]) for group, place in answers]
         law = wide_law(log_weight, ends, bends, longest)
@@ -260,7 +260,7 @@ class IndependentCells:
             rows = max(1, int(np.searchsorted(np.arange(1, widths.size + 1) * widths, _ENTRIES)))
             part, waiting = waiting[:rows], waiting[rows:]
             logs = self._log_weights(places[:, part], low[part], high[part])
-            short, long = _too_narrow(logs, low[part], high[part])
+            short, long = _has_cut_ends(logs, low[part], high[part])
             again = short | long
             if again.any():
                 wider = part[again]
@@ -308,7 +308,7 @@ def _kinds_of_cells(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts
     return kind, places[:, first]
 
 
-def _widened(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
+def _widen_range(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
     """Return the ends of a range outside of which all weights are negligible."""
     while True:
         logs = log_weight(np.floor(np.linspace(low, high, _TRIED)))
@@ -319,7 +319,7 @@ def _widened(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
         low, high = ends
 
 
-def _too_narrow(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _has_cut_ends(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether the lower and the upper end of each range cut off weights that are not negligible."""
     least = logs.max(axis=1) - DEPTH
     lower = (low > 0) & (logs[:, 0] > least)

@@ -74,10 +74,10 @@ def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
             places = np.flatnonzero(is_in_part & ~has_row[group.nodes])
             has_row[group.nodes[places]] = True
             if places.size:
-                yield _thinned(group, places)
+                yield _join_similar_answers(group, places)
 
 
-def _thinned(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
+def _join_similar_answers(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
     """Return answers with those that differ by a small share of the noise joined, and an even selection of too many."""
     answers, step = level.answers[places], math.sqrt(level.variance) * _RESOLUTION
     rounded = np.round(answers / step) if step > 1 or not is_whole(level.mechanism) else answers

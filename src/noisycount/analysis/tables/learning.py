@@ -9,7 +9,7 @@ import numpy as np
 
 from noisycount.analysis.tables.likeliest import LeastSquares, least_squares
 from noisycount.analysis.tables.likelihoods import Bounds, Counts, Model
-from noisycount.analysis.tables.passes import Settings, UpwardPass, downward
+from noisycount.analysis.tables.passes import Settings, UpwardPass, downward_pass
 from noisycount.analysis.tables.prior import LearnedLevel
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.sums import sum_of_logs
@@ -48,14 +48,14 @@ def learned_levels(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel
     cells = [np.bincount(level).astype(np.float64) for level in model.tree.levels[1:]]
     levels = tuple(_first_mixture(model, estimates, level, below) for level, below in enumerate(cells))
     for _ in range(_PASSES):
-        down = downward(UpwardPass(model, levels, settings))
+        down = downward_pass(UpwardPass(model, levels, settings))
         revised = revised_settings(settings, down, imprecise_nodes(down, LEARNED), is_shared=True)
         settings = centred_settings(revised, down)
         shares = [np.array(level.chances) for level in down[:-1]]
         improved = [_mean_shares(level) for level in shares]
         pairs = zip(levels, improved, strict=True)
         change = max(float(np.abs(level.chances - chances).max()) for level, chances in pairs)
-        levels = tuple(map(_pruned, levels, improved, shares))
+        levels = tuple(map(_prune, levels, improved, shares))
         if change < _SETTLED:
             break
     return levels, settings
@@ -74,7 +74,7 @@ def _likely_ends(model: Model, estimates: LeastSquares) -> tuple[Bounds, ...] | 
         smallest, largest = (np.bincount(parents, end, size) for end in ends[0])
         low = np.maximum(np.clip(np.floor(middle - half), bounds.low, bounds.high), smallest)
         high = np.minimum(np.clip(np.ceil(middle + half), bounds.low, bounds.high), largest)
-        if not estimates.is_told[level].all() or (low > high).any():
+        if not estimates.is_known[level].all() or (low > high).any():
             return None
         ends.insert(0, Bounds(low.astype(np.int64), high.astype(np.int64)))
     return tuple(ends)
@@ -92,7 +92,7 @@ def _first_mixture(model: Model, estimates: LeastSquares, level: int, cells: Rea
     evidence = []
     for node in nodes.tolist():
         children = model.children(level, node)
-        if children.size > 1 and estimates.is_told[level + 1][children].all():
+        if children.size > 1 and estimates.is_known[level + 1][children].all():
             evidence.append(_evidence(model, estimates, start, (level, node), children[None]))
     if not evidence:
         return start
@@ -103,7 +103,7 @@ def _first_mixture(model: Model, estimates: LeastSquares, level: int, cells: Rea
         shares = likelihoods * chances
         shares /= shares.sum(axis=1, keepdims=True)
         chances = _mean_shares(shares)
-    return _pruned(start, chances, shares)
+    return _prune(start, chances, shares)
 
 
 def _evidence(
@@ -131,7 +131,7 @@ def _mean_shares(shares: Reals) -> Reals:
     return (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
 
 
-def _pruned(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
+def _prune(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
     """Return the mixture with other probabilities, without concentrations that hardly any node has."""
     common = shares.mean(axis=0)
     is_kept = common >= min(_RARE, float(common.max()))

@@ -33,7 +33,7 @@ class LeastSquares(NamedTuple):
 
     value: tuple[Reals, ...]  # estimate, in records
     deviation: tuple[Reals, ...]  # standard deviation, in records
-    is_told: tuple[NDArray[np.bool_], ...]  # True if there is an answer at or below the node
+    is_known: tuple[NDArray[np.bool_], ...]  # True if there is an answer at or below the node
 
 
 def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
@@ -56,7 +56,7 @@ def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
 
 
 def _guesses(model: Model) -> list[Reals]:
-    """Return an estimate of each count from all answers, on which no distribution rests.
+    """Return an estimate of each count from all answers, on which no distribution depends.
 
     What is missing or too much in a sum is shared in proportion to variances. No total exceeds its largest value.
     """
@@ -122,7 +122,7 @@ _COUNTS = 1 << 17  # largest number of counts of all ranges of a tree in the fir
 _SWEEPS = 8
 
 
-def anchored(model: Model) -> Model:
+def add_anchors(model: Model) -> Model:
     """Return the model with estimates of its counts, and with anchors if logarithms would be too large."""
     model = replace(model, guesses=tuple(_guesses(model)))
     drop = _largest_drop(model)
@@ -305,7 +305,7 @@ class _Search:
         level, place = node
         answers, count = self._answers.get(node, []), int(self.counts[level][place])
         bends = [bend for group, number in answers for bend in group.bends(number)]
-        anchor = Anchor.of(count, partial(_exact_log, answers, tilt), bends)
+        anchor = Anchor.from_logarithm(count, partial(_exact_log, answers, tilt), bends)
         bounds = self.model.levels[level].bounds
         low, high = int(bounds.low[place]), int(bounds.high[place])
         if answers or tilt:

@@ -254,12 +254,12 @@ class Anchor:
     reach: tuple[int, int]  # range of the count, given the answers
 
     @classmethod
-    def of(cls, centre: int, logarithm: Callable[[int], Fraction], bends: Sequence[int]) -> Self:
+    def from_logarithm(cls, centre: int, logarithm: Callable[[int], Fraction], bends: Sequence[int]) -> Self:
         """Return the anchor of a logarithm that bends only at or next to some counts."""
 
         def side(sign: int) -> _Side:
             largest, starts = logarithm(centre), {max(sign * (bend - centre), 0) for bend in bends}
-            return _Side.of(lambda far: logarithm(centre + sign * far) - largest, sorted({0, *starts}))
+            return _Side.from_logarithm(lambda far: logarithm(centre + sign * far) - largest, sorted({0, *starts}))
 
         return cls(centre, (side(-1), side(1)), (centre, centre))
 
@@ -279,7 +279,7 @@ class _Side:
     terms: Reals
 
     @classmethod
-    def of(cls, logarithm: Callable[[int], Fraction], starts: Sequence[int]) -> Self:
+    def from_logarithm(cls, logarithm: Callable[[int], Fraction], starts: Sequence[int]) -> Self:
         """Return the parabolas through three values of a logarithm at each start."""
         terms = []
         for start in starts:
@@ -375,7 +375,7 @@ class Model:
     tree: Tree  # the tree
     levels: tuple[LevelLikelihood, ...]  # likelihood of each level
     total: Population | None  # distribution of the root's count; None: unknown, or known by its bounds
-    guesses: tuple[Reals, ...] = ()  # an estimate of each count, level by level, on which no distribution rests
+    guesses: tuple[Reals, ...] = ()  # an estimate of each count, level by level, on which no distribution depends
     is_anchored: bool = False  # True if logarithms are relative to those of the likeliest table, which are the guesses
     offset: float = 0.0  # the logarithm of the likelihood of that table
 

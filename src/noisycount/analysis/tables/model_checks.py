@@ -210,7 +210,7 @@ def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
     """Return the changes under a factor of the concentration."""
     model, records = solution.up.model, solution.records
     settings = centred_settings(solution.up.settings, solution.down) if prior.is_learned else first_settings(model)
-    other = TreeSolution.of(model, prior.scaled(factor).levels, settings, solution.told, records)
+    other = TreeSolution.solve(model, prior.scaled(factor).levels, settings, solution.record_answers, records)
     before, after = solution.down[-1].summary, other.down[-1].summary  # in packs
     changes = np.abs(after.mean - before.mean)
     deviations = np.divide(changes, before.std, out=np.zeros_like(changes), where=before.std > 0)

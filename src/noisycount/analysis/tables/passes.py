@@ -27,7 +27,7 @@ class Settings:
     targets: tuple[Reals, ...]  # estimate of each node's count, level by level
     spreads: tuple[Reals, ...]  # estimate of its standard deviation
     zones: tuple[Counts, ...]  # number of transforms for its counts, odd
-    widened: tuple[Counts, ...]  # number of widths by which the range of each node's answers is extended
+    extra_widths: tuple[Counts, ...]  # number of widths by which the range of each node's answers is extended
     # ends of the distributions of the nodes of each level; None: unknown
     ends: tuple[Bounds, ...] | None = None
     # first tilts of each node of each level above the cells, shape (sets·zones,); None: typical ones
@@ -41,7 +41,7 @@ _ROOM = 16  # divisor of a distribution's width: the share by which its range is
 
 def windows(model: Model, settings: Settings, level: int) -> Bounds:
     """Return the ranges of the counts of a level, from their answers and from the known ends of their distributions."""
-    low, high = model.levels[level].reach(settings.widened[level])
+    low, high = model.levels[level].reach(settings.extra_widths[level])
     if settings.ends is None:
         return Bounds(low, high)
     first, last = settings.ends[level]
@@ -89,8 +89,8 @@ def first_settings(model: Model) -> Settings:
         is_disjoint = _is_disjoint(model, cell_windows(model, start))
         if not is_disjoint.any():
             return start
-        cells = np.where(is_disjoint, 2 * start.widened[-1] + 1, start.widened[-1])
-        start = replace(start, widened=(*start.widened[:-1], cells))
+        cells = np.where(is_disjoint, 2 * start.extra_widths[-1] + 1, start.extra_widths[-1])
+        start = replace(start, extra_widths=(*start.extra_widths[:-1], cells))
 
 
 def _is_disjoint(model: Model, cells: Bounds) -> NDArray[np.bool_]:
@@ -160,10 +160,10 @@ class UpwardPass:
             tilts[level] = [empty.logs] * model.tree.sizes[level]
             for nodes, children in _families(model, settings, level, widths):
                 split = self.split(level, nodes, children)
-                memory -= split.logs.size * (2 + split.tilted.shape[1])
+                memory -= split.logs.size * (2 + split.final_tilts.shape[1])
                 self.branches[level].append(Branches(nodes, children, split if memory > 0 else None))
                 messages = self._messages(level, nodes, children, split, reach)
-                for node, message, tilt in zip(nodes.tolist(), messages, split.tilted, strict=True):
+                for node, message, tilt in zip(nodes.tolist(), messages, split.final_tilts, strict=True):
                     self.messages[level][node], tilts[level][node] = message, tilt
             widths = np.array([message.logs.size for message in self.messages[level]])
         self.settings = replace(settings, tilts=tuple(map(tuple, tilts)))
@@ -187,7 +187,7 @@ class UpwardPass:
     def split(self, level: int, nodes: Counts, children: Counts) -> Split:
         """Return the division of some nodes of a level among their children; shapes as in `Branches`."""
         settings = self.settings
-        lows, logs = self._below(level, children.ravel())
+        lows, logs = self._child_likelihoods(level, children.ravel())
         shape = children.shape
         lows, division = lows.reshape(shape), self.levels[level].division(children)
         zones = int(settings.zones[level][nodes[0]])  # equal for all nodes
@@ -215,7 +215,7 @@ class UpwardPass:
         for nodes, children, kept in self.branches[level]:
             yield nodes, children, kept or self.split(level, nodes, children)
 
-    def _below(self, level: int, children: Counts) -> tuple[Counts, Reals]:
+    def _child_likelihoods(self, level: int, children: Counts) -> tuple[Counts, Reals]:
         """Return the lowest counts of children and their log likelihoods as one array, −inf beyond their ranges."""
         if level + 1 == len(self.levels):
             lows, highs = self.cells.low[children], self.cells.high[children]
@@ -382,7 +382,7 @@ class LevelLaws:
             quantiles[nodes] = lows + (cumulative < goals).sum(axis=1)
 
 
-def downward(up: UpwardPass) -> tuple[LevelLaws, ...]:
+def downward_pass(up: UpwardPass) -> tuple[LevelLaws, ...]:
     """Return the distributions of all counts given all answers, level by level."""
     edge = _FAR if up.is_rough else _EDGE
     levels = tuple(LevelLaws.empty(up.model, level, edge) for level in range(up.model.tree.depth))

@@ -93,7 +93,7 @@ class Split:
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
         goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
-        tilted = sums.tilted_to(logs, goals, start, is_positive=self.is_positive)
+        tilted = sums.tilt_to_mean(logs, goals, start, is_positive=self.is_positive)
         tilted_logs = None
         if self.is_bounded and logs.size * len(logs) <= _FEW:
             places = np.arange(logs.shape[-1], dtype=np.float64)
@@ -106,7 +106,7 @@ class Split:
         return self._parts[0].laws
 
     @property
-    def tilted(self) -> Reals:
+    def final_tilts(self) -> Reals:
         """Tilts in nats a record, shape (nodes, sets·zones)."""
         return self._parts[0].tilts
 
@@ -127,10 +127,10 @@ class Split:
     @property
     def constants(self) -> Reals:
         """Logarithms that were subtracted from the messages, shape (nodes,)."""
-        return self._weighed[1]
+        return self._log_factors[1]
 
     @cached_property
-    def _weighed(self) -> tuple[Reals, Reals]:
+    def _log_factors(self) -> tuple[Reals, Reals]:
         """Logarithms of the factors of the probabilities of sums, and the constants that were subtracted from them."""
         tilted, at_low, _ = self._parts
         tilts, width = tilted.tilts, self._sum.law.shape[-1]
@@ -152,7 +152,7 @@ class Split:
     def messages_of_sets(self) -> Reals:
         """Messages of each set of parameters, shape (nodes, sets, counts)."""
         with np.errstate(divide="ignore"):
-            logs = self._weighed[0] + np.log(self._sum.law)
+            logs = self._log_factors[0] + np.log(self._sum.law)
         nodes, _, counts = logs.shape
         return logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
 
@@ -167,7 +167,7 @@ class Split:
         is_kept = messages > -np.inf
         if is_kept.all() or not self.is_bounded:
             return messages
-        return np.where(is_kept, messages, sums.sum_of_logs(self._weighed[0] + self._rare, axis=1))
+        return np.where(is_kept, messages, sums.sum_of_logs(self._log_factors[0] + self._rare, axis=1))
 
     @cached_property
     def _rare(self) -> Reals:
@@ -193,17 +193,17 @@ class Split:
     def descent(self, laws: Reals) -> Descent:
         """Return the distributions of the children, given those of the nodes' counts, shape (nodes, counts)."""
         is_possible = (laws > 0)[:, None]
-        logs = np.where(is_possible, self._weighed[0] - _finite(self.messages)[:, None], -np.inf)
+        logs = np.where(is_possible, self._log_factors[0] - _finite_or_zero(self.messages)[:, None], -np.inf)
         is_kept = self._sum.law > 0
         outside = laws[:, None] * np.exp(np.where(is_kept, logs, -np.inf))
-        rests = self._sum.rests(outside)
-        joint = np.einsum("nscw,nscw->ncw", self.laws, rests.values)
+        leave_one_out = self._sum.leave_one_out(outside)
+        joint = np.einsum("nscw,nscw->ncw", self.laws, leave_one_out.values)
         zone_shares = (outside * self._sum.law).sum(axis=-1)
         chances = zone_shares.reshape(len(laws), -1, self._zones).sum(axis=-1)
         mass = joint.sum(axis=-1, keepdims=True)
         joint = np.where(mass > 0, joint, self.laws[:, 0])
         joint /= joint.sum(axis=-1, keepdims=True)
-        rounding = rests.rounding.sum(axis=-1) + self._lost(laws, logs)
+        rounding = leave_one_out.rounding.sum(axis=-1) + self._neglected_probability(laws, logs)
         return Descent(joint, chances, rounding, self._wanted_zones(laws, zone_shares))
 
     def _wanted_zones(self, laws: Reals, zone_shares: Reals) -> Counts:
@@ -215,7 +215,7 @@ class Split:
         half: Counts = np.ceil(ratio * SIDES / _BETWEEN).astype(np.int64)
         return 2 * half + 1
 
-    def sum_of(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
+    def sum_children(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
         """Return the lowest sum of some children of the first node, and its distribution for each set of parameters."""
         child_sum = self._kind(self.laws[:, :, children])
         return int(child_sum.first[0]), child_sum.law[0]
@@ -226,12 +226,12 @@ class Split:
         Shapes: parts (sets, width), laws (counts,).
         """
         law = self._sum.law[0]
-        logs = self._weighed[0][0] - _finite(self.messages)[0]
+        logs = self._log_factors[0][0] - _finite_or_zero(self.messages)[0]
         shares = law * np.exp(np.where(law > 0, logs, -np.inf))
         first = int(self._sum.first[0]) - sum(start for start, _ in parts)
-        return Crossing.of(law, shares, first, [part for _, part in parts], laws)
+        return Crossing.from_parts(law, shares, first, [part for _, part in parts], laws)
 
-    def _lost(self, laws: Reals, logs: Reals) -> Reals:
+    def _neglected_probability(self, laws: Reals, logs: Reals) -> Reals:
         """Return upper bounds of the probability that belongs to sums too rare to be kept, shape (nodes,).
 
         Where another set of parameters keeps a count, at most the probability of that count is lost.
@@ -250,6 +250,6 @@ def _share_sums(laws: Reals, logs: Reals) -> Reals:
     return (laws[:, None] * np.exp(np.minimum(logs, 0.0))).sum(axis=(1, 2))
 
 
-def _finite(logs: Reals) -> Reals:
+def _finite_or_zero(logs: Reals) -> Reals:
     """Return logarithms with 0 in the place of infinite ones."""
     return np.where(np.isfinite(logs), logs, 0.0)

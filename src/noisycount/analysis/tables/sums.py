@@ -135,7 +135,7 @@ class Tilted(NamedTuple):
     most: Reals  # largest possible sum, same shape
 
 
-def tilted_to(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) -> Tilted:
+def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) -> Tilted:
     """Return weights tilted so that the mean of their sum is near a goal; positive sums need only a rough tilt.
 
     Newton's method, kept inside a bracket. No step is longer than what moves the widest summand by about one standard
@@ -240,7 +240,7 @@ class PositiveSum:
             return self.weights[:, :, 0]
         return row_by_row(np.convolve, *(half._unfloored_law for half in self._halves))  # noqa: SLF001  (of this class)
 
-    def rests(self, outside: Reals) -> LeaveOneOutSums:
+    def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
 
         Shapes: outside (nodes, sets, sums).
@@ -248,7 +248,7 @@ class PositiveSum:
         return LeaveOneOutSums(self._correlations(outside), np.zeros(outside.shape[:2]))
 
     def _correlations(self, outside: Reals) -> Reals:
-        """Return the values of `rests`, shape (nodes, sets, summands, width)."""
+        """Return the values of `leave_one_out`, shape (nodes, sets, summands, width)."""
         if self._halves is None:
             return outside[:, :, None]
         first, second = self._halves
@@ -295,7 +295,7 @@ class FastSum:
     @cached_property
     def _groups(self) -> "_Groups":
         """The summands in groups; one transform adds up each group."""
-        return _Groups.of(self.weights)
+        return _Groups.from_weights(self.weights)
 
     @cached_property
     def _upper(self) -> "FastSum | None":
@@ -317,15 +317,15 @@ class FastSum:
         law = self._groups.laws[:, :, 0] if self._upper is None else self._upper.law
         return np.where(law >= self.floor * law.max(axis=-1, keepdims=True), law, 0.0)
 
-    def rests(self, outside: Reals) -> LeaveOneOutSums:
+    def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
 
         Shapes: outside (nodes, sets, sums).
         """
         if self._upper is None:
-            return self._groups.rests(outside[:, :, None])
-        above = self._upper.rests(outside)
-        members = self._groups.rests(above.values)
+            return self._groups.leave_one_out(outside[:, :, None])
+        above = self._upper.leave_one_out(outside)
+        members = self._groups.leave_one_out(above.values)
         return LeaveOneOutSums(members.values, members.rounding + above.rounding)
 
 
@@ -340,7 +340,7 @@ class _Groups:
     length: int  # length of the transforms
 
     @staticmethod
-    def of(weights: Reals) -> "_Groups":
+    def from_weights(weights: Reals) -> "_Groups":
         """Return summands in groups of equal size."""
         nodes, sets, summands, width = weights.shape
         count = -(-summands // _GROUP)
@@ -392,7 +392,7 @@ class _Groups:
         return self._transformed(self.weights)
 
     def _transformed(self, weights: Reals) -> NDArray[np.complex128]:
-        return np.fft.rfft(folded(weights, self.length), self.length, axis=-1)
+        return np.fft.rfft(fold(weights, self.length), self.length, axis=-1)
 
     @cached_property
     def laws(self) -> Reals:
@@ -404,7 +404,7 @@ class _Groups:
             laws[part[0], :, part[1]] = np.maximum(np.take_along_axis(sums, places, axis=-1), 0.0)
         return laws
 
-    def rests(self, outside: Reals) -> LeaveOneOutSums:
+    def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return the leave-one-out sums of the members, given those of the groups."""
         nodes, sets, count, members, width = self.weights.shape
         values, squares = np.empty(self.weights.shape), np.zeros((nodes, sets))
@@ -418,7 +418,7 @@ class _Groups:
             products = np.conj(others, out=others)
             products *= np.fft.rfft(circular, axis=-1)[..., None, :]
             sequences = np.fft.irfft(products, self.length, axis=-1)
-            values[part[0], :, part[1]] = np.maximum(_unfolded(sequences, width), 0.0)
+            values[part[0], :, part[1]] = np.maximum(_unfold(sequences, width), 0.0)
         rounding = ERROR * math.log2(self.length) * np.sqrt(squares)
         values = values.reshape(nodes, sets, count * members, width)[:, :, : self.summands]
         return LeaveOneOutSums(values, rounding)
@@ -444,7 +444,7 @@ def _products_of_others(spectra: NDArray[np.complex128]) -> NDArray[np.complex12
     return products
 
 
-def folded(weights: NDArray[Number], length: int) -> NDArray[Number]:
+def fold(weights: NDArray[Number], length: int) -> NDArray[Number]:
     """Return weights modulo a length on the last axis."""
     if weights.shape[-1] <= length:
         return weights
@@ -455,7 +455,7 @@ def folded(weights: NDArray[Number], length: int) -> NDArray[Number]:
     return folded
 
 
-def _unfolded(values: Reals, width: int) -> Reals:
+def _unfold(values: Reals, width: int) -> Reals:
     """Return the values of the first `width` positions from values of positions modulo their number."""
     if width <= values.shape[-1]:
         return values[..., :width]

@@ -24,7 +24,7 @@ from noisycount.analysis.tables.answers import (
 from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.learned_cells import learned_cell_law
 from noisycount.analysis.tables.learning import learned_levels
-from noisycount.analysis.tables.likeliest import anchored
+from noisycount.analysis.tables.likeliest import add_anchors
 from noisycount.analysis.tables.likelihoods import Model, likelihoods
 from noisycount.analysis.tables.passes import Summary, first_settings
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel, StatedLevel, TablePrior
@@ -130,17 +130,17 @@ def table_posterior_of(
             independent = IndependentCells(tree.cells, cell_law, cells)
             return TablePosterior(tree, TablePrior(levels, tree.names[1:]), independent)
     population = known_total if isinstance(known_total, Population) else None
-    model = anchored(Model(tree, likelihoods(packed_answers(groups, size), bounds), population))
+    model = add_anchors(Model(tree, likelihoods(packed_answers(groups, size), bounds), population))
     settings = first_settings(model)
     if is_of_cells:
         in_packs = CellLaw(cell_law.zero, cell_law.means / size, cell_law.weights)
-        solution = TreeSolution.of(model, (CellLevel(in_packs, given_cells),), settings, groups, size)
+        solution = TreeSolution.solve(model, (CellLevel(in_packs, given_cells),), settings, groups, size)
     else:
         if prior is None:
             levels, settings = learned_levels(model, settings)
         else:
             levels = tuple(StatedLevel(*split) for split in level_splits(prior, tree))
-        solution = TreeSolution.of(model, levels, settings, groups, size)
+        solution = TreeSolution.solve(model, levels, settings, groups, size)
     return TablePosterior(tree, TablePrior(levels, tree.names[1:]), solution)
 
 

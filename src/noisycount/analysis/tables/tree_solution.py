@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.tables.given_sums import Crossing, draw_places, draw_summands, law_by_characteristic
 from noisycount.analysis.tables.likelihoods import Counts, LevelAnswers, Model
-from noisycount.analysis.tables.passes import LevelLaws, NodeLaw, Settings, Summary, UpwardPass, aligned_laws, downward
+from noisycount.analysis.tables.passes import (
+    LevelLaws,
+    NodeLaw,
+    Settings,
+    Summary,
+    UpwardPass,
+    aligned_laws,
+    downward_pass,
+)
 from noisycount.analysis.tables.prior import CellLevel, PriorLevel
 from noisycount.analysis.tables.split import Split
 from noisycount.analysis.tables.sums import Complexes
@@ -49,11 +57,11 @@ class TreeSolution:
 
     up: UpwardPass  # upward pass, in packs
     down: tuple[LevelLaws, ...]  # results of the downward pass, level by level
-    told: tuple[LevelAnswers, ...]  # answers, in records
+    record_answers: tuple[LevelAnswers, ...]  # answers, in records
     records: int  # number of records of a pack
 
     @classmethod
-    def of(
+    def solve(
         cls,
         model: Model,
         levels: tuple[PriorLevel, ...],
@@ -69,7 +77,7 @@ class TreeSolution:
         evidence = math.nan
         for repeat in range(_MOST_REPEATS):
             up = UpwardPass(model, levels, settings)
-            down = downward(up)
+            down = downward_pass(up)
             imprecise, is_shared = imprecise_nodes(down, aim), repeat >= _MOVES
             # A range is too narrow if sums are exact enough to show that, or if a wider one held more.
             shows_cuts = not any(level.rounding.any() for level in down) or abs(up.evidence - evidence) > aim
@@ -107,7 +115,7 @@ class TreeSolution:
         is_whole = all(np.isfinite(message.logs).all() for level in up.messages for message in level)
         if is_whole and all((level.rounding <= EXACT).all() for level in self.down):
             return self
-        bounds = downward(UpwardPass(up.model, up.levels, replace(up.settings, is_bounded=True)))
+        bounds = downward_pass(UpwardPass(up.model, up.levels, replace(up.settings, is_bounded=True)))
         pairs = zip(self.down, bounds, strict=True)
         return replace(self, down=tuple(replace(level, rounding=bound.rounding) for level, bound in pairs))
 
@@ -119,13 +127,13 @@ class TreeSolution:
     @property
     def evidence(self) -> float:
         """Logarithm of the probability, or the density, of the answers in records."""
-        numbers = sum(int((~one.suppressed).sum()) for one in self.told)
+        numbers = sum(int((~one.suppressed).sum()) for one in self.record_answers)
         is_open = not any(isinstance(level, CellLevel) for level in self.up.levels)
         return self.up.evidence + (is_open - numbers) * math.log(self.records)
 
     def answers(self, level: int) -> tuple[LevelAnswers, ...]:
         """Return the answers centred_settings a level, from 0, that of the root."""
-        return tuple(one for one in self.told if one.level == level)
+        return tuple(one for one in self.record_answers if one.level == level)
 
     def summary(self, level: int) -> Summary:
         """Return the estimates of a level; quantiles are whole packs."""
@@ -168,7 +176,7 @@ class TreeSolution:
         mean = float(cells.mean[is_in].sum())
         centre = round(mean)
         shares = [np.bincount(level, is_in) / np.bincount(level) for level in tree.levels]
-        top = _PartlySummed.of(self, shares, (0, 0))
+        top = _PartlySummed.from_node(self, shares, (0, 0))
 
         def characteristic(angles: Reals) -> Complexes:
             values = top.given_counts(angles, root.low, root.law.size) @ root.law
@@ -229,7 +237,7 @@ def revised_settings(
         if is_shared:
             more = np.minimum(np.maximum(laws.zones, 2 * level_zones + 1), _MOST_ZONES)
             zones[level] = np.where(nodes, more, level_zones)
-    pairs = zip(settings.widened, down, strict=True)
+    pairs = zip(settings.extra_widths, down, strict=True)
     widened = tuple(np.where(laws.short, 2 * times + 1, times) for times, laws in pairs)
     ends = None if settings.ends is None else tuple(level_zones.likely_ends for level_zones in down)
     return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, ends)
@@ -273,7 +281,7 @@ class _Part(NamedTuple):
     counts: Counts | None = None  # these sums minus their mean, if all children are in the sum; None if none is
     inner: "_PartlySummed | None" = None  # the child, if it is partly in the sum
 
-    def weighed(self, angles: Reals) -> Complexes:
+    def weighted_law(self, angles: Reals) -> Complexes:
         """Return the distribution times the characteristic function given the count."""
         if self.inner is not None:
             inner = self.inner.given_counts(angles, self.inner.lowest, self.law.shape[-1])
@@ -293,7 +301,7 @@ class _PartlySummed:
     middle: int  # count that is subtracted from the sum, so that angles times counts are small
 
     @classmethod
-    def of(cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0) -> Self:
+    def from_node(cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0) -> Self:
         """Return a node, given by its level and position, with all nodes below it that are partly in the sum."""
         level, position = node
         split, law_of_node, children = solution.family(level, position)
@@ -302,14 +310,14 @@ class _PartlySummed:
         for is_in in (False, True):
             children_in_part = cell_shares == is_in
             if children_in_part.any():
-                first, law = split.sum_of(children_in_part)
+                first, law = split.sum_children(children_in_part)
                 part_middle = round(float(law[0] @ np.arange(law.shape[-1])))
                 parts.append(_Part(law, np.arange(law.shape[-1]) - part_middle if is_in else None))
                 starts.append(first)
                 middle += is_in * (int(split.lows[0, children_in_part].sum()) + first + part_middle)
         for place in np.flatnonzero((cell_shares > 0) & (cell_shares < 1)).tolist():
             below = level + 1, int(children[place])
-            inner = cls.of(solution, shares, below, int(split.lows[0, place]))
+            inner = cls.from_node(solution, shares, below, int(split.lows[0, place]))
             parts.append(_Part(split.laws[0, :, place], inner=inner))
             starts.append(0)
             middle += inner.middle
@@ -323,7 +331,7 @@ class _PartlySummed:
         It is E[e^(i·t·S) | the count, the answers below], where S is the part of the sum that is in the node. Its
         modulus is at most 1. It is 0 for impossible counts.
         """
-        averages = self.crossing.averages([one.weighed(angles) for one in self.parts])
+        averages = self.crossing.averages([one.weighted_law(angles) for one in self.parts])
         values = np.zeros((angles.size, width), dtype=np.complex128)
         first = max(low, self.low)
         after = max(first, min(low + width, self.low + averages.shape[1]))

@@ -161,12 +161,12 @@ def _first_sums(kinds: Kinds, end: int) -> Reals:
     for number, law in kinds:
         power: Reals = law.pmf(counts)
         for digit in reversed(f"{number:b}"):
-            sums = _convolved(sums, power) if digit == "1" else sums
-            power = _convolved(power, power) if number > 1 else power
+            sums = _convolve(sums, power) if digit == "1" else sums
+            power = _convolve(power, power) if number > 1 else power
     return sums
 
 
-def _convolved(one: Reals, other: Reals) -> Reals:
+def _convolve(one: Reals, other: Reals) -> Reals:
     """Return the probabilities of the lowest sums of two counts, as many as either distribution has."""
     length = transform_length(2 * one.size)
     product = np.fft.rfft(one, length) * np.fft.rfft(other, length)
@@ -255,17 +255,17 @@ def packed_answers(answers: Sequence[LevelAnswers], size: int) -> tuple[LevelAns
         values = group.answers
         if getattr(group.mechanism, "is_discrete", False):
             values = np.where(group.suppressed, np.ceil(values) - 0.5, values)
-        packed = _packed(group.mechanism, size)
+        packed = _pack_noise(group.mechanism, size)
         groups.append(LevelAnswers(group.level, group.nodes, values / size, group.suppressed, packed))
     return tuple(groups)
 
 
-def _packed(mechanism: Mechanism, size: int) -> Mechanism:
+def _pack_noise(mechanism: Mechanism, size: int) -> Mechanism:
     """Return noise in packs."""
     if isinstance(mechanism, NoiseSum):
-        return NoiseSum([_packed(noise, size) for noise in mechanism.noises])
+        return NoiseSum([_pack_noise(noise, size) for noise in mechanism.noises])
     if isinstance(mechanism, Laplace | DiscreteLaplace):
         return Laplace(float(mechanism.scale) / size)
     if isinstance(mechanism, Gaussian | DiscreteGaussian):
         return Gaussian(float(mechanism.scale) / size)
-    raise TypeError(f"noise must be known to be told in packs, got {mechanism!r}")
+    raise TypeError(f"noise must be Laplace, Gaussian or a sum of them to be measured in packs, got {mechanism!r}")
