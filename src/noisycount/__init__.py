@@ -181,7 +181,7 @@ _MODULES = {"releases": "model.releases"}
 
 
 def __getattr__(name: str) -> object:
-    """A public name, imported on first use: the command line starts without NumPy."""
+    """Import a public name on its first use, so that the command line starts without NumPy."""
     if name == "__version__":
         return str(import_module("importlib.metadata").version("noisycount"))
     if name not in _HOMES and name not in _MODULES:
@@ -193,5 +193,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return sorted(__all__)

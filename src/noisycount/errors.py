@@ -1,4 +1,4 @@
-"""What noisycount refuses: one exception for each seam, each message a single line."""
+"""The exceptions of noisycount. Each message is a single line with the fault, the value and the remedy."""
 
 from collections.abc import Callable, Mapping
 from string import Formatter
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def install_hint(extra: str) -> str:
-    """How to get what an extra of the package brings; its name is nobody's in a registry."""
+    """Return the command that installs an extra of the package. The package is in no registry."""
     return (
         f"install noisycount's extra {extra}: pip install '.[{extra}]' in the folder of its "
         f"sources, or 'PATH.whl[{extra}]' from a wheel of it"
@@ -34,11 +34,11 @@ BY_THE_SERVICE = "ask its owner for a key to their `noisycount serve`"
 
 
 class NoisyCountError(Exception):
-    """Any refusal of noisycount; its text names what was wrong, its value and the remedy."""
+    """The base of all refusals of noisycount. The message states the fault, the value and the remedy."""
 
 
 class PredicateError(NoisyCountError):
-    """A question outside the predicate language, or about columns that it may not use."""
+    """A question is outside the question language, or uses columns that it may not use."""
 
 
 # Gives the text of a part of a query, from its name and its value; the value is empty if only the name is meant.
@@ -108,11 +108,11 @@ def python_spelling(name: str, value: str) -> str:
 
 
 class PurposeError(NoisyCountError):
-    """A spend that does not say what its answer is for, where the owner wants to know."""
+    """A spend states no purpose, although the owner requires one."""
 
 
 class SourceError(NoisyCountError):
-    """Records that cannot be read or counted; the text never quotes a cell."""
+    """Records cannot be read or counted. The message never quotes a cell."""
 
 
 class EncodingError(SourceError):
@@ -127,30 +127,30 @@ class EncodingError(SourceError):
 
 
 class OverrunError(NoisyCountError):
-    """A count that was not done when its reply had to leave; a debit that was made stays."""
+    """A count was not finished in time. A debit that was made stays."""
 
 
 class LedgerError(NoisyCountError):
-    """The ledger cannot be read or written, or the request contradicts what it holds."""
+    """The ledger cannot be read or written, or a request contradicts its entries."""
 
 
 class BudgetError(LedgerError):
-    """A spend that does not fit what is left of the budget."""
+    """A spend exceeds the remaining budget."""
 
 
 class ReuseError(LedgerError):
-    """A key that belongs to another request."""
+    """An idempotency key belongs to another request."""
 
 
 class ConfigError(NoisyCountError):
-    """A configuration file that cannot be used."""
+    """The configuration file cannot be used."""
 
 
 Error = TypeVar("Error", bound=BaseException)
 
 
 def without_traceback(error: Error) -> Error:
-    """An error without its traceback, its cause and its context.
+    """Return an error without traceback, cause and context.
 
     Frames hold local values, and the errors of an engine the values of a statement: counts and
     answers that must not leave with a refusal.
@@ -167,5 +167,5 @@ def without_traceback(error: Error) -> Error:
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Whether Ctrl-C ended some work; DuckDB, where it runs a statement, makes a RuntimeError of it."""
+    """Return True if Ctrl-C ended some work. DuckDB raises RuntimeError if it was running a statement."""
     return isinstance(error, KeyboardInterrupt) or (type(error) is RuntimeError and str(error) == "Query interrupted")

@@ -23,7 +23,7 @@ def frozen(  # noqa: PLR0913  (those of `dataclass`)
     slots: bool = True,
     kw_only: bool = False,
 ) -> Any:  # noqa: ANN401  (a class, or what makes one)
-    """A class as `dataclass(frozen=True, slots=True)` makes it, with what it is told beside.
+    """Make a class as `dataclass(frozen=True, slots=True)` does, with further options.
 
     Example:
         >>> @frozen
@@ -48,7 +48,7 @@ def frozen(  # noqa: PLR0913  (those of `dataclass`)
 
 
 class _Late:
-    """A method of a class, which is compiled, and put in this place, when it is first looked up."""
+    """A method that is compiled, and replaces itself in the class, at its first use."""
 
     __slots__ = ("cls", "compiled")
 
@@ -63,7 +63,7 @@ class _Late:
 
 
 def _init(cls: Any) -> Callable[..., Any]:  # noqa: ANN401
-    """The method that takes the fields and sets them, in their order."""
+    """Return the source of `__init__`, which sets the fields in their order."""
     scope: dict[str, Any] = {"_set": object.__setattr__, "_factory": _FACTORY}
     words, named, lines = ["self"], list[str](), ["pass"]
     for part in fields(cls):
@@ -87,32 +87,32 @@ def _init(cls: Any) -> Callable[..., Any]:  # noqa: ANN401
 
 
 def _eq(cls: Any) -> Callable[..., Any]:  # noqa: ANN401
-    """Objects of the same class are compared by their fields."""
+    """Return the source of `__eq__`, which compares the fields of objects of the same class."""
     mine, theirs = (_tuple_of(each, [part.name for part in fields(cls) if part.compare]) for each in ("self", "other"))
     is_equal = f"return {mine} == {theirs} if other.__class__ is self.__class__ else NotImplemented"
     return _defined("__eq__(self, other)", [is_equal], {})
 
 
 def _hash(cls: Any) -> Callable[..., Any]:  # noqa: ANN401
-    """The hash of the fields that are compared, or are said to be of it."""
+    """Return the source of `__hash__`, over the fields that are compared or marked for the hash."""
     names = [part.name for part in fields(cls) if (part.compare if part.hash is None else part.hash)]
     return _defined("__hash__(self)", [f"return hash({_tuple_of('self', names)})"], {})
 
 
 def _tuple_of(instance: str, names: list[str]) -> str:
-    """The text of a tuple of fields."""
+    """Return the text of a tuple of fields."""
     return "(" + "".join(f"{instance}.{name}, " for name in names) + ")"
 
 
 def _defined(head: str, lines: list[str], scope: dict[str, Any]) -> Callable[..., Any]:
-    """The function of a head and the lines below it."""
+    """Compile a function from its head and the lines of its body."""
     exec(f"def {head}:\n " + "\n ".join(lines), scope)  # noqa: S102
     method: Callable[..., Any] = scope[head.partition("(")[0]]
     return method
 
 
 class _Factory:
-    """The default of an argument whose value is made for each object."""
+    """The default of an argument whose value is made anew for each object."""
 
     def __repr__(self) -> str:
         return "<factory>"

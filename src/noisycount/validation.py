@@ -1,4 +1,4 @@
-"""What arguments must be: exact rationals as people write them, numbers, paths; refusals say name, value and remedy."""
+"""Checks of arguments: exact rationals as people write them, numbers, paths. Errors state name, value and remedy."""
 
 import errno
 import math
@@ -12,18 +12,18 @@ from numbers import Integral, Rational, Real
 from pathlib import Path
 
 RationalLike = str | int | float | Decimal | Fraction
-"""What denotes a rational: a text, an exact number, or a float, as the decimal that it shows."""
+"""A rational number as a text, an exact number, or a float, which stands for the decimal that it prints."""
 
 _LONGEST_TEXT = 40
 
-# Three digits of exponent: a longer one could build an integer that fills the memory.
+# At most three digits of exponent: a longer one could make an integer that fills the memory.
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*")
 
 _SHARE = re.compile(r"[±+]?\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(%?)")
 
 
 def parse_rational(value: object) -> Fraction | None:
-    """The rational that a value denotes; None where it denotes none that can be told at once.
+    """Return the rational number of a value, or None if the value is no short rational.
 
     Example:
         >>> parse_rational("1/3"), parse_rational(0.1), parse_rational("a tenth")
@@ -33,7 +33,7 @@ def parse_rational(value: object) -> Fraction | None:
         return None
     if isinstance(value, Rational):
         return exact_rational(value)
-    shown = float(value) if isinstance(value, float) else value  # a float of NumPy is one too
+    shown = float(value) if isinstance(value, float) else value  # a float of NumPy is printed otherwise
     text = str(shown).strip() if isinstance(shown, (str, Decimal, float)) else ""
     if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:
         return None
@@ -41,7 +41,7 @@ def parse_rational(value: object) -> Fraction | None:
 
 
 def parse_probability(text: str) -> Fraction | None:
-    """The probability or share that a text denotes, above 1 too; None where it denotes none.
+    """Return the share that a text states, which may exceed 1, or None if it states none.
 
     Example:
         >>> parse_probability("±20 %"), parse_probability("0.2"), parse_probability("a fifth")
@@ -52,7 +52,7 @@ def parse_probability(text: str) -> Fraction | None:
 
 
 def exact_text(value: Rational) -> str:
-    """The shortest text that denotes a rational exactly.
+    """Return the shortest text that states a rational exactly.
 
     Example:
         >>> from fractions import Fraction
@@ -71,7 +71,7 @@ def exact_text(value: Rational) -> str:
 
 
 def _power(base: int, number: int) -> tuple[int, int]:
-    """How often a base divides a number, and the number without that power."""
+    """Return the largest n such that base^n divides a number, and the number divided by base^n."""
     power = 0
     while number % base == 0:
         number //= base
@@ -84,7 +84,7 @@ _LARGEST = Fraction(10**6)
 _SMALLEST_DELTA = Fraction(1, 10**18)
 _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
-_REMEMBERED = 1024  # texts; the longest has 8601 characters
+_CACHED_TEXTS = 1024  # the longest text has 8601 characters
 _COMMA = re.compile(r"[0-9]{0,10},[0-9]{1,20}")
 _SHORT_FORM = (
     f"must be a decimal of at most {_PLACES} places, or a fraction with a denominator of at most {_LARGEST_DENOMINATOR}"
@@ -93,10 +93,10 @@ _EXACT_TEXT = re.compile(r"-?[0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?")
 
 
 def exact_epsilon(value: RationalLike, name: str = "epsilon") -> Fraction:
-    """The exact positive rational that a value or its text denotes.
+    """Return ε as an exact rational. Raise ValueError if it is out of range or too long.
 
-    The denominator divides 10^18 or is at most 1000, so a sum of any number of such values has a
-    denominator of at most lcm(1..1000)·10^18: a ledger's running total stays below 500 digits.
+    The denominator divides 10^18 or is at most 1000. So every sum of such values has a denominator of at most
+    lcm(1..1000)·10^18, and a ledger's total has fewer than 500 digits.
 
     Example:
         >>> exact_epsilon(0.1), exact_epsilon("1/3")
@@ -109,7 +109,7 @@ def exact_epsilon(value: RationalLike, name: str = "epsilon") -> Fraction:
 
 
 def is_in_range(epsilon: float | Fraction) -> bool:
-    """Whether a privacy loss is of a size that a ledger keeps: from 1e-9 to 1e6.
+    """Return True if a ledger stores a privacy loss of this size: from 1e-9 to 1e6.
 
     Example:
         >>> is_in_range(0.1), is_in_range(1e-10)
@@ -119,7 +119,7 @@ def is_in_range(epsilon: float | Fraction) -> bool:
 
 
 def exact_delta(value: RationalLike, name: str = "delta", *, smallest: Fraction | int = _SMALLEST_DELTA) -> Fraction:
-    """The exact probability that a δ or its text denotes.
+    """Return δ as an exact rational. Raise ValueError if it is out of range.
 
     Example:
         >>> exact_delta("1e-6")
@@ -136,7 +136,7 @@ def exact_delta(value: RationalLike, name: str = "delta", *, smallest: Fraction 
 
 
 def exact_answer_delta(value: RationalLike, name: str = "delta") -> Fraction:
-    """The exact probability that the δ of one answer denotes, of which any number adds up shortly.
+    """Return the δ of one answer as an exact rational whose sums stay short, as for `exact_epsilon`.
 
     Example:
         >>> exact_answer_delta("1e-6")
@@ -149,7 +149,7 @@ def exact_answer_delta(value: RationalLike, name: str = "delta") -> Fraction:
 
 
 def largest_epsilon(limit: Fraction) -> Fraction:
-    """The largest price that may be asked within a limit.
+    """Return the largest price in the short form of `exact_epsilon` that is at most a limit; 0 if there is none.
 
     Example:
         >>> largest_epsilon(Fraction(1, 3)), largest_epsilon(Fraction(10**18, 3 * 10**18 + 1))
@@ -160,9 +160,9 @@ def largest_epsilon(limit: Fraction) -> Fraction:
 
 
 def exact_rational(value: Rational, name: str = "value") -> Fraction:
-    """A rational as a fraction of Python's own integers, which grow without end.
+    """Return a rational as a fraction of Python's integers, which never overflow.
 
-    Fractions may be made of the integers of NumPy, which overflow when they are added up.
+    A fraction may consist of integers of NumPy, which overflow in sums.
 
     Example:
         >>> exact_rational(3)
@@ -175,9 +175,9 @@ def exact_rational(value: Rational, name: str = "value") -> Fraction:
     return Fraction(int(value.numerator), int(value.denominator))
 
 
-@lru_cache(maxsize=_REMEMBERED)  # most rows of a ledger hold the same few
+@lru_cache(maxsize=_CACHED_TEXTS)  # most rows of a ledger contain the same few
 def exact_value(text: str) -> Fraction:
-    """The rational of any size that `exact_text` wrote.
+    """Return the rational that `exact_text` wrote, of any size.
 
     Example:
         >>> exact_value("0.3"), exact_value("-1/3")
@@ -193,22 +193,22 @@ def exact_value(text: str) -> Fraction:
 
 
 def optional_text(value: Fraction | None) -> str | None:
-    """The exact text of a rational, where there is one."""
+    """Return the exact text of a rational, or None for None."""
     return None if value is None else exact_text(value)
 
 
 def optional_value(text: str | None) -> Fraction | None:
-    """The rational that `optional_text` wrote."""
+    """Return the rational that `optional_text` wrote."""
     return None if text is None else exact_value(text)
 
 
 def _has_short_form(number: Fraction) -> bool:
-    """Whether a rational is a decimal of few places or a fraction of a small denominator."""
+    """Return True for a decimal of at most 18 places, or a fraction with a denominator of at most 1000."""
     return number.denominator <= _LARGEST_DENOMINATOR or 10**_PLACES % number.denominator == 0
 
 
 def _shown(value: object) -> str:
-    """A refused value on one short line."""
+    """Return a refused value as a short text for a message."""
     if isinstance(value, Rational):
         bits = sum(int(part).bit_length() for part in (value.numerator, value.denominator))
         return str(value) if bits <= _LONGEST_TEXT else f"a number of {bits} bits"
@@ -220,11 +220,11 @@ def _shown(value: object) -> str:
     return (text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...") + remedy
 
 
-LARGEST_WHOLE = 2**53  # up to it every whole number is a double
+LARGEST_WHOLE = 2**53  # every whole number up to here is a double
 
 
 def real_number(value: float | Fraction, name: str) -> float:
-    """The value as a finite float."""
+    """Return the value as a finite float. Raise ValueError for other values."""
     number = _number(value)
     if math.isfinite(number):
         return number
@@ -232,14 +232,14 @@ def real_number(value: float | Fraction, name: str) -> float:
 
 
 def not_nan(value: float, name: str) -> float:
-    """The value as a float that may be infinite."""
+    """Return the value as a float, which may be infinite. Raise ValueError for NaN and other values."""
     if isinstance(value, Real) and not math.isnan(value):
         return _as_float(value)
     raise ValueError(f"{name} must be a number, got {value!r}")
 
 
 def positive_number(value: float | Fraction, name: str) -> float:
-    """The value as a positive finite float."""
+    """Return the value as a positive finite float. Raise ValueError for other values."""
     number = _number(value)
     if 0 < number < math.inf:
         return number
@@ -247,16 +247,16 @@ def positive_number(value: float | Fraction, name: str) -> float:
 
 
 def closed_probability(value: float | Fraction, name: str) -> float:
-    """The value as a probability in [0, 1]."""
+    """Return the value as a probability in [0, 1]. Raise ValueError for other values."""
     if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    known = parse_probability(value) if isinstance(value, str) else None
-    remedy = "" if known is None else f": write {float(known):g}"
+    stated = parse_probability(value) if isinstance(value, str) else None
+    remedy = "" if stated is None else f": write {float(stated):g}"
     raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}{remedy}")
 
 
 def open_probability(value: float | Fraction, name: str) -> float:
-    """The value as a number strictly between 0 and 1."""
+    """Return the value as a number in (0, 1). Raise ValueError for other values."""
     number = _number(value)
     if 0 < number < 1:
         return number
@@ -264,7 +264,7 @@ def open_probability(value: float | Fraction, name: str) -> float:
 
 
 def whole_number(value: float, name: str, smallest: int = 0) -> int:
-    """The value as a whole number from `smallest` to 2^53."""
+    """Return the value as a whole number from `smallest` to 2^53. Raise ValueError for other values."""
     is_whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     if is_whole and not isinstance(value, bool) and smallest <= value <= LARGEST_WHOLE:
         return int(value)
@@ -272,7 +272,7 @@ def whole_number(value: float, name: str, smallest: int = 0) -> int:
 
 
 def require_instance(value: object, kind: type, name: str) -> None:
-    """Refuse, with a ValueError, a value that is not of that public kind."""
+    """Raise ValueError if a value is no instance of a public class."""
     if not isinstance(value, kind):
         wanted = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
         remedy = (
@@ -284,7 +284,7 @@ def require_instance(value: object, kind: type, name: str) -> None:
 
 
 def _number(value: object) -> float:
-    """The value as a float; nan where it is no real number, such as a truth value."""
+    """Return the value as a float, or nan if it is no real number. A boolean is none."""
     return _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
 
 
@@ -295,17 +295,17 @@ def _as_float(value: Real) -> float:
         return math.inf
 
 
-_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+_NOT_FOUND = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 def stat_or_none(path: Path) -> os.stat_result | None:
-    """What is known of the file or folder at a path; None: there is none, nor where links lead.
+    """Return the state of the file or folder at a path, or None if there is none.
 
-    `Path.exists` tells so, from Python 3.14 on, of what an account may not look for as well.
+    From Python 3.14 on, `Path.exists` returns False also for a path that the account may not see.
     """
     try:
         return path.stat()
     except OSError as error:
-        if error.errno in _ABSENT:
+        if error.errno in _NOT_FOUND:
             return None
         raise

@@ -172,7 +172,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """No file, an empty folder, one that went."""
     with pytest.raises(SourceError, match="does not exist"):
         files_of(tmp_path / "nowhere.csv")
-    with pytest.raises(SourceError, match="holds no Parquet file"):
+    with pytest.raises(SourceError, match="contains no Parquet file"):
         files_of(tmp_path)
     with pytest.raises(SourceError, match="cannot be read any more"):
         Contents().of((tmp_path / "gone.csv",))

@@ -120,7 +120,7 @@ def test_no_password_is_shown_that_nobody_quoted(secret: str, scheme: str) -> No
     ("text", "message"),
     [
         ("postgresql://ward:secret@db/clinic", "'postgresql://db/clinic' names no table: write it"),
-        ("postgresql://db/clinic#", "'postgresql://db/clinic' names no table: write it behind a #"),
+        ("postgresql://db/clinic#", "'postgresql://db/clinic' names no table: write it after a #"),
         ("postgresql://w:a@b@db/clinic#t", "the address of the server cannot be read: write it as"),
         ("postgresql://db:port/clinic#t", "the address of the server cannot be read: write it as"),
     ],

@@ -1,6 +1,6 @@
-"""Where records are: files, Parquet files on object stores, and tables of servers and clusters.
+"""Places of records: files, Parquet files on object stores, and tables of servers and clusters.
 
-Addresses are read so that no password is left in what is shown.
+The text of a place that is shown contains no password.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.validation import stat_or_none
 
-# How an address of a table is written.
+# An example of the address of a table.
 EXAMPLE = "postgresql+psycopg://user@host/database#schema.table"
-SPARK = ("spark", "sc")  # the schemes of a cluster
+SPARK = ("spark", "sc")  # schemes of Spark clusters
 _START = re.compile(r"(?P<engine>[A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 _USER = re.compile(r"(?P<user>[^:/@?#]*)(:(?P<password>[^@]*))?@")  # as SQLAlchemy reads it
 _REST = re.compile(r"(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(:(?P<port>[0-9]*))?(?P<path>/[^?#]*)?(\?(?P<query>[^#]*))?")
@@ -45,27 +45,27 @@ _HERE = {"", "127.0.0.1", "::1", "[::1]"}
 
 @frozen
 class Address:
-    """The address of a server, taken apart."""
+    """The parts of a server's address."""
 
-    engine: str  # what answers, without its driver: `postgresql`
-    user: str  # who asks; empty: nobody is named
-    host: str  # as it is written; empty: this machine
-    port: str  # as it is written; empty: the usual one
+    engine: str  # without its driver: `postgresql`
+    user: str  # may be empty
+    host: str  # as written; empty: this machine
+    port: str  # as written; empty: the default port
     path: str  # the database, with the slash before it
-    where: Mapping[str, str]  # the options that say which server or database is meant
-    url: str = field(repr=False)  # all of it, which may hold a password
-    table: str = ""  # what stands behind the #
+    where: Mapping[str, str]  # options that identify the server or database
+    url: str = field(repr=False)  # whole address, which may contain a password
+    table: str = ""  # text after the #
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The parts of an address. A password may hold anything but an @, as SQLAlchemy reads it."""
+        """Parse an address. A password may contain any character except @, as in SQLAlchemy."""
         start = _START.match(text)
         engine = "" if start is None else start["engine"].lower()
         begin = 0 if start is None else start.end()
-        who = None if engine in SPARK else _USER.match(text, begin)
-        rest = _REST.match(text, begin if who is None else who.end())
+        user = None if engine in SPARK else _USER.match(text, begin)
+        rest = _REST.match(text, begin if user is None else user.end())
         url, table = (text, "") if rest is None else (text[: rest.end()], text[rest.end() :])
-        is_clear = engine in SPARK or "@" not in text[begin if who is None else who.end() :]
+        is_clear = engine in SPARK or "@" not in text[begin if user is None else user.end() :]
         if start is None or rest is None or table[:1] not in {"", "#"} or not is_clear:
             raise SourceError(
                 f"the address of the server cannot be read: write it as {EXAMPLE}, with %40 for an "
@@ -74,7 +74,7 @@ class Address:
         options = dict(parse_qsl(rest["query"] or ""))
         return cls(
             engine=engine,
-            user="" if who is None else unquote(who["user"]),
+            user="" if user is None else unquote(user["user"]),
             host=rest["host"],
             port=rest["port"] or "",
             path=(rest["path"] or "").partition(";")[0].rstrip("/"),
@@ -85,16 +85,16 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """The address without user, password and options that say nothing of the place."""
+        """Address without user, password, and options that do not identify the place."""
         port = f":{self.port}" if self.port else ""
         where = "&".join(f"{name}={value}" for name, value in self.where.items())
         return f"{self.engine}://{self.host}{port}{self.path}{where and '?'}{where}"
 
     @property
     def canonical(self) -> tuple[str, ...]:
-        """What is the same for two addresses of one table, as far as they tell.
+        """Parts that are equal for two addresses of one table, as far as addresses show it.
 
-        Names of one host are not looked up, and are taken for different hosts.
+        Host names are not resolved: different names count as different hosts.
         """
         where = dict(self.where)
         engine = _SAME.get(self.engine, self.engine)
@@ -106,10 +106,10 @@ class Address:
         schema = _SCHEMAS.get(engine)
         if len(names) == 1 and schema is not None:
             names.insert(0, schema)
-        is_here = host in _HERE
+        is_local = host in _HERE
         return (
             engine,
-            "localhost" if is_here else host,
+            "localhost" if is_local else host,
             port,
             database,
             *(f"{name}={value}" for name, value in where.items()),
@@ -118,17 +118,17 @@ class Address:
 
     @property
     def without_password(self) -> str:
-        """The address as a configuration holds it, for a password that comes from elsewhere."""
+        """Address without password, for a configuration that reads the password from elsewhere."""
         start = self.url.index("://") + 3
-        who = None if self.engine in SPARK else _USER.match(self.url, start)
-        rest = self.url[start if who is None else who.end() :]
+        login = None if self.engine in SPARK else _USER.match(self.url, start)
+        rest = self.url[start if login is None else login.end() :]
         rest = _SECRET_PARAMETER.sub("", _SECRET_OPTION.sub(r"\1", rest)).rstrip("?&")
-        user = f"{who['user']}@" if who is not None and who["user"] else ""
+        user = f"{login['user']}@" if login is not None and login["user"] else ""
         return f"{self.url[:start]}{user}{rest}"
 
 
 def _names(table: str) -> list[str]:
-    """What a table is in, and its own name; a name with a dot of its own stands in quotes."""
+    """Split the name of a table at its dots. A part with a dot stands in quotation marks."""
     return [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(table)]
 
 
@@ -139,11 +139,11 @@ _SECRET_PARAMETER = re.compile(rf";{_HIDDEN}=[^;]*", re.IGNORECASE)
 COLUMNAR = (".parquet", ".pq")
 
 
-_LOGS = (".wal", "-wal", "-journal")  # of DuckDB, and the two of SQLite
+_LOGS = (".wal", "-wal", "-journal")  # endings of the log of DuckDB, and of those of SQLite
 
 
 def pending_logs(database: Path) -> tuple[Path, ...]:
-    """Return the logs beside a file that hold changes which are not in the file yet.
+    """Return the logs beside a file that contain changes which are not in the file yet.
 
     DuckDB and SQLite write a log beside the file that a symbolic link leads to, never beside the link.
     """
@@ -161,40 +161,47 @@ def _holds_bytes(path: str) -> bool:
 
 
 def files_of(place: Path) -> tuple[Path, ...]:
-    """Return the files that hold the records of a place, with the logs of a database that have changes of its own.
+    """Return the files with the records of a place, including logs of a database with unsaved changes.
 
-    `place`: a file, taken literally; a folder, with all Parquet files below it; or a pattern such as `data/*.parquet`.
+    Args:
+        place: A file, taken literally; a folder, with all Parquet files below it; or a pattern such as
+            `data/*.parquet`.
+
+    Raises:
+        SourceError: If there is no such file, or a folder may not be read.
     """
     try:
         if place.is_file():
             return (place, *pending_logs(place))
         if place.is_dir():
-            found = [file for file in files_below(place) if file.name.lower().endswith(COLUMNAR)]
+            paths = [file for file in files_below(place) if file.name.lower().endswith(COLUMNAR)]
         else:
-            found = list(Path(place.anchor).glob(str(place.relative_to(place.anchor))))
-        files = tuple(sorted(file for file in found if file.is_file()))
+            paths = list(Path(place.anchor).glob(str(place.relative_to(place.anchor))))
+        files = tuple(sorted(path for path in paths if path.is_file()))
     except PermissionError as error:
-        raise SourceError(f"{str(place)!r} cannot be read as a whole: {error.filename!r} is closed to you") from None
+        raise SourceError(
+            f"{str(place)!r} cannot be read completely: this account may not read {error.filename!r}"
+        ) from None
     except (OSError, ValueError, NotImplementedError):
         files = ()
     if not files:
-        raise SourceError(f"{str(place)!r} does not exist, or holds no Parquet file: check its path")
+        raise SourceError(f"{str(place)!r} does not exist, or contains no Parquet file: check its path")
     return files
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files in and below a folder; what a link to a folder leads to is not below it."""
-    for place, _, names in os.walk(folder, onerror=_raise):
-        yield from (Path(place, name) for name in names)
+    """Yield all files in and below a folder. Links to folders are not followed."""
+    for parent, _, names in os.walk(folder, onerror=_raise):
+        yield from (Path(parent, name) for name in names)
 
 
 def _raise(error: OSError) -> None:
-    """The end of a search that would leave out what it cannot look into."""
+    """Raise the error of a folder that cannot be read: `os.walk` would skip it."""
     raise error
 
 
 def is_several(place: Path) -> bool:
-    """Whether a path stands for several files: a folder, or a pattern that is no file itself.
+    """Return True if a path means several files: a folder, or a pattern that is no file itself.
 
     Example:
         >>> is_several(Path("data/*.parquet")), is_several(Path("data.parquet"))
@@ -207,13 +214,13 @@ def is_several(place: Path) -> bool:
         return False
 
 
-Keys = tuple[tuple[str, str], ...]  # the columns that folders around a file name, each with its value as it is written
+Keys = tuple[tuple[str, str], ...]  # columns named by the folders around a file, each with its value as written
 
 
 def hive_keys(place: Path, files: tuple[Path, ...]) -> tuple[Keys, ...]:
-    """What the folders right around each file say of its records; nothing where none says anything.
+    """Return the columns that the folders around each file state, such as `year=2024`; () if there are none.
 
-    They count below the place, or from the first pattern in it on: what a place itself is named says nothing.
+    Folders of the place itself do not count, up to the first pattern in it.
 
     Example:
         >>> hive_keys(Path("/visits"), (Path("/visits/year=2024/town=Bern/0.parquet"),))
@@ -222,20 +229,20 @@ def hive_keys(place: Path, files: tuple[Path, ...]) -> tuple[Keys, ...]:
         ()
     """
     fixed = next((n for n, part in enumerate(place.parts) if re.search(r"[*?\[]", part)), len(place.parts))
-    found = tuple(_keys_around(file.parts[fixed:-1]) for file in files)
-    if not any(found):
+    all_keys = tuple(_keys_around(file.parts[fixed:-1]) for file in files)
+    if not any(all_keys):
         return ()
-    names = {tuple(name for name, _ in keys) for keys in found}
+    names = {tuple(name for name, _ in keys) for keys in all_keys}
     if len(names) > 1:
-        shown = " and ".join(sorted("/".join(each) or "none" for each in names)[:2])
+        different = " and ".join(sorted("/".join(each) or "none" for each in names)[:2])
         raise SourceError(
-            f"{str(place)!r} has files in folders of different keys ({shown}): put all into folders of the same ones"
+            f"{str(place)!r} has files in folders of different keys ({different}): use the same keys in all of them"
         )
-    return found
+    return all_keys
 
 
 def _keys_around(folders: tuple[str, ...]) -> Keys:
-    """The keys of the innermost folders."""
+    """Return the keys of the innermost folders."""
     keys: list[tuple[str, str]] = []
     for folder in reversed(folders):
         name, mark, value = folder.partition("=")
@@ -246,12 +253,12 @@ def _keys_around(folders: tuple[str, ...]) -> Keys:
 
 
 def state_of(files: tuple[Path, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return what changes whenever one of the files is written, replaced or touched."""
+    """Return numbers that change when one of the files is written, replaced or touched."""
     try:
-        found = [file.stat() for file in files]
+        states = [file.stat() for file in files]
     except OSError:
         raise SourceError(f"{files[0].name!r} cannot be read any more: open it again") from None
-    return tuple((each.st_size, each.st_mtime_ns, each.st_ctime_ns, each.st_ino, each.st_dev) for each in found)
+    return tuple((each.st_size, each.st_mtime_ns, each.st_ctime_ns, each.st_ino, each.st_dev) for each in states)
 
 
 _SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https")
@@ -260,7 +267,7 @@ _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z0-9]+)://(?P<rest>[^?#]+)(\?[^#]*)?")
 
 
 def is_lake(text: str) -> bool:
-    """Whether a text is an address of files on an object store or a server of files.
+    """Return True if a text is an address of files on an object store or a file server.
 
     Example:
         >>> is_lake("s3://bucket/visits/*.parquet"), is_lake("visits/*.parquet")
@@ -273,12 +280,12 @@ def is_lake(text: str) -> bool:
 class LakePlace:
     """Parquet files on an object store."""
 
-    url: str = field(repr=False)  # their address, which may hold a signature: never shown
-    shown: str  # what messages and the ledger call them: without what logs in
+    url: str = field(repr=False)  # address, which may contain a signature: never shown
+    shown: str  # address in messages and the ledger, without login and signature
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The place that a text denotes.
+        """Parse the text of a place.
 
         Example:
             >>> LakePlace.read("https://files.example.org/visits.parquet?signature=x").shown
@@ -294,7 +301,7 @@ class LakePlace:
 
     @property
     def canonical(self) -> tuple[str, ...]:
-        """What is the same for two addresses of the same files, as far as they tell."""
+        """Parts that are equal for two addresses of the same files, as far as addresses show it."""
         scheme, _, rest = self.shown.partition("://")
         folder = re.sub(r"(/\*\*)?(/\*\.(parquet|pq))?/*$", "", rest)
         return (_SAME_LAKES.get(scheme, scheme), folder if folder.strip("/") else rest)
@@ -304,7 +311,7 @@ _FILES = ("s3", "s3a", "gs", "gcs", "r2", "az", "abfss", "http", "https", "file"
 
 
 def is_server(text: str) -> bool:
-    """Whether a text is the address of a server or a cluster, and no path.
+    """Return True if a text is the address of a server or a cluster.
 
     Example:
         >>> is_server("postgresql+psycopg://ward@db/clinic#visits"), is_server("visits.csv")
@@ -318,14 +325,13 @@ def is_server(text: str) -> bool:
 class ServerPlace:
     """A table of a server or a cluster."""
 
-    url: str = field(repr=False)  # the address of the server, which may hold a password: never shown
-    # which table of it, with its schema before a dot; or a folder or an address of Parquet files that a cluster reads
-    table: str
-    shown: str  # what messages and the ledger call it: without a password and options
+    url: str = field(repr=False)  # address of the server, which may contain a password: never shown
+    table: str  # with its schema before a dot; or a folder or an address of Parquet files that a cluster reads
+    shown: str  # address in messages and the ledger, without password and options
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The place that a text denotes.
+        """Parse the text of a place.
 
         Example:
             >>> ServerPlace.read("postgresql+psycopg://ward:secret@db:5433/clinic#visits").shown
@@ -333,22 +339,22 @@ class ServerPlace:
         """
         address = Address.read(text)
         if not address.table:
-            raise SourceError(f"{address.shown!r} names no table: write it behind a #, as {EXAMPLE}")
+            raise SourceError(f"{address.shown!r} names no table: write it after a #, as {EXAMPLE}")
         return cls(address.url, address.table, f"{address.shown}#{address.table}")
 
     @property
     def engine(self) -> str:
-        """What of the address says which engine answers: `postgresql`, `spark`, `sc`."""
+        """Engine in the address: `postgresql`, `spark`, `sc`."""
         return self.shown.partition("://")[0]
 
     @property
     def is_cluster(self) -> bool:
-        """Whether a cluster of Spark answers."""
+        """True for a Spark cluster."""
         return self.engine in SPARK
 
     @property
     def canonical(self) -> tuple[str, ...]:
-        """What is the same for two addresses of one table, as far as they tell.
+        """Parts that are equal for two addresses of one table, as far as addresses show it.
 
         Example:
             >>> short, whole = "postgresql://ward@db/clinic#visits", "db:5432/clinic#public.visits"
@@ -360,7 +366,7 @@ class ServerPlace:
 
     @property
     def without_password(self) -> str:
-        """The address as a configuration holds it, for a password that comes from elsewhere.
+        """Address without password, for a configuration that reads the password from elsewhere.
 
         Example:
             >>> place = ServerPlace.read("postgresql://ward:secret@db/clinic?sslmode=require#visits")
@@ -374,25 +380,24 @@ class ServerPlace:
         return Address.read(f"{self.url}#{quote(self.table)}")
 
 
-SECONDS = 600.0  # after so many seconds a count is given up where its owner says nothing else
+SECONDS = 600.0  # default time-out of a count
 
 
 @frozen
 class ServedTable:
     """A table of a server or a cluster, or Parquet files on an object store."""
 
-    place: ServerPlace | LakePlace  # where it is
-    # what its owner calls the records as they are now; None: nothing. A table that changes all the time has no content
-    # of its own: an answer holds until another edition
+    place: ServerPlace | LakePlace
+    # The owner's name for the present records; None: no name. A live table has no digest: an answer is valid until the
+    # owner states another edition.
     edition: str | None = None
-    seconds: float = SECONDS  # after which a count is given up
-    # whether a count may take indexes, which is faster, and whose time tells how many records match
-    uses_indexes: bool = False
+    seconds: float = SECONDS  # time-out of a count
+    uses_indexes: bool = False  # True if a count may use indexes: faster, but the time reveals the number of matches
 
     def __str__(self) -> str:
         return self.place.shown
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of where it is, in hexadecimal digits: the same for two names of it."""
+        """SHA-256 of the place, in hexadecimal digits; equal for two addresses of one table."""
         return hashlib.sha256(json.dumps(self.place.canonical).encode("ascii")).hexdigest()

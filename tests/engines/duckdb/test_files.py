@@ -62,7 +62,7 @@ def test_files_of_a_place_count_as_one_table(folder: Path, named: Callable[[Path
         ("3.parquet", "SELECT 'x' AS age", "files whose column 'age' is not of one type: make it INTEGER in all"),
         ("3.parquet", "SELECT 1::BIGINT AS age", "column 'age' is not of one type: make it INTEGER in all"),
         ("3.parquet", "SELECT 1 AS AGE", "names a column 'age' in one file and 'AGE' in another"),
-        ("year=2020/3.parquet", "SELECT 1 AS age", "in folders of different keys (none and year): put all"),
+        ("year=2020/3.parquet", "SELECT 1 AS age", "in folders of different keys (none and year): use the same"),
     ],
 )
 def test_files_that_do_not_go_together_are_refused(folder: Path, name: str, select: str, words: str) -> None:
@@ -151,8 +151,8 @@ def test_records_beside_parquet_files_are_not_skipped_in_silence(folder: Path, n
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("nothing", "does not exist, or holds no Parquet file"),
-        ("*.parquet", "does not exist, or holds no Parquet file"),
+        ("nothing", "does not exist, or contains no Parquet file"),
+        ("*.parquet", "does not exist, or contains no Parquet file"),
         ("*.csv", "matches 'x.csv', but only Parquet files are read as one"),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_looked_into_is_not_left_out(folder: Path, monke
         return scan(place)
 
     monkeypatch.setattr(os, "scandir", kept_out)
-    with pytest.raises(SourceError, match=r"cannot be read as a whole: .*below. is closed to you"):
+    with pytest.raises(SourceError, match=r"cannot be read completely: this account may not read .*below."):
         DuckDBSource.open(folder)
 
 

@@ -215,7 +215,7 @@ def empty_folder(tmp_path: Path) -> Path:
         (reals, {"kinds": {"b": Kind.REAL}}, "kinds names 'b', which is no column: use 'a'"),
         (reals, {"kinds": {"a": ColumnFormat(Kind.REAL, nan="missing")}, "unit": "a"}, "that is not the unit"),
         (write_database, {}, "has no table"),
-        (empty_folder, {}, "holds no Parquet file: check its path"),
+        (empty_folder, {}, "contains no Parquet file: check its path"),
     ],
 )
 def test_file_that_cannot_be_counted_is_refused_at_opening(

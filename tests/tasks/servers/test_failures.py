@@ -214,7 +214,7 @@ def test_addresses_that_lead_nowhere(run: Run, clinic: Clinic, monkeypatch: pyte
     """One line each, with what to do; no ledger is made."""
     words = ("--unit", "row", *WORDS)
     bare = clinic.address().partition("#")[0]
-    assert "names no table: write it behind a #" in line(run("count", bare, *words), 2)
+    assert "names no table: write it after a #" in line(run("count", bare, *words), 2)
     assert "cannot be read: write it as" in line(run("count", f"x://a@b:{CANARY}@c#t", *words), 2)
     assert "is neither a file nor a data set" in line(run("count", f"9{bare}", *words), 2)
     assert "Got unexpected extra argument" in line(run("count", "a", clinic.address(), *words), 2)

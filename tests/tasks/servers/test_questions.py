@@ -218,7 +218,7 @@ def test_init_describes_a_table(run: Run, here: Path, clinic: Clinic) -> None:
     assert "exists already: edit it" in run("init", clinic.address()).errors
     (here / "noisycount.toml").unlink()
     server = clinic.address().partition("#")[0]
-    assert "names no table: write it behind a #" in run("init", server).errors
+    assert "names no table: write it after a #" in run("init", server).errors
     told = run("init", server, "visits", "--unit", "person")
     assert (told.status, told.errors) == (0, "")
     assert (here / "noisycount.toml").read_text() == text
