@@ -26,6 +26,7 @@ from noisycount.engines.finding import (
     quoted_examples,
 )
 from noisycount.engines.layout_findings import (
+    broken_names,
     layout_faults,
     names_like_values,
     odd_rows,
@@ -334,6 +335,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     layout_faults,
     names_like_values,
     unnamed_columns,
+    broken_names,
     odd_rows,
     rows_by_rule,
     _rows_without_unit,

@@ -1,6 +1,6 @@
 """Findings about the names and the rows of a file: faults of its lines, and rows that look like no records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from noisycount.display.numbers import number_of
 from noisycount.engines.check import EXAMPLES, PADDED, Check, OddRows
@@ -51,9 +51,31 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
     more = f", and {len(names) - EXAMPLES:,} more" if len(names) > EXAMPLES else ""
     verb = "has" if len(names) == 1 else "have"
     text = f"{number_of('column', len(names))} {verb} no name: {columns}{more}. State names by place, counted from 1"
+    yield Finding(Severity.LOOK, "columns without a name", text, proposals=(_stated_names(check, names),))
+
+
+def broken_names(check: Check) -> Iterator[Finding]:
+    """Yield the names with line breaks or other characters that cannot be typed, if the file takes a statement."""
+    if (check.form or FileFormat()).skip is None or "names" in check.faults:
+        return
+    taken = {column.name.lower() for column in check.columns}
+    names: dict[int, str] = {}
+    for place, column in enumerate(check.columns, start=1):
+        if not column.name.isprintable():
+            plain = " ".join("".join(each if each.isprintable() else " " for each in column.name).split())
+            names[place] = plain if plain and plain.lower() not in taken else f"{plain or 'column'}_{place}"
+            taken.add(names[place].lower())
+    if names:
+        such = quoted_cells([check.columns[place - 1].name for place in [*names][:EXAMPLES]])
+        verb = "has" if len(names) == 1 else "have"
+        text = f"{number_of('name', len(names))} {verb} line breaks or characters that no question can type: {such}"
+        yield Finding(Severity.LOOK, "names with line breaks", text, proposals=(_stated_names(check, names),))
+
+
+def _stated_names(check: Check, names: Mapping[int, str]) -> Proposal:
+    """Return the proposal of names by place, beside those that are stated."""
     stated = dict((check.form or FileFormat()).names or ())
-    value = {str(place): name for place, name in sorted({**stated, **names}.items())}
-    yield Finding(Severity.LOOK, "columns without a name", text, proposals=(Proposal("names", value),))
+    return Proposal("names", {str(place): name for place, name in sorted({**stated, **names}.items())})
 
 
 def _new_names(check: Check) -> dict[int, str]:

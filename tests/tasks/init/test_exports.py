@@ -36,3 +36,14 @@ def test_names_that_are_years_stay_names_if_one_is_the_unit(run: Run, here: Path
     told = run("check", "a.xlsx", "--unit", "id", "--json").object
     assert "names that look like values" in [finding["title"] for finding in told["findings"]]
     assert answers(run, here, "a.xlsx", '"2024" >= 3', '"2024-01-01" = 4') == [2, 1]
+
+
+@pytest.mark.thorough
+def test_names_with_line_breaks_are_replaced(run: Run, here: Path) -> None:
+    """As a cell of a header has where somebody typed Alt and Enter."""
+    rows = [["id", "note\n(free)", "", "note (free)"], *([f"P{n}", n, n, n] for n in range(5))]
+    write_workbook(here / "a.xlsx", {"Sheet1": rows})
+    write_workbook(here / "b.xlsx", {"Sheet1": [["id", "date of\nbirth"], *([f"P{n}", n] for n in range(5))]})
+    assert answers(run, here, "a.xlsx", '"note (free)_2" >= 3', "column3 = 4", '"note (free)" = 0') == [2, 1, 1]
+    (here / "noisycount.toml").unlink()
+    assert answers(run, here, "b.xlsx", '"date of birth" >= 3') == [2]
