@@ -46,6 +46,7 @@ CLOCKS = [
 LANGUAGES = [
     *("de|d. MMMM yyyy", "fr|d MMM yyyy", "es|d 'de' MMMM 'de' yyyy", "it|dd-MMM-yyyy", "pt|d 'de' MMMM 'de' yyyy"),
     *("nl|d MMM yyyy", "sv|d MMMM yyyy", "fr|dd/MM/yyyy", "de|dd.MMM.yyyy"),
+    *("pl|d MMM yyyy", "fi|d. MMMM yyyy"),
 ]
 TRUTHS = [("yes", "no"), ("TRUE", "FALSE"), ("Ja", "Nein"), ("oui", "non"), ("sí", "no"), ("Yes", "No")]
 MISSING = ["", "", "NA", "n.v.", "-", "NULL"]  # of which a check does not know n.v.
@@ -64,6 +65,7 @@ class Style:
     thousands: str  # the mark between thousands; empty: there is none
     symbol: str  # of a price, in the place of `x` in it
     has_brackets: bool
+    has_minus_behind: bool
     day: str
     clock: str
     truths: tuple[str, str]
@@ -100,6 +102,7 @@ class Style:
             has_names_again=draw.random() < 0.2,
             has_empty_rows=draw.random() < 0.2,
             note=draw.choice(["", "", "Total", "Source: Federal Office of Statistics"]),
+            has_minus_behind=draw.random() < 0.3,
         )
 
     def number(self, value: float, decimals: int) -> str:
@@ -114,11 +117,13 @@ class Style:
         return format_date(value, pattern, locale=language) if language else value.strftime(self.day)
 
     def price(self, value: float) -> str:
-        """A number with its sign, in brackets if it is negative and the style has brackets."""
+        """A number with its sign, in brackets or with a minus behind if it is negative and the style has them."""
         bare = self.symbol.replace("x", self.number(abs(value), 2))
         if value >= 0:
             return bare
-        return f"({bare})" if self.has_brackets else f"-{bare}"
+        if self.has_brackets:
+            return f"({bare})"
+        return f"{bare}-" if self.has_minus_behind else f"-{bare}"
 
     def row(self, row: Mapping[str, Any]) -> list[str]:
         """A row as its texts."""
