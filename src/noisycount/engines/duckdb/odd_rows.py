@@ -196,11 +196,13 @@ def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) ->
     kinds = {column.name: column.kind for column in check.columns[:_WIDE]}
     numbers = [quoted_name(name) for name, kind in kinds.items() if kind in {Kind.INTEGER, Kind.REAL}]
     texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
-    if check.rows * len(texts) > _MOST_SUMMED:
+    if not texts or check.rows * len(texts) > _MOST_SUMMED:
         return
     kept = f"rowid NOT IN ({', '.join(map(str, aside))})" if aside else "true"
-    table = f"(SELECT {', '.join(map(quoted_name, kinds))} FROM typed WHERE {kept})"
-    query = f"SELECT {{0}}, count(*) FROM {table} GROUP BY 1"
+    # A statement about a table of thousands of columns takes longer to bind than to run.
+    columns = ", ".join(map(quoted_name, texts))
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE compared AS SELECT {columns} FROM typed WHERE {kept}")
+    query = "SELECT {0}, count(*) FROM compared GROUP BY 1"
     counts = {column: dict(connection.execute(query.format(quoted_name(column))).fetchall()) for column in texts}
     is_cross = len(counts) > 1 and prod(map(len, counts.values())) == check.rows - len(aside)
     for column, rows in counts.items():
@@ -213,8 +215,8 @@ def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) ->
                 continue
             test = f"coalesce({name} = {quoted_text(text)}, false)"
             is_total, is_few = _TOTAL.fullmatch(word) is not None, number < _OFTEN
-            has_gaps = _has_gaps(connection, table, test, others)
-            is_sum = (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, table, test, numbers)
+            has_gaps = _has_gaps(connection, test, others)
+            is_sum = (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, kept, test, numbers)
             if is_sum or has_gaps or (is_total and is_few) or (has_equal and (is_total or " " in word)):
                 query = f"SELECT rowid FROM typed WHERE {test} AND {kept} LIMIT {_CANDIDATES}"
                 places = connection.execute(query).fetchall()
@@ -226,13 +228,13 @@ def _plain(text: str) -> str:
     return (text if text.isascii() else compatible_text(text)).strip(AROUND)
 
 
-def _adds_up(connection: Connection, table: str, test: str, numbers: Sequence[str]) -> bool:
+def _adds_up(connection: Connection, kept: str, test: str, numbers: Sequence[str]) -> bool:
     """Return True if a sum over some rows is that over the others, or a small multiple of it, and their mean larger."""
     if not numbers:
         return False
     parts = [f"{part}({{0}}::DOUBLE) FILTER (WHERE {way} {test})" for part in ("sum", "avg") for way in ("", "NOT")]
     selected = ", ".join(part.format(number) for number in numbers for part in parts)
-    found = [value or 0 for value in connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]]
+    found = [value or 0 for value in connection.execute(f"SELECT {selected} FROM typed WHERE {kept}").fetchall()[0]]
     for total, others, mean, other_mean in zip(*(found[first::4] for first in range(4)), strict=True):
         is_above = total > 0 < others and mean >= _ABOVE * other_mean
         if is_above and any(abs(total - part * others) <= _NEAR * total for part in _SUMS):
@@ -240,12 +242,12 @@ def _adds_up(connection: Connection, table: str, test: str, numbers: Sequence[st
     return False
 
 
-def _has_gaps(connection: Connection, table: str, test: str, texts: Sequence[str]) -> bool:
+def _has_gaps(connection: Connection, test: str, texts: Sequence[str]) -> bool:
     """Return True if a column of texts is empty in some rows, and in no other row."""
     if not texts:
         return False
     gaps = ", ".join(f"bool_and(({text} IS NULL) = {test})" for text in texts)
-    return any(connection.execute(f"SELECT {gaps} FROM {table}").fetchall()[0])
+    return any(connection.execute(f"SELECT {gaps} FROM compared").fetchall()[0])
 
 
 def _top(connection: Connection, width: int) -> list[list[str]]:
