@@ -14,14 +14,14 @@ import noisycount as nc
 from benchmarks.comparison import is_small, sized
 from noisycount.analysis.within import stopping_rule
 
-__all__ = ["CALLS"]
+__all__ = ["CALLS", "SIZE", "tabulated"]
 
 SIZE = sized(10**6, 10**3)
 _BINOMIAL, _RARE = nc.Binomial(SIZE, 0.3), nc.Binomial(SIZE, 0.1)
 _BETA, _ARCSINE = nc.BetaBinomial(SIZE, 3, 7), nc.BetaBinomial(SIZE, 0.5, 0.5)
 
 
-def _tabulated(size: int) -> nc.Tabulated:
+def tabulated(size: int) -> nc.Tabulated:
     """A population with a table of probabilities of 0 … size records."""
     table = np.random.default_rng(1).random(size + 1)
     return nc.Tabulated(table / table.sum())
@@ -40,14 +40,14 @@ def _sample(share: float, noise: nc.Mechanism) -> nc.Subsample:
 def _refined_in_table() -> object:
     """Refine 4,000 answers with a tabulated prior."""
     answers = np.random.default_rng(2).integers(0, SIZE, sized(4000, 10))
-    return nc.refine(answers, _tabulated(SIZE), nc.DiscreteGaussian(10))
+    return nc.refine(answers, tabulated(SIZE), nc.DiscreteGaussian(10))
 
 
 CALLS: Mapping[str, Callable[[], object]] = {
     "error of the mean, binomial, Gaussian": lambda: nc.mean_absolute_error(_BINOMIAL, nc.Gaussian(100), "mean"),
     "error of the mean, beta-binomial, Laplace": lambda: nc.mean_absolute_error(_BETA, nc.Laplace(10), "mean"),
     "error of the median, beta-binomial": lambda: nc.mean_absolute_error(_ARCSINE, nc.DiscreteLaplace(10), "median"),
-    "error of the mean, table of 1e5": lambda: nc.mean_absolute_error(_tabulated(SIZE // 10), nc.Gaussian(10), "mean"),
+    "error of the mean, table of 1e5": lambda: nc.mean_absolute_error(tabulated(SIZE // 10), nc.Gaussian(10), "mean"),
     "δ of half of the records, strata": lambda: nc.privacy_curve(_sample(0.5, nc.Laplace(3)), _strata()).delta(0.01),
     "δ of 85 % of the records, strata": lambda: nc.privacy_curve(
         _sample(0.847067, nc.DiscreteGaussian(0.01)), _strata()
@@ -56,7 +56,7 @@ CALLS: Mapping[str, Callable[[], object]] = {
         0.01
     ),
     "δ of 1,000 records, strata": lambda: nc.privacy_curve(_sample(0.001, nc.Laplace(3)), _strata()).delta(0.01),
-    "δ of 1,000 records, table of 1e6": lambda: nc.privacy_curve(_sample(0.001, nc.Laplace(3)), _tabulated(SIZE)).delta(
+    "δ of 1,000 records, table of 1e6": lambda: nc.privacy_curve(_sample(0.001, nc.Laplace(3)), tabulated(SIZE)).delta(
         0.01
     ),
     "ε of a sum of two noises, strata": lambda: nc.privacy_curve(nc.NoiseSum([nc.Laplace(3)] * 2), _strata()).epsilon(

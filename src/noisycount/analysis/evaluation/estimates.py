@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noisycount.analysis.posterior.laplace_cells import Sides, sides_of
+from noisycount.analysis.posterior.cell_sides import Sides, sides_of
 from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
@@ -23,6 +23,7 @@ from noisycount.model.searches import first_true, first_wholes, roots
 
 # An answer beyond all others; in the narrowest scales, and squared, it is a double still.
 FAR = 1e100
+MANY = 2000  # integers that a posterior mean passes, from which on runs of them take fewer values
 _WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
 
 
@@ -87,10 +88,11 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
     believed = table if assumed is None else believed_table(assumed, noise, span)
     if errors.is_geometric:
         span = (float(min(table.first, believed.first)), float(max(table.last, believed.last)))
-    truth = sides_of(table, errors, span)
-    belief = truth if assumed is None else sides_of(believed, errors, span)
     is_smooth = errors.spread >= 1
     is_smooth &= population.smooth_prior is not None and (assumed is None or assumed.smooth_prior is not None)
+    is_sparse = is_smooth and believed.logs.size > MANY
+    truth = sides_of(table, errors, span, is_sparse=is_sparse)
+    belief = truth if assumed is None else sides_of(believed, errors, span, is_sparse=is_sparse)
     return Case(population.size, truth, belief, errors, reach, span, is_smooth)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 from numpy.typing import NDArray
 
-from noisycount.analysis.evaluation.estimates import FAR, Case
+from noisycount.analysis.evaluation.estimates import FAR, MANY, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
@@ -118,7 +118,6 @@ def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
     return masses
 
 
-_MANY = 2000  # integers that the mean passes, from which on runs of them take fewer values
 _RUNS = 14  # at the beginning
 
 
@@ -130,7 +129,7 @@ def _integral(case: Case) -> float:
     integer, as long as the same number of counts lies between them.
     """
     first, last = _passed_integers(case)
-    if not case.is_smooth or last - first < _MANY:
+    if not case.is_smooth or last - first < MANY:
         edges = smooth_pieces(case)
         return float(_integrals(case, edges[:-1], edges[1:]).sum())
 

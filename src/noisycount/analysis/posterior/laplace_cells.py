@@ -7,7 +7,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -169,17 +169,6 @@ class SummedSides:
             logs = np.log(masses) + peaks
         distances = np.divide(moments, masses, out=np.zeros_like(masses), where=masses > 0)
         return np.stack([logs, distances], axis=2).reshape(-1, 4).T
-
-
-# The counts k of a table on each side of an answer y, weighted by P[K = k]·f(y − k), f taken up to a factor.
-Sides: TypeAlias = GeometricSides | SummedSides
-
-
-def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> Sides:
-    """The counts of a table on each side of answers in a span."""
-    if errors.is_geometric:
-        return GeometricSides(table, 1 / errors.spread)
-    return SummedSides(table, errors, span)
 
 
 def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:

@@ -1,0 +1,159 @@
+"""Sums over the counts on each side of many answers, by one product of matrices for all answers of a cell."""
+
+import math
+from dataclasses import field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebpts1, chebvander
+
+from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, SummedSides
+from noisycount.analysis.posterior.law import CountTable
+from noisycount.frozen import frozen
+from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.additive import ErrorLaw
+
+_TERMS = 16  # of a Chebyshev series in a cell
+_EXACT = 1e-10  # largest size of the last two terms, relative to the density in the cell, of a series that is used
+_LOST = 1e-15  # relative size of terms that are left out
+_NARROWEST = 2.0  # records of spread, below which a density changes by too much in a cell
+_FEWEST = 512  # counts of a table: fewer are summed one by one
+_FARTHEST = 2048  # records of reach: a wider noise has too many counts in its window
+_DEPTH = 80.0  # nats by which the density falls within the window
+_SOUND = 40.0  # nats by which a sum must exceed what lies beyond the window
+_ROWS = 1 << 12  # edges whose windows are held at once
+_BLOCK = 1 << 15  # edges whose series are kept together
+_KEPT = 24  # such blocks
+_WORTH = 512  # answers at one distance from their edges that are worth a block; fewer are summed one by one
+_MOST_BLOCKS = 1 << 20  # of a table
+
+
+@frozen(eq=False, slots=False)
+class CellSides:
+    """Weights P[K = k]·f(y − k) of any noise that is smooth between two integers.
+
+    For an answer y = c + u with an integer c and 0 <= u < 1, f(y − k) is a Chebyshev series in u whose coefficients
+    depend on c − k alone. The sums of all answers with the same c − edge are products of the probabilities around an
+    edge and one matrix of coefficients. Where they do not exceed by far what lies outside the window, the counts are
+    summed one by one.
+    """
+
+    table: CountTable  # the distribution of the count
+    summed: SummedSides  # the same sums one by one
+    series: Reals  # coefficients of f in the cells −reach − 1 … reach, shape (cells, terms)
+    scale: float  # logarithm that was subtracted from that of f
+    _blocks: dict[tuple[int, int, int], Reals] = field(init=False, repr=False, default_factory=dict)
+
+    @property
+    def reach(self) -> int:
+        """Last cell of the noise."""
+        return self.series.shape[0] // 2 - 1
+
+    @cached_property
+    def _weights(self) -> Reals:
+        """The probabilities relative to the largest one, between zeros."""
+        weights = np.exp(self.table.logs - self.table.logs.max())
+        return np.pad(weights, self._padding)
+
+    @property
+    def _padding(self) -> int:
+        """Zeros on each side of the probabilities: a window begins at most `reach` beyond the table."""
+        return 3 * self.reach + 8
+
+    def lower(self, answers: Reals, edges: Reals) -> Side:
+        """Return the counts up to each edge."""
+        return self._side(-1, answers, edges)
+
+    def upper(self, answers: Reals, edges: Reals) -> Side:
+        """Return the counts from each edge on."""
+        return self._side(1, answers, edges)
+
+    def around(self, answers: Reals) -> tuple[Side, Side]:
+        """Return the counts up to the floor of each answer, and those from the next integer on."""
+        floors = np.floor(answers)
+        return self.lower(answers, floors), self.upper(answers, floors + 1)
+
+    def share_above(self, answers: Reals, edges: Reals) -> Reals:
+        """Return P[K > edge | Y = answer] for each answer and its edge, whose ties need every digit."""
+        return self.summed.share_above(answers, edges)
+
+    def _side(self, way: int, answers: Reals, edges: Reals) -> Side:
+        """Return the counts from each edge outwards, upwards if `way` is 1 and downwards if it is −1."""
+        floors = np.floor(answers)
+        gaps, places = (floors - edges).astype(np.int64), (edges - (self.table.first - self.reach)).astype(np.int64)
+        blocks = places // _BLOCK
+        sums = np.zeros((2, answers.size))
+        is_near = (np.abs(gaps) < self.reach) & (places >= 0) & (places <= self.table.logs.size + 2 * self.reach)
+        groups = gaps * _MOST_BLOCKS + blocks
+        found, sizes = np.unique(groups[is_near], return_counts=True)
+        for group in found[sizes >= _WORTH].tolist():
+            some = np.flatnonzero(is_near & (groups == group))
+            gap, block = divmod(group, _MOST_BLOCKS)
+            series = self._block(way, gap, block)[places[some] - block * _BLOCK]
+            powers = chebvander(2 * (answers[some] - floors[some]) - 1, self.series.shape[1] - 1)
+            sums[:, some] = np.einsum("nq,nsq->sn", powers, series)
+        masses, moments = sums
+        edge_logs = np.log(np.abs(self.series[[0, -1], 0]).max() * self._weights.sum())
+        is_sound = masses > np.exp(edge_logs + _SOUND)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs, distances = np.log(masses) + (self.scale + self.table.logs.max()), moments / masses
+        if not is_sound.all():
+            others = (self.summed.lower if way < 0 else self.summed.upper)(answers[~is_sound], edges[~is_sound])
+            logs[~is_sound], distances[~is_sound] = others
+        return Side(logs, np.maximum(distances, 0.0))
+
+    def _block(self, way: int, gap: int, block: int) -> Reals:
+        """Return the series of the sums at all edges of a block, shape (edges, 2, terms)."""
+        key = way, gap, block
+        if key not in self._blocks:
+            while len(self._blocks) >= _KEPT:
+                self._blocks.pop(next(iter(self._blocks)))
+            self._blocks[key] = self._summed_block(way, gap, block)
+        return self._blocks[key]
+
+    def _summed_block(self, way: int, gap: int, block: int) -> Reals:
+        """Return `_block`: a count i records beyond an edge e lies c − k = gap ∓ i cells from an answer."""
+        number, terms = self.reach + way * gap + (2 if way > 0 else 1), self.series.shape[1]
+        steps = np.arange(number)
+        cells = self.series[gap - way * steps + self.reach + 1]
+        kernel = np.concatenate([cells, steps[:, None] * cells], axis=1)
+        end = min((block + 1) * _BLOCK, self.table.logs.size + 2 * self.reach + 1)
+        starts = np.arange(block * _BLOCK, end) - self.reach + self._padding - (number - 1 if way < 0 else 0)
+        windows = np.lib.stride_tricks.sliding_window_view(self._weights, number)
+        kernel = np.ascontiguousarray(kernel[::-1] if way < 0 else kernel)
+        sums = [windows[starts[row : row + _ROWS]] @ kernel for row in range(0, starts.size, _ROWS)]
+        return np.concatenate(sums).reshape(-1, 2, terms)
+
+
+# The counts k of a table on each side of an answer y, weighted by P[K = k]·f(y − k), f taken up to a factor.
+Sides: TypeAlias = GeometricSides | SummedSides | CellSides
+
+
+def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float], *, is_sparse: bool) -> Sides:
+    """Return the counts of a table on each side of answers in a span, which are few if `is_sparse`."""
+    if errors.is_geometric:
+        return GeometricSides(table, 1 / errors.spread)
+    summed = SummedSides(table, errors, span)
+    reach = errors.reach(_DEPTH)
+    if is_sparse or errors.spread < _NARROWEST or reach > _FARTHEST or table.logs.size < _FEWEST:
+        return summed
+    series = _series(errors, math.ceil(reach) + 1)
+    return summed if series is None else CellSides(table, summed, *series)
+
+
+def _series(errors: ErrorLaw, reach: int) -> tuple[Reals, float] | None:
+    """Return the series of the density in the cells −reach − 1 … reach and its largest logarithm; None: it is rough."""
+    cells = np.arange(-reach - 1, reach + 1, dtype=np.float64)
+    if errors.is_discrete:
+        logs = errors.log_density(cells)[:, None]
+        return np.exp(logs - logs.max()), float(logs.max())
+    nodes = chebpts1(_TERMS)
+    logs = errors.log_density(cells[:, None] + (1 + nodes) / 2)
+    values = np.exp(logs - logs.max())
+    series = values @ np.linalg.inv(chebvander(nodes, _TERMS - 1)).T
+    relative = (np.abs(series) / values.max(axis=1, keepdims=True)).max(axis=0)
+    if relative[-2:].max() > _EXACT:
+        return None
+    needed = int(np.flatnonzero(relative > _LOST)[-1]) + 1
+    return series[:, :needed], float(logs.max())
