@@ -102,8 +102,8 @@ def test_sensitivity_is_that_of_the_table_solved_again() -> None:
 @pytest.mark.parametrize(
     ("total", "prior", "words"),
     [
-        (None, None, "a law of a cell has no concentration"),
-        (160, None, "a law of a cell has no concentration"),
+        (None, None, "a distribution of cells has no concentration"),
+        (160, None, "a distribution of cells has no concentration"),
         (160, Splits.multinomial([2, 1, 1, 6, 1]), "known rates have no concentration"),
     ],
 )

@@ -193,7 +193,7 @@ class Sensitivity(Shown):
 def sensitivity(prior: TablePrior, solution: Solution) -> Sensitivity:
     """Return the changes under half and under twice the concentration; this solves the table twice more."""
     if isinstance(solution, IndependentCells) or isinstance(prior.levels[-1], CellLevel):
-        return Sensitivity((), "a law of a cell has no concentration")
+        return Sensitivity((), "a distribution of cells has no concentration")
     if prior.scaled(2).levels == prior.levels:
         return Sensitivity((), "known rates have no concentration")
     moves = tuple(_move(prior, solution, factor) for factor in _FACTORS)
