@@ -320,6 +320,8 @@ def test_words_beside_no_value_leave_truth_values() -> None:
         (["call us", "$5"], "they are texts", []),
         (["R2", "R17", "R3"], "they are texts", []),
         (["(1)", "(2)", "(17)"], "all of their numbers are in brackets", [()]),
+        (["2-", "3+", "1", "2", "3-"], "a minus behind negative ones, or grades", [(), ()]),
+        (["65-", "18-", "30", "absent", "7-"], "a minus behind negative ones, or grades", [(), ()]),
     ],
 )
 def test_numbers_with_signs_that_say_different_things_are_texts(

@@ -239,6 +239,18 @@ def test_no_negative_number_with_a_minus_behind_is_lost(tmp_path: Path, other: s
         ]
 
 
+@pytest.mark.parametrize(("other", "parts"), [("4", {"kind": "integer"}), ("absent", {"unreadable": "missing"})])
+def test_grades_are_no_negative_numbers_unless_the_owner_chooses_so(
+    tmp_path: Path, other: str, parts: dict[str, str]
+) -> None:
+    """`2-` beside whole numbers may be a grade: `init --accept` leaves such a column to its owner."""
+    path = tmp_path / "a.csv"
+    path.write_text(rows_of([*["1", "2", "3"] * 4, "2-", other]))
+    (finding,) = [each for each in with_findings(DuckDBSource.checked(path), None).findings if each.column == "seen"]
+    assert finding.proposals == ()
+    assert [choice.value for choice in finding.choices] == [{"minus_behind": True, **parts}, {"kind": "text"}]
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "jsonl", "sqlite", "xlsx"])
 def test_a_minus_behind_is_proposed_and_counted_in_every_file_of_texts(tmp_path: Path, ending: str) -> None:
     """A form is a choice where the file says that its cells are texts; else it is proposed."""

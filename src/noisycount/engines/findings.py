@@ -34,6 +34,7 @@ from noisycount.engines.layout_findings import (
     singular,
     unnamed_columns,
 )
+from noisycount.engines.number_signs import may_be_open_ranges
 from noisycount.query.schema import Kind
 
 
@@ -164,12 +165,15 @@ def _mendings(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal
     """Return the form that all cells of a column fit, or else that accepts the others as missing, and the choices."""
     if column.form is None or not column.is_refused:
         return (), ()
-    fitting = tuple(Proposal(column.name, form.parts, "kinds") for form in column.fitting)
-    if fitting:
-        return (fitting, ()) if len(fitting) == 1 else ((), fitting)
     is_negative = column.form.kind.is_number and any(map(_MINUS_BEHIND.fullmatch, column.examples))
     parts = {"minus_behind": True} if is_negative else {}  # else a count would lose negative numbers
-    return (Proposal(column.name, {**parts, "unreadable": "missing"}, "kinds"),), tuple(_missing_words(column))
+    accepting = Proposal(column.name, {**parts, "unreadable": "missing"}, "kinds")
+    fitting = tuple(Proposal(column.name, form.parts, "kinds") for form in column.fitting)
+    if is_negative and column.form.kind is Kind.INTEGER and may_be_open_ranges(column.examples):
+        return (), (*(fitting or (accepting,)), Proposal(column.name, {"kind": "text"}, "kinds"))
+    if fitting:
+        return (fitting, ()) if len(fitting) == 1 else ((), fitting)
+    return (accepting,), tuple(_missing_words(column))
 
 
 def _missing_words(column: ColumnCheck) -> Iterator[Proposal]:

@@ -15,7 +15,7 @@ from noisycount.engines.dates import (
     order_of,
 )
 from noisycount.engines.formats import EXCEL, MISSING_WORDS, NO_ANSWERS, ColumnFormat
-from noisycount.engines.number_signs import SignedNumber, may_have_signs
+from noisycount.engines.number_signs import SignedNumber, may_be_open_ranges, may_have_signs
 from noisycount.engines.resemblances import ENOUGH, EPOCHS, first_cells, resemblance
 from noisycount.frozen import frozen
 from noisycount.query.predicate import quoted_name
@@ -326,16 +326,13 @@ def _guess_with_signs(given: Sequence[str], texts: Sequence[str]) -> Guess | Non
         doubt = "some of their numbers have another sign than others"
     elif all(cell.has_brackets for cell in cells):
         doubt = "all of their numbers are in brackets"
-    elif minus_behind and all(map(_OPEN_RANGE, given)):
+    elif minus_behind and numbers[0].kind is Kind.INTEGER and may_be_open_ranges(given):
         doubt = "they are numbers with a minus behind negative ones, or grades or open ranges: state kind"
     else:
         words_of_signs = [(brackets, "brackets for negative ones"), (minus_behind, "a minus behind negative ones")]
         listed = [*symbols, *(words for is_used, words in words_of_signs if is_used)]
         return Guess(forms[0], f"{guess.reason}, with {' and '.join(listed)}")
     return Guess(_PLAIN, doubt, (*([_PLAIN] if minus_behind else []), *forms))
-
-
-_OPEN_RANGE = re.compile("[0-9]{1,4}-?").fullmatch
 
 
 def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat]:

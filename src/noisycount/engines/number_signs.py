@@ -1,6 +1,7 @@
 """Numbers as people write them with the sign of a currency, in brackets, or with a minus behind."""
 
 import re
+from collections.abc import Iterable
 from typing import Self
 
 from noisycount.engines.formats import SYMBOL_BEFORE, SYMBOL_BEHIND
@@ -12,6 +13,16 @@ _MINUS = re.compile("([0-9.,].*?)[ \u00a0\u2009\u202f]*-")
 def may_have_signs(cell: str) -> bool:
     """Return True if a text has the sign of a currency, brackets around it, or a minus behind it."""
     return cell.endswith((")", "-")) or bool(SYMBOL_BEFORE.match(cell) or SYMBOL_BEHIND.search(cell))
+
+
+def may_be_open_ranges(cells: Iterable[str]) -> bool:
+    """Return True if whole numbers with a minus behind are so short that they may be grades, or ranges without an end.
+
+    Example:
+        >>> may_be_open_ranges(["2-", "65-"]), may_be_open_ranges(["2-", "1.300-"])
+        (True, False)
+    """
+    return not any(map(re.compile("([0-9]{5,}|[0-9]+[.,' ][0-9].*)-").fullmatch, cells))
 
 
 @frozen
