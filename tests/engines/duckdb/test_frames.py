@@ -259,10 +259,10 @@ def test_relations_and_readers_are_read_once() -> None:
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        ([1, 2], "got list: make it one"),
-        ({"a": [1]}, "got dict: make it one"),
-        (pd.Series([1], name="a"), "got Series: make it one"),
-        (pl.Series("a", [1]), "got Series: make it one"),
+        ([1, 2], "got list: convert it"),
+        ({"a": [1]}, "got dict: convert it"),
+        (pd.Series([1], name="a"), "got Series: convert it"),
+        (pl.Series("a", [1]), "got Series: convert it"),
         (pl.LazyFrame({"a": [1]}), "collect() it"),
         (pd.DataFrame(), "has no columns"),
         (pl.DataFrame(), "has no columns"),
@@ -275,9 +275,9 @@ def test_relations_and_readers_are_read_once() -> None:
         (pa.table([[1], [2]], names=["a", "a"]), "has the name 'a' twice"),
         (pa.table([[1], [2]], names=["", "a"]), "named by '': rename it"),
         (pa.table([[1]], names=["a\0b"]), "named by 'a\\x00b': rename it"),
-        (pd.DataFrame({"a": pd.Series(["canary-7c1", 1], dtype=object)}), "'a' of the frame holds"),
-        (pd.DataFrame({"a": pd.Series([2**70, 1], dtype=object)}), "'a' of the frame holds values"),
-        (pd.DataFrame({"a": [1 + 2j]}), "'a' of the frame holds values"),
+        (pd.DataFrame({"a": pd.Series(["canary-7c1", 1], dtype=object)}), "'a' of the frame has"),
+        (pd.DataFrame({"a": pd.Series([2**70, 1], dtype=object)}), "'a' of the frame has values"),
+        (pd.DataFrame({"a": [1 + 2j]}), "'a' of the frame has values"),
     ],
 )
 def test_frames_that_cannot_be_counted_are_refused(frame: Frame, words: str) -> None:

@@ -140,7 +140,7 @@ def test_only_the_owner_names_a_store(run: Run, here: Path, store: Server) -> No
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("nothing.parquet", "does not exist, or holds no Parquet file: check its address"),
+        ("nothing.parquet", "does not exist, or contains no Parquet file: check its address"),
         ("nowhere/*.parquet", "nowhere/*.parquet' "),
         ("broken.parquet", "cannot be read as Parquet: check that its files are whole"),
     ],

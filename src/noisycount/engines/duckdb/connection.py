@@ -1,4 +1,4 @@
-"""Connections that hold private records: names, paths, locks, cursors and the errors of DuckDB."""
+"""DuckDB connections with private records: quoting, paths, settings, cursors, and refusals in place of errors."""
 
 import os
 import re
@@ -17,27 +17,27 @@ from noisycount.errors import BY_THE_SERVICE, SourceError
 
 
 def quoted_name(name: str) -> str:
-    """A name between double quotes."""
+    """Return a name in double quotes, for SQL."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
 
 
 def quoted_text(text: str) -> str:
-    """A text between single quotes."""
+    """Return a text in single quotes, for SQL."""
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
 
 
 def require_single_names(names: Iterable[str], where: str) -> None:
-    """The refusal of names that stand there twice, if only in another case."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        first = places.setdefault(name.lower(), place)
-        if first != place:  # without the name: where names were left out it is a cell
+    """Raise SourceError if there is no name, or two names are equal or differ only in case."""
+    positions: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        first = positions.setdefault(name.lower(), position)
+        if first != position:  # without the name: if the file has no names, it is a cell
             raise SourceError(
-                f"{where} one name for columns {first:,} and {place:,}, in whatever case: give each a name of its own"
+                f"{where} one name for columns {first:,} and {position:,}, in whatever case: give each another name"
             )
-    if not places:
+    if not positions:
         raise SourceError(f"{where} no columns: give it some")
 
 
@@ -45,11 +45,17 @@ Result = TypeVar("Result")
 
 
 def without_engine_errors(work: Callable[[], Result], refusal: str, without_memory: str | None = None) -> Result:
-    """The result of some work, or a refusal that keeps nothing of the engine's error.
+    """Run some work and return its result.
 
-    A context manager could not serve: the refusal would have that error as its context.
+    This is no context manager: its refusal would keep the engine's error as its context.
 
-    `without_memory`: its text where memory did not suffice; None: the same.
+    Args:
+        work: The work.
+        refusal: The message if the work fails.
+        without_memory: The message if memory was not sufficient; None: `refusal`.
+
+    Raises:
+        SourceError: If the work fails. The message has no part of the engine's error.
     """
     try:
         return work()
@@ -64,10 +70,10 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 
 def readable_place(path: Path) -> Path:
-    """The absolute path of a file that can be read, or of a folder or pattern of Parquet files."""
+    """Return the absolute path of a readable file, or of a folder or pattern of Parquet files."""
     if not is_several(path):
         return readable_file(path)
-    place = Path(os.path.abspath(path))  # noqa: PTH100 - a pattern is resolved by no disk
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - a pattern is no path on the disk
     for file in files_of(place):
         if file.suffix.lower() not in COLUMNAR:
             raise SourceError(
@@ -79,7 +85,7 @@ def readable_place(path: Path) -> Path:
 
 
 def readable_file(path: Path) -> Path:
-    """The absolute path of a file that can be read."""
+    """Return the absolute path of a readable file. Raise SourceError if it cannot be read."""
     shown = repr(str(path))
     try:
         place = path.resolve(strict=True)
@@ -100,11 +106,11 @@ def readable_file(path: Path) -> Path:
 
 
 def path_pattern(place: Path) -> str:
-    """The path as a pattern that matches nothing else: DuckDB expands patterns in paths."""
+    """Return a pattern that matches only this path, as DuckDB expands patterns in paths."""
     return re.sub(r"[*?\[]", r"[\g<0>]", place.as_posix())
 
 
-# Statistics and pushed-down filters would let the time of a count tell which values occur.
+# With statistics and pushed-down filters, the time of a count would reveal which values occur.
 _LOCKS = (
     "disabled_optimizers = 'statistics_propagation,filter_pushdown'",
     "autoinstall_known_extensions = false",
@@ -117,24 +123,21 @@ _LOCKS = (
 
 
 def private_connection() -> Connection:
-    """A connection whose tables stay in memory.
-
-    Nothing private may spill to a disk, where it would stay after a kill.
-    """
+    """Return a connection whose tables stay in memory: no private data is written to a disk."""
     connection = duckdb.connect(":memory:", config={"temp_directory": ""})
     connection.create_function("compatible_text", compatible_text, ["VARCHAR"], "VARCHAR")
     return connection
 
 
 def lock(connection: Connection) -> None:
-    """The end of all access of a connection to anything but what it has open."""
+    """Take from a connection all access to files and extensions, except to files that it has open."""
     for setting in _LOCKS:
         connection.execute(f"SET {setting}")
 
 
 @dataclass(slots=True)
 class Cursors:
-    """A cursor of its own for each query."""
+    """The cursors of a connection, one for each query."""
 
     connection: duckdb.DuckDBPyConnection
     _lock: Lock = field(default_factory=Lock)
@@ -143,17 +146,17 @@ class Cursors:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a query runs."""
+        """True while a query runs."""
         return bool(self._running)
 
     def require_open(self) -> None:
-        """The refusal to go on once they are closed."""
+        """Raise SourceError if the cursors are closed."""
         if self._is_closed:
             raise SourceError("the records are closed: open the source again")
 
     @contextmanager
     def one(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor for one query."""
+        """Yield a cursor for one query."""
         with self._lock:
             self.require_open()
             cursor = self.connection.cursor()
@@ -167,7 +170,7 @@ class Cursors:
                 self._close_if_idle()
 
     def close(self) -> None:
-        """The end of all queries: those that run are interrupted, and none is waited for."""
+        """Close the cursors. Running queries are interrupted, and not awaited."""
         with self._lock:
             self._is_closed = True
             for cursor in self._running:
@@ -179,12 +182,12 @@ class Cursors:
             self.connection.close()
 
 
-_AGAIN = 0.05  # s; an interruption between two statements meets neither
+_INTERRUPT_INTERVAL = 0.05  # s; interrupting is repeated, as it may fall between two statements
 
 
 @contextmanager
 def limited(cursor: Connection, seconds: float | None) -> Iterator[None]:
-    """A block in which all that a cursor does is interrupted from some time on."""
+    """Interrupt the statements of a cursor inside the block after some seconds; None: never."""
     if seconds is None:
         yield
         return
@@ -194,7 +197,7 @@ def limited(cursor: Connection, seconds: float | None) -> Iterator[None]:
         wait = seconds
         while not done.wait(wait):
             cursor.interrupt()
-            wait = _AGAIN
+            wait = _INTERRUPT_INTERVAL
 
     Thread(target=interrupt, daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""What DuckDB says in its own way in the counting statement, and how it counts the view ``records`` by it."""
+"""DuckDB's dialect of the counting statements, and the counts of the view `records`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,11 +26,11 @@ from noisycount.query.schema import Kind, Schema
 
 class _DuckDBCompiler(shared.TextCompiler):
     def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:  # noqa: ANN401, ARG002 - of SQLAlchemy
-        """A division of whole numbers; `/` is one of reals."""
+        """Return the division of whole numbers; DuckDB's `/` divides reals."""
         return f"{self.process(binary.left, **kw)} // {self.process(binary.right, **kw)}"
 
     def visit_try_cast(self, cast: Any, **kw: Any) -> str:  # noqa: ANN401 - of SQLAlchemy
-        """A cast that is never an error."""
+        """Return a cast that cannot fail."""
         return f"TRY_{self.visit_cast(cast, **kw)}"  # type: ignore[no-untyped-call]  # of SQLAlchemy
 
 
@@ -44,7 +44,7 @@ DUCKDB = _DuckDBText()
 
 
 class _Numbers(UserDefinedType[Any]):
-    """A list of whole numbers, or of reals."""
+    """The type of a list of whole numbers or of reals."""
 
     cache_ok = True
 
@@ -52,37 +52,37 @@ class _Numbers(UserDefinedType[Any]):
         self.kind = kind
 
     def get_col_spec(self, **_: object) -> str:
-        """Its name."""
+        """Return the name of the type."""
         return "BIGINT[]" if self.kind is Kind.INTEGER else "DOUBLE[]"
 
 
 @frozen(slots=False)
 class DuckDBDialect(shared.Dialect):
-    """DuckDB, whose flags are truth values, which may be unknown.
+    """The dialect of DuckDB. Flags are booleans, which may be unknown.
 
-    It looks at all records at each step; its time does not tell how many match.
+    DuckDB processes all records at each step, so that its time does not reveal how many match.
     """
 
-    cursor: Connection | None = None  # where keys are listed; None: for statements without them
+    cursor: Connection | None = None  # holds listed keys; None: for statements without listed keys
 
     keeps_keys = True
     joins_missing = True
     counts_distinct = False
 
     def text(self, value: shared.Expression) -> shared.Expression:
-        """A value as a text; columns of texts are compared by their bytes as they are."""
+        """Return a value as a text. Text columns stay as they are: they are compared by their bytes."""
         return value if isinstance(value.type, sa.Text) else sa.cast(value, sa.Text())
 
     def is_like(self, text: shared.Expression, pattern: str) -> shared.Expression:
-        """Whether a text is like a pattern, in which nothing escapes."""
+        """Return an expression that is true if a text matches a `like` pattern, in which no character escapes."""
         return text.like(self.text_literal(pattern))
 
     def integer(self, value: shared.Expression) -> shared.Expression:
-        """A whole number as it is: one of 64 bits without a sign is compared too."""
+        """Return a whole number unchanged: unsigned numbers of 64 bits are compared too."""
         return value
 
     def unit_text(self, unit: shared.Expression, kind: Kind | None) -> shared.Expression:
-        """The text of a unit; of other kinds than those of questions a text of their own."""
+        """Return the text of a unit, also for types that questions cannot use."""
         if kind is Kind.REAL:
             real: shared.Expression = sa.try_cast(unit, sa.Double())
             text: shared.Expression = sa.case(
@@ -96,30 +96,30 @@ class DuckDBDialect(shared.Dialect):
         return sa.func.coalesce(text, self.text_literal(""))
 
     def hashed(self, text: shared.Expression) -> shared.Expression:
-        """The hash of a text as a number."""
+        """Return the hash of a text as a number."""
         return sa.func.md5_number(text)
 
     def in_order(self, hashed: shared.Expression) -> shared.Expression:
-        """The number itself."""
+        """Return the number itself."""
         return hashed
 
     def trimmed(self, text: shared.Expression) -> shared.Expression:
-        """Return a text without the blanks at its ends; of its own accord DuckDB takes other spaces for blanks too."""
+        """Return a text without leading and trailing blanks. By default DuckDB removes other spaces too."""
         return sa.func.trim(text, self.text_literal(" "), type_=self.text_type)
 
     def length(self, text: shared.Expression) -> shared.Expression:
-        """How many characters a text has."""
+        """Return the number of characters of a text."""
         return sa.func.length(text)
 
     def number_where(self, truth: shared.Expression) -> shared.Expression:
-        """How often a condition is true; unknown is not added up."""
+        """Return the number of rows in which a condition is true."""
         return self.number_of(self.flag(truth))
 
     def flag(self, truth: shared.Expression) -> shared.Expression:
-        """The condition itself, or, of several, the bits of numbers.
+        """Return the condition itself, or a bitwise AND in place of several conditions joined by AND.
 
-        DuckDB is three times as fast at those as at AND, and as blind: it looks at all operands of every record, so
-        that its time does not tell how many match the first.
+        The bitwise form is three times as fast, and evaluates all operands of every record, so that its time does not
+        reveal how many records match the first operand.
         """
         if isinstance(truth, BooleanClauseList) and truth.operator is operators.and_:
             bits = [sa.cast(each, sa.SmallInteger()) for each in truth.clauses]
@@ -131,8 +131,8 @@ class DuckDBDialect(shared.Dialect):
         return sa.func.regexp_matches(text, self.text_literal(pattern), type_=sa.Boolean())
 
     def one_spelling(self, text: shared.Expression) -> shared.Expression:
-        """Return what texts have in common that may be spellings of one text."""
-        is_plain = sa.func.regexp_full_match(text, self.text_literal(PLAIN_TEXT))  # of most ids, and quick to see
+        """Return a text that is equal for likely spellings of one text."""
+        is_plain = sa.func.regexp_full_match(text, self.text_literal(PLAIN_TEXT))  # true of most ids, and fast
         plain = sa.func.trim(sa.func.compatible_text(text), self.text_literal(WHITE_SPACE))
         trimmed = sa.case((is_plain, text), else_=plain)
         folded = sa.func.lower(sa.func.upper(trimmed))
@@ -142,26 +142,26 @@ class DuckDBDialect(shared.Dialect):
         return spelling
 
     def is_any(self, flag: shared.Expression) -> shared.Expression:
-        """Whether one of a group is so."""
+        """Return the flag that is set if one flag of a group is set."""
         return sa.func.bool_or(flag if isinstance(flag.type, sa.Boolean) else sa.cast(flag, sa.Boolean()))
 
     def is_set(self, flag: shared.Expression) -> shared.Expression:
-        """The flag itself."""
+        """Return the flag itself."""
         return flag
 
     def range_code(self, value: shared.Expression, edges: Sequence[int | float]) -> shared.Expression | None:
-        """The number itself, of which `with_ranges` finds the range."""
+        """Return the number itself. `with_ranges` finds its range."""
         del edges
         return value
 
     def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
-        """Rows whose keys were looked up in lists of edges."""
-        return reduce(lambda found, each: _with_range(found, *each), wide.items(), rows)
+        """Return rows in which keys are replaced by their ranges in lists of edges."""
+        return reduce(lambda ranged, item: _with_range(ranged, *item), wide.items(), rows)
 
     def listed(self, name: str, columns: shared.Lists) -> sa.FromClause:
-        """Rows that the cursor holds."""
+        """Register rows of values at the cursor, and return them as a table."""
         if self.cursor is None:
-            raise AssertionError("keys are listed at a cursor")
+            raise AssertionError("listed keys need a cursor")
         values = {
             column: each if isinstance(each, np.ndarray) else np.array(each, np.object_)
             for column, (each, _) in columns.items()
@@ -173,9 +173,9 @@ class DuckDBDialect(shared.Dialect):
 
 
 def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Select[Any]:
-    """Rows after a bisection, which adds up the number of edges that are not above a key.
+    """Replace a key by its range: a bisection finds the number of edges that are at most the key.
 
-    Beyond the end of the list there is no edge, and nothing is added.
+    An index beyond the list gives a missing edge, which no key reaches.
     """
     shown = rows.selected_columns.keys()
     numbers = _Numbers(part.column.kind)
@@ -194,59 +194,64 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
 
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
-    """The SQL of a predicate, true, false or null as that is, and its values by their names."""
+    """Return the SQL of a predicate, with null for unknown, and its values by name."""
     return shared.text_of(records_of(None, None).condition(predicate), DUCKDB)
 
 
 def _named(name: str, kind: Kind | None) -> shared.Expression:
-    """The values of a column of the view, each of the one type of its kind."""
+    """Return the values of a column of the view, in the type of its kind."""
     return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
 
 
 def records_of(unit: str | None, kind: Kind | None, cursor: Connection | None = None) -> StatementRecords:
-    """The records of the view, of which none is of nobody.
+    """Return the records of the view, each of which has a unit.
 
-    `kind`: of the values of the unit; None: they are of none. `cursor`: where keys are listed.
+    Args:
+        unit: The column that names the person; None: every record is a unit.
+        kind: The kind of the unit's values; None: another type.
+        cursor: The cursor that holds listed keys.
     """
     person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
     return StatementRecords(sa.table("records"), lambda of: _named(of.name, of.kind), person, DuckDBDialect(cursor))
 
 
 Text: TypeAlias = tuple[str, dict[str, Any]]
-"""The text of a statement, and its values by their names."""
-_MOST_PARTS = 100  # blanks and predicates of a statement whose text is kept: others take more time to run than to write
+"""Text of a statement, and its values by name."""
+_MOST_PARTS = (
+    100  # largest number of blanks and predicates of a cached text: a longer one takes less time than its count
+)
 
 
 @lru_cache(maxsize=128)
 def count_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
-    """The text that counts predicates of some shapes, and what it is always filled with."""
+    """Return the statement that counts predicates of given shapes, with its fixed values."""
     return shared.text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
 
 
 @lru_cache(maxsize=128)
 def keys_text(question: KeyQuestion, unit: str | None, kind: Kind | None) -> Text:
-    """The same of a question for hidden keys, with the shape of its predicate."""
+    """Return the statement of hidden keys for the shape of a predicate, with its fixed values."""
     return shared.text_of(statements.keys_statement(question, records_of(unit, kind)), DUCKDB)
 
 
 def _filled(text: Text, values: Sequence[Any]) -> Text:
-    """The text of a shape with the values of its blanks."""
+    """Return a statement with the values of its blanks."""
     return text[0], text[1] | {blank_name(number): value for number, value in enumerate(values)}
 
 
 @frozen
 class Counting:
-    """How the records of a source are counted."""
+    """The counting of a source's records in the view `records`."""
 
-    opened: Callable[[], AbstractContextManager[Connection]]  # a cursor that has the view ``records``
-    require_unchanged: Callable[[], None]  # refuses a source that is closed, or whose records may have changed
-    unit: str | None  # the column that names the person, or None where every record is one unit
-    schema: Schema  # the columns that questions may use
-    seconds: float | None  # after which a count is given up; None: never
-    refusal: str  # what is said where the engine fails
+    opened: Callable[[], AbstractContextManager[Connection]]  # yields a cursor with the view
+    require_unchanged: Callable[[], None]  # raises SourceError if the source is closed or may have changed
+    unit: str | None  # column that names the person; None: every record is a unit
+    schema: Schema  # columns that questions may use
+    seconds: float | None  # time-out of a count; None: no limit
+    refusal: str  # message if the engine fails
 
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        """The count of each predicate; see ``Source.count``."""
+        """Return the count of each predicate; see `Source.count`."""
         values: list[Any] = []
         shapes = tuple(shape_of(each, values) for each in predicates)
         written = count_text if len(values) + len(shapes) <= _MOST_PARTS else count_text.__wrapped__
@@ -255,13 +260,13 @@ class Counting:
         return list(row[: len(predicates)])
 
     def values(self, names: Iterable[str], unit: str | None) -> Sequence[int]:
-        """How many records there are, how many values of each column, and how many persons by a column, or 0."""
+        """Return the numbers of records, of values of each column, and of persons in a unit column (0 without one)."""
         columns = [Column(name, self.schema[name]) for name in names]
         kind = None if unit is None else self.schema.entire.kinds.get(unit)
         return self._row(shared.text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
 
     def persons(self, names: Iterable[str], unit: str) -> Persons | None:
-        """Return what is seen of persons. `names`: the columns in which some values are missing."""
+        """Return facts about persons. `names` are the columns with missing values."""
         columns = [Column(name, self.schema[name]) for name in names]
         kind = self.schema.entire.kinds.get(unit)
         rows_of = lambda statement: self._rows(shared.text_of(statement, DUCKDB))  # noqa: E731 - one use
@@ -269,39 +274,39 @@ class Counting:
 
     @property
     def _kind(self) -> Kind | None:
-        """The kind of the values of the unit."""
+        """Kind of the unit's values."""
         return None if self.unit is None else self.schema.entire.kinds.get(self.unit)
 
     def _row(self, text: Text) -> Sequence[int]:
-        """The only row of a result."""
+        """Return the only row of a result."""
         return self._rows(text)[0]
 
     def _rows(self, text: Text) -> list[Sequence[Any]]:
         """Return the rows of a result."""
 
-        def answered() -> list[Sequence[Any]]:
+        def fetch() -> list[Sequence[Any]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
                 return [*cursor.execute(*text).fetchall()]
 
-        return without_engine_errors(answered, self.refusal)
+        return without_engine_errors(fetch, self.refusal)
 
     def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """The counts of listed cells; see ``Source.count_cells``."""
+        """Return the counts of listed cells; see `Source.count_cells`."""
 
-        def counted() -> list[NDArray[np.int64]]:
+        def count() -> list[NDArray[np.int64]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
                 records = records_of(self.unit, self._kind, cursor)
                 cursor.execute(*shared.text_of(statements.cells_statement(question, records), DUCKDB))
-                found = cursor.fetchnumpy()
-                columns = [found[name] for name in ("place", "number", "nobody")]
+                result = cursor.fetchnumpy()
+                columns = [result[name] for name in ("place", "number", "nobody")]
                 return statements.cell_counts(question, records, columns)
 
-        counts = without_engine_errors(counted, self.refusal)
+        counts = without_engine_errors(count, self.refusal)
         self.require_unchanged()
         return counts
 
     def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """The groups that have units; see ``Source.count_keys``."""
+        """Yield the groups that have units; see `Source.count_keys`."""
         values: list[Any] = []
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
@@ -310,7 +315,7 @@ class Counting:
         statement = _filled(written(shape, self.unit, self._kind), values)
         with self.opened() as cursor:
 
-            def answered() -> None:
+            def execute() -> None:
                 with limited(cursor, self.seconds):
                     cursor.execute(*statement)
 
@@ -319,7 +324,7 @@ class Counting:
                 with limited(cursor, self.seconds):
                     return cursor.fetchmany(statements.KEYS_AT_ONCE)
 
-            without_engine_errors(answered, self.refusal)
+            without_engine_errors(execute, self.refusal)
             while rows := without_engine_errors(batch, self.refusal):
                 yield statements.key_counts(question, DuckDBDialect(), rows)
         self.require_unchanged()

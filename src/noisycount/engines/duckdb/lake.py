@@ -1,4 +1,4 @@
-"""Parquet files on an object store, of which DuckDB can read these and nothing else."""
+"""Parquet files on an object store, as a file system from which DuckDB can read only these files."""
 
 import hashlib
 import json
@@ -20,12 +20,12 @@ from noisycount.frozen import frozen
 
 PROTOCOL = "lake"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_BLOCK = 2**22  # bytes that are read at once
-_FAILURE = "the store gave no answer"
+_BLOCK = 2**22  # bytes of one read
+_FAILURE = "the store did not answer"
 
 
 class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
-    """The files of a lake by their numbers, for reading only."""
+    """A read-only file system with the files of a lake under numbers."""
 
     protocol = PROTOCOL
     cachable = False
@@ -35,32 +35,32 @@ class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
         self.store, self.paths = store, dict(paths)
 
     def path_of(self, name: str) -> str:
-        """What the store calls a file."""
+        """Return the path of a file on the store."""
         try:
             return self.paths[self._strip_protocol(name).strip("/")]
         except KeyError:
             raise FileNotFoundError(name) from None
 
     def info(self, path: str, **_: object) -> dict[str, object]:
-        """The size of a file."""
-        found = quietly(self.store.info, self.path_of(path))
-        return {"name": path, "size": found["size"], "type": "file"}
+        """Return the name and size of a file."""
+        info = quietly(self.store.info, self.path_of(path))
+        return {"name": path, "size": info["size"], "type": "file"}
 
     def exists(self, path: str, **_: object) -> bool:
-        """Whether it is a file of the lake."""
+        """Return True for a file of the lake."""
         return self._strip_protocol(path).strip("/") in self.paths
 
     def modified(self, path: str) -> datetime:
-        """When it was written, which nobody asks here."""
+        """Return a constant time: DuckDB requires the method, and does not use the time."""
         self.path_of(path)
         return _LONG_AGO
 
     def glob(self, path: str, **_: object) -> list[str]:
-        """A name stands for itself alone."""
+        """Return the name itself: the files have no patterns."""
         return [path] if self.exists(path) else []
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> "LakeFile":
-        """A file for reading."""
+        """Open a file for reading."""
         if mode != "rb":
             raise PermissionError(path)
         self.path_of(path)
@@ -68,19 +68,19 @@ class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
 
 
 class LakeFile(AbstractBufferedFile):  # type: ignore[misc]
-    """One file of a lake."""
+    """A file of a lake."""
 
     def _fetch_range(self, start: int, end: int) -> bytes:
-        """Some bytes of it, as the store has them."""
+        """Read a range of bytes from the store."""
         store, path = self.fs.store, self.fs.path_of(self.path)
-        found: bytes = quietly(store.cat_file, path, start=start, end=end)
-        return found
+        content: bytes = quietly(store.cat_file, path, start=start, end=end)
+        return content
 
 
-def quietly(work: Any, *words: object, **options: object) -> Any:  # noqa: ANN401 - of any store
-    """What a store answers; its errors, which may quote a signature, become one."""
+def quietly(work: Any, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - of any store
+    """Call a function of a store. Replace its errors, which may quote a signature, by OSError."""
     with suppress(Exception):
-        return work(*words, **options)
+        return work(*arguments, **options)
     raise OSError(_FAILURE)
 
 
@@ -89,7 +89,7 @@ Result = TypeVar("Result")
 
 @frozen
 class Lake:
-    """The files of a place, as they were found."""
+    """The files of a place, as they were when it was opened."""
 
     place: LakePlace
     store: Any = field(repr=False)
@@ -97,12 +97,12 @@ class Lake:
 
     @classmethod
     def found(cls, place: LakePlace) -> Self:
-        """The files that there are now."""
+        """Find the files that exist now. Raise SourceError if the store cannot be read."""
         try:
             store, path = url_to_fs(place.url)
-        except ImportError:  # of what its kind of store needs
+        except ImportError:  # a package for this kind of store is missing
             raise
-        except Exception:  # noqa: BLE001 - its text could hold a signature
+        except Exception:  # noqa: BLE001 - its text could contain a signature
             refusal = _unreached(place)
         else:
             return cls(place, store, _answered(place, lambda: _paths(store, path)))
@@ -112,40 +112,40 @@ class Lake:
         return self.place.shown
 
     def state(self) -> str:
-        """The digest of what tells the files from any others: their names, sizes and versions."""
+        """Return a digest of the names, sizes and versions of the files."""
         return _answered(self.place, self._state)
 
     def _state(self) -> str:
         self.store.invalidate_cache()
-        found = [(path, str(self.store.checksum(path))) for path in self.paths]
-        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+        checksums = [(path, str(self.store.checksum(path))) for path in self.paths]
+        return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()
 
     def names(self, connection: Connection) -> list[str]:
-        """What the files are called in a connection, which may read them and nothing else."""
+        """Register the files in a connection, and return their names there."""
         files = {f"{number}.parquet": path for number, path in enumerate(self.paths)}
         connection.register_filesystem(LakeFiles(self.store, files))
         return [f"{PROTOCOL}://{name}" for name in files]
 
 
 def _paths(store: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - of any file system
-    """The file of a path, those of a pattern, or all Parquet files below a folder."""
+    """Return the file of a path, those of a pattern, or all Parquet files below a folder."""
     if not re.search(r"[*\[]", path):
         if store.isfile(path):
             return (path,)
         path = f"{path.rstrip('/')}/**/*.parquet"
-    return tuple(sorted(found for found in store.glob(path) if found.endswith(COLUMNAR)))
+    return tuple(sorted(file for file in store.glob(path) if file.endswith(COLUMNAR)))
 
 
 def _answered(place: LakePlace, work: Callable[[], Result]) -> Result:
-    """The result of some work, or a refusal that keeps nothing of the store's error."""
+    """Run some work and return its result. Raise SourceError without the store's error if it fails or finds nothing."""
     try:
-        found = work()
-    except Exception:  # noqa: BLE001 - stores raise what they like
+        result = work()
+    except Exception:  # noqa: BLE001 - stores raise errors of any class
         refusal = _unreached(place)
     else:
-        if found:
-            return found
-        refusal = f"{place.shown!r} does not exist, or holds no Parquet file: check its address"
+        if result:
+            return result
+        refusal = f"{place.shown!r} does not exist, or contains no Parquet file: check its address"
     raise SourceError(refusal)
 
 

@@ -1,7 +1,7 @@
-"""Tables in memory, held as they are now, and what tells their records from others.
+"""Snapshots of tables in memory, and digests of their cells.
 
-Nobody changes what will be counted. No chunk, library or file changes the hash of the cells: they are read from streams
-of Arrow's C interface as DuckDB writes them, as arrays that borrow their memory, without pyarrow:
+A digest does not depend on the library or on the chunks of a table: cells are read from streams of Arrow's C interface
+as DuckDB writes them, as arrays that borrow their memory, without pyarrow:
 https://arrow.apache.org/docs/format/CDataInterface.html.
 """
 # ruff: noqa: ANN401, as tables are of any library
@@ -27,11 +27,11 @@ _TEXT = "u"
 _BIT = "b"
 _FORMATS = ("c", "s", "i", "l", "C", "S", "I", "L", "f", "g", "tdD", "tsu:")
 _NAMES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "i4", "i8")
-_TYPES = dict(zip(_FORMATS, _NAMES, strict=True))  # what NumPy calls the values of a format of Arrow
+_TYPES = dict(zip(_FORMATS, _NAMES, strict=True))  # NumPy's name of each Arrow format
 
 
 class Streamed:
-    """A table of which an engine sees the stream only, and nothing that is its library's own."""
+    """A table of which the engine sees only the Arrow stream, not the library."""
 
     __slots__ = ("_table",)
 
@@ -43,7 +43,7 @@ class Streamed:
 
 
 class _Array(ctypes.Structure):
-    """A batch of one column, or of all as its children."""
+    """Arrow's C structure of a batch: of one column, or of all columns as its children."""
 
 
 _Array._fields_ = [
@@ -58,7 +58,7 @@ _Array._fields_ = [
 
 
 class _Schema(ctypes.Structure):
-    """The type of one column, or of all as its children."""
+    """Arrow's C structure of a type: of one column, or of all columns as its children."""
 
 
 _Schema._fields_ = [
@@ -72,7 +72,7 @@ _Schema._fields_ = [
 
 
 class _Stream(ctypes.Structure):
-    """Batches, one after another."""
+    """Arrow's C structure of a stream of batches."""
 
 
 _Stream._fields_ = [
@@ -87,22 +87,22 @@ _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 @frozen
 class Cells:
-    """Some cells of a column, which may be read until the next ones are asked for."""
+    """Some cells of a column. Their memory is valid until the next cells are read."""
 
-    format: str  # of the values, as Arrow names it
-    missing: NDArray[np.bool_] | None  # which cells say nothing; None: all say something
-    values: NDArray[Any]  # what they say; of texts, the number of bytes of each
-    texts: NDArray[np.uint8] | None = None  # the bytes of all texts together
+    format: str  # Arrow's name of the type
+    missing: NDArray[np.bool_] | None  # True for missing cells; None: none is missing
+    values: NDArray[Any]  # values; for texts, the number of bytes of each
+    texts: NDArray[np.uint8] | None = None  # bytes of all texts together
 
 
 def read_cells(capsule: object) -> Iterator[Cells]:
-    """The cells of a stream of one column."""
+    """Yield the cells of a stream of one column, batch by batch."""
     stream = _Stream.from_address(_pointer(capsule, b"arrow_array_stream"))
     format_ = _format(stream)
     while True:
         batch = _Array()
         if stream.get_next(stream, batch):
-            raise SourceError("the records cannot be read as a whole: check that memory is free")
+            raise SourceError("the records cannot be read completely: check that memory is free")
         if not batch.release:
             return
         try:
@@ -112,7 +112,7 @@ def read_cells(capsule: object) -> Iterator[Cells]:
 
 
 def _format(stream: _Stream) -> str:
-    """The format of the only column."""
+    """Return the format of the only column."""
     schema = _Schema()
     if stream.get_schema(stream, schema):
         raise SourceError("the records cannot be read: check that memory is free")
@@ -124,7 +124,7 @@ def _format(stream: _Stream) -> str:
 
 
 def _cells(format_: str, column: Any) -> Cells:
-    """The cells of a column of a batch."""
+    """Return the cells of a column of a batch."""
     length = column.length
     missing = None
     if column.null_count and column.buffers[0]:
@@ -139,7 +139,7 @@ def _cells(format_: str, column: Any) -> Cells:
 
 
 def _borrowed(address: int | None, type_: str, length: int) -> NDArray[Any]:
-    """Memory as an array."""
+    """Return memory as an array, without a copy."""
     size = length * np.dtype(type_).itemsize
     if not size or address is None:
         return np.zeros(length, type_)
@@ -148,16 +148,16 @@ def _borrowed(address: int | None, type_: str, length: int) -> NDArray[Any]:
 
 
 def _bits(address: int, length: int) -> NDArray[np.bool_]:
-    """Bits as an array of truths."""
+    """Return bits as an array of booleans."""
     packed = _borrowed(address, "u1", (length + 7) // 8)
     return np.unpackbits(packed, count=length, bitorder="little").view(np.bool_)
 
 
 @dataclass(slots=True)
 class ColumnContent:
-    """The content of one column, cell by cell.
+    """The digest of one column, cell by cell.
 
-    Where cells are missing, what their bytes happen to be is left out, and their places are kept.
+    The bytes of a missing cell are arbitrary and left out; its position is part of the digest.
     """
 
     length: int = 0
@@ -168,19 +168,19 @@ class ColumnContent:
 
     @classmethod
     def of(cls, batches: Iterable[Cells]) -> "ColumnContent":
-        """The content of all cells of a column."""
+        """Digest all cells of a column."""
         content = cls()
         for cells in batches:
             content.add(cells)
         return content
 
     def add(self, cells: Cells) -> None:
-        """The next cells."""
+        """Add the next cells."""
         values = cells.values
         if cells.missing is not None:
             values = np.where(cells.missing, np.zeros(1, values.dtype), values)
-            places = np.flatnonzero(cells.missing) + self.length
-            self._missing.update(places.astype("<i8"))
+            positions = np.flatnonzero(cells.missing) + self.length
+            self._missing.update(positions.astype("<i8"))
         self._values.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")))
         if cells.texts is not None:
             self._texts.update(cells.texts)
@@ -189,48 +189,56 @@ class ColumnContent:
 
     @property
     def facts(self) -> list[object]:
-        """The length, and what stands for the cells."""
+        """Number of cells, and the digests of values, texts and missing cells."""
         parts = (self._values, self._texts, self._missing)
         return [self.length, *(part.hexdigest() for part in parts)]
 
 
 def content_hash(columns: Mapping[str, list[object]], rows: int) -> str:
-    """The hash of records in their order; that of their columns does not matter."""
-    said = json.dumps([rows, columns], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(said.encode()).hexdigest()
+    """Return the digest of records, which depends on their order, but not on the order of columns."""
+    text = json.dumps([rows, columns], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-FRAME = "frame"  # what a connection calls the table
+FRAME = "frame"  # name of the table in a connection
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 @frozen
 class Snapshot:
-    """A table that does not change any more; this one a connection has as its table `frame`."""
+    """A table that no longer changes. This base class is a table `frame` of the connection."""
 
     names: tuple[str, ...]
 
     @property
     def parts(self) -> list[tuple[str, ...]]:
-        """The columns in groups, each of which is read in one way."""
+        """Groups of columns that are read in the same way."""
         return [self.names]
 
     @property
     def texts(self) -> dict[str, tuple[str, ...]]:
-        """What the numbers of columns of categories stand for, where they can be had."""
+        """Texts of the categories of columns that can be read as numbers."""
         return {}
 
     def attach(self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()) -> None:
-        """The table as `frame` on a connection, with these columns at least.
+        """Make the table available as `frame` on a connection, with at least the given columns.
 
-        Those that are numbered are there as the numbers of their categories.
+        Args:
+            connection: The connection.
+            names: The columns.
+            numbered: Those that are read as the numbers of their categories.
         """
 
 
 def snapshot_of(frame: Any, connection: Connection) -> Snapshot:
-    """A table as it is now.
+    """Take a snapshot of a table.
 
-    `connection`: takes a copy of what can be read only once, or is computed when it is read.
+    Args:
+        frame: The table.
+        connection: Receives a copy of a table that can be read only once, or is computed when it is read.
+
+    Raises:
+        SourceError: If the object is no table, or has columns without a distinct name.
     """
     library, kind = _origin(frame)
     snapshot: Snapshot
@@ -249,14 +257,14 @@ def snapshot_of(frame: Any, connection: Connection) -> Snapshot:
         case _:
             raise SourceError(
                 "frame must be a table that has __arrow_c_stream__, such as a DataFrame of "
-                f"pandas or Polars, got {type(frame).__name__}: make it one"
+                f"pandas or Polars, got {type(frame).__name__}: convert it"
             )
     _require_names(snapshot.names)
     return snapshot
 
 
 def _origin(frame: object) -> tuple[str, str]:
-    """The library of a table and the name of its class, also where it is a subclass."""
+    """Return the library of a table and the name of its class, also for a subclass."""
     for base in type(frame).__mro__:
         library = base.__module__.split(".")[0]
         if library in _LIBRARIES:
@@ -265,16 +273,16 @@ def _origin(frame: object) -> tuple[str, str]:
 
 
 def _copied(frame: object, connection: Connection) -> Snapshot:
-    """A table that another library computes as it is read, or that can be read only once."""
+    """Copy a table that is computed when it is read, or that can be read only once."""
 
-    def copied() -> tuple[str, ...]:
+    def copy() -> tuple[str, ...]:
         connection.register("given", Streamed(frame))
         connection.execute(f"CREATE TABLE {FRAME} AS FROM given")
         connection.unregister("given")
         return tuple(connection.table(FRAME).columns)
 
     names = without_engine_errors(
-        copied,
+        copy,
         "frame cannot be read as a table: check that it can be read more than once, and is open",
         "frame needs more memory than there is: make some free",
     )
@@ -282,20 +290,18 @@ def _copied(frame: object, connection: Connection) -> Snapshot:
 
 
 def _require_names(names: Sequence[str]) -> None:
-    """The refusal of columns without a name of their own."""
+    """Raise SourceError if columns have no distinct names."""
     if not names:
         raise SourceError("frame has no columns: give it one with the records")
     twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
     if twice:
-        raise SourceError(
-            f"frame has the name {twice[0]!r} twice, in whatever case: give each column a name of its own"
-        )
+        raise SourceError(f"frame has the name {twice[0]!r} twice, in whatever case: give each column another name")
     for name in names:
         if not name or "\0" in name:
             raise SourceError(f"frame has a column that is named by {name!r}: rename it")
 
 
-_COPYING_ON_WRITE = 3  # pandas writes into no memory that another frame uses, from this version
+_COPYING_ON_WRITE = 3  # version from which pandas copies shared memory before it writes
 _NUMPY_KINDS = "iufbM"
 _MASKED = {"boolean", "Float32", "Float64"} | {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
 _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # also of pyarrow
@@ -303,14 +309,14 @@ _ARROW_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError)  # a
 
 @frozen
 class _PandasTable(Snapshot):
-    """A frame of pandas as it is now: whoever writes into it from now on writes into a copy."""
+    """A snapshot of a pandas frame: later writes to the original go to a copy."""
 
-    frame: Any  # shares the memory of the frame that was given
-    arrow: dict[str, Any]  # its columns that DuckDB would have to guess the type of, read by pyarrow
+    frame: Any  # shares memory with the original
+    arrow: dict[str, Any]  # columns read by pyarrow, as DuckDB would guess their types
 
     @classmethod
     def of(cls, frame: Any) -> "_PandasTable":
-        """The frame as it is now; a level of its index is a column if it has a name."""
+        """Take a snapshot. A level of the index becomes a column if it has a name."""
         levels = [name for name in frame.index.names if name is not None]
         labels = [*frame.columns, *levels]
         strange = next((label for label in labels if not isinstance(label, str)), None)
@@ -329,7 +335,7 @@ class _PandasTable(Snapshot):
 
     @property
     def parts(self) -> list[tuple[str, ...]]:
-        """Those that DuckDB reads where they are, and those that pyarrow read."""
+        """Columns that DuckDB reads in place, and columns that pyarrow read."""
         by_arrow = tuple(name for name in self.names if name in self.arrow)
         rest = tuple(name for name in self.names if name not in self.arrow)
         return [part for part in (rest, by_arrow) if part]
@@ -338,9 +344,9 @@ class _PandasTable(Snapshot):
         self,
         connection: Connection,
         names: Sequence[str],
-        numbered: Collection[str] = (),  # noqa: ARG002 - there are none
+        numbered: Collection[str] = (),  # noqa: ARG002 - pandas has none
     ) -> None:
-        """The frame; where a column is of Arrow, all are."""
+        """Register the frame, or if a column was read by pyarrow, an Arrow table of all columns."""
         names = names or self.names[:1]
         if not any(name in self.arrow for name in names):
             connection.register(FRAME, self.frame[list(names)])
@@ -350,7 +356,7 @@ class _PandasTable(Snapshot):
 
 
 def _typed(frame: Any) -> Any:
-    """The frame with a type for what has categories but none, and for halves of floats."""
+    """Give a type to categories without values, and to floats of 16 bits."""
     types = {}
     for name, dtype in frame.dtypes.items():
         if getattr(dtype, "categories", None) is not None and not len(dtype.categories):
@@ -361,7 +367,7 @@ def _typed(frame: Any) -> Any:
 
 
 def _is_of_known_type(dtype: Any) -> bool:
-    """Whether a column has a type that does not depend on its cells."""
+    """Return True if the type of a column does not depend on its cells."""
     types = sys.modules["pandas"].api.types
     if isinstance(dtype, types.CategoricalDtype):
         return bool(dtype.categories.inferred_type == "string")
@@ -373,7 +379,7 @@ def _is_of_known_type(dtype: Any) -> bool:
 
 
 def _read(name: str, series: Any) -> object:
-    """A column as pyarrow reads it."""
+    """Read a column with pyarrow."""
     try:
         arrow = import_module("pyarrow")
     except ImportError:
@@ -384,62 +390,62 @@ def _read(name: str, series: Any) -> object:
     try:
         return arrow.array(series, from_pandas=True)
     except _ARROW_ERRORS:
-        pass  # what follows must not have that error as its context, as it quotes cells
+        pass  # the refusal below must not have this error as its context, as it quotes cells
     raise SourceError(
-        f"column {name!r} of the frame holds values of several types: give it one, such as by "
+        f"column {name!r} of the frame has values of several types: give it one, such as by "
         f"frame[{name!r}] = frame[{name!r}].astype('str')"
     )
 
 
 @frozen
 class _ArrowTable(Snapshot):
-    """A table of Polars or Arrow, whose columns do not change when those of another do."""
+    """A snapshot of a table of Polars or Arrow, whose columns are immutable."""
 
     table: Any
     categories: dict[str, "_Categories"]
 
     @classmethod
     def of(cls, names: Sequence[str], table: Any) -> "_ArrowTable":
-        """The table, and its columns that are stored as numbers of few texts."""
-        found = _of_polars(table) if hasattr(table, "to_arrow") else _of_arrow(table)
+        """Take a snapshot, with its columns that are stored as numbers of few categories."""
+        columns = _polars_categories(table) if hasattr(table, "to_arrow") else _arrow_categories(table)
         categories = {
             name: categories
-            for name, categories in found
+            for name, categories in columns
             if 0 < len(categories.texts) <= _MOST and None not in categories.texts
         }
         return cls(tuple(names), table, categories)
 
     @property
     def texts(self) -> dict[str, tuple[str, ...]]:
-        """What the numbers of its columns of categories stand for."""
-        return {name: found.texts for name, found in self.categories.items()}
+        """Texts of the categories of columns that can be read as numbers."""
+        return {name: categories.texts for name, categories in self.categories.items()}
 
     def attach(self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()) -> None:
-        """The stream of the table, with numbers in the place of some categories."""
+        """Register the stream of the table, with numbers in place of some categories."""
         chosen = self.table.select([*(names or self.names[:1])])
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             if name in numbered:
                 numbers = self.categories[name].numbers
                 if hasattr(chosen, "to_arrow"):
                     chosen = chosen.with_columns(numbers)
                 else:
-                    chosen = chosen.set_column(place, name, numbers)
+                    chosen = chosen.set_column(index, name, numbers)
         connection.register(FRAME, Streamed(chosen))
 
 
-_MOST = 62  # as many as a BIGINT has bits, but for its sign
+_MOST = 62  # largest number of categories: their bits fit a BIGINT
 
 
 @frozen
 class _Categories:
-    """A column of numbers, each of which stands for a text."""
+    """A column of categories, stored as numbers."""
 
-    texts: tuple[str, ...]  # what the numbers stand for
-    numbers: Any  # the column, in the library that it is of
+    texts: tuple[str, ...]  # text of each number
+    numbers: Any  # the column, in its library
 
 
-def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:
-    """The categories of a frame of Polars: fixed ones, or all that were met in this process."""
+def _polars_categories(frame: Any) -> Iterator[tuple[str, _Categories]]:
+    """Yield the categories of a Polars frame: fixed ones, or all that this process has met."""
     for name, type_ in frame.schema.items():
         if str(type_).startswith(("Categorical", "Enum")):
             texts: Any = getattr(type_, "categories", None)
@@ -450,8 +456,8 @@ def _of_polars(frame: Any) -> Iterator[tuple[str, _Categories]]:
                 yield name, _Categories(few, frame[name].to_physical())
 
 
-def _of_arrow(table: Any) -> Iterator[tuple[str, _Categories]]:
-    """The dictionaries of a table of Arrow that are the same in all of its parts."""
+def _arrow_categories(table: Any) -> Iterator[tuple[str, _Categories]]:
+    """Yield the dictionaries of an Arrow table that are equal in all of its chunks."""
     for name, type_ in zip(table.schema.names, table.schema.types, strict=True):
         if not str(type_).startswith("dictionary<values=") or "string" not in str(type_):
             continue
