@@ -41,9 +41,15 @@ def test_a_file_is_known_by_what_it_holds(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.TSV", "a.csv.gz"])
-def test_a_line_break_in_the_first_cells_is_another_reading_of_the_same_content(tmp_path: Path, name: str) -> None:
+def test_first_lines_that_older_releases_misread_are_another_reading(tmp_path: Path, name: str) -> None:
     """Older releases left rows of such files out: no answer of theirs is repeated, and the budget stays one."""
-    for text, is_corrected in ((b'"age\nin years",town\n31,Bern\n', True), (b'"age",town\n31,"Be\nrn"\n', False)):
+    texts = {
+        b'"age\nin years",town\n31,Bern\n': True,
+        b'"age",town\n31,"Be\nrn"\n': False,
+        b"sep=,\r\nage,town\n31,Bern\n": True,
+        b"sep=,\r\nage,town\r\n31,Bern\r\n": False,
+    }
+    for text, is_corrected in texts.items():
         file = tmp_path / name
         file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
         content = Contents().of((file,))

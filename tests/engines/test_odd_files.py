@@ -26,6 +26,8 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
     "quoted": (b'age,note\n31,"a, b\nc"\n29,"x ""y"""\n', {"note = 'a, b\nc'": 1, "note = 'x \"y\"'": 1, "true": 2}),
     "titles": (b"Report 2026\nSource: office\nage,health\n31,poor\n29,good\n30,good\n", {"age > 29": 2, "true": 3}),
     "sep": (b"sep=;\r\nage;health\r\n31;poor\r\n29;good\r\n", {"age = 31": 1, "true": 2}),
+    "another end of titles": (b"sep=,\r\nage,health\n31,poor\n29,good\n", {"age = 31": 1, "true": 2}),
+    "other ends of titles": (b"Report\nof May\r\nage,health\n31,poor\n29,good\n30,poor\n", {"age = 31": 1, "true": 3}),
     "keywords": (b"select,not,from\n1,2,3\n", {'"select" = 1 and "not" = 2': 1}),
     "header": (b"age,health\n", {"true": 0, "health is null": 0}),
     "utf-16": (GERMAN.encode("utf-16"), {'"Größe €" = 1.75': 1, "age = 31": 1}),

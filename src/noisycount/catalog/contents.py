@@ -22,6 +22,7 @@ from noisycount.frozen import frozen
 _CACHE_FILE = "contents.json"
 _CACHE_VERSION = 4  # version of the format of the cache
 _MAX_LINE = 1 << 22  # largest number of bytes of a first line
+_FIRST_LINES = 20  # lines that may be titles, whose ends are compared
 _MAX_PLACES = 1000  # largest number of cached places, the newest; a few hundred bytes for each file
 _CLOCK_TICK = 2.0  # seconds; a change within a tick of the disk's clock may leave the times of a file as they were
 
@@ -53,7 +54,7 @@ class Content:
     def correction(self) -> str | None:
         """Correction of the reading of the files: older releases lost rows; None if they read these files correctly."""
         with suppress(OSError):  # a missing file is reported when it is opened
-            return "line break in the first cells" if any(map(_has_broken_first_line, self.files)) else None
+            return next(filter(None, map(_correction, self.files)), None)
         return None
 
     @property
@@ -182,14 +183,18 @@ def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
     return hashlib.sha256(" ".join(sorted(digests)).encode("ascii")).hexdigest()
 
 
-def _has_broken_first_line(file: Path) -> bool:
-    """Return True if a cell of the first line of a text file has a line break."""
+def _correction(file: Path) -> str | None:
+    """Return the correction of a text file with a line break in its first cells, or with other ends of first lines."""
     name = file.name.lower()
     if not name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
-        return False
+        return None
     with (
         suppress(EOFError, zlib.error, gzip.BadGzipFile),
-        (gzip.open if name.endswith(".gz") else open)(file, "rb") as lines,
+        (gzip.open if name.endswith(".gz") else open)(file, "rb") as opened,
     ):
-        return lines.readline(_MAX_LINE).count(b'"') % 2 == 1
-    return False  # a damaged file is reported when it is read
+        first, *others = [opened.readline(_MAX_LINE) for _ in range(_FIRST_LINES)]
+        if first.count(b'"') % 2 == 1:
+            return "line break in the first cells"
+        ends = {line.endswith(b"\r\n") for line in (first, *others) if line.endswith(b"\n")}
+        return "ends of the first lines" if len(ends) > 1 else None
+    return None  # a damaged file is reported when it is read

@@ -59,7 +59,8 @@ class TextFile:
     form: FileFormat  # how its texts are found, with nothing left open
     line_end: str | None  # what ends a line, where that is the carriage return of old; else None
     layout: Layout  # its names, and which of its rows are records
-    # True if DuckDB misreads the first lines: a quotation mark stands above the names, or a line break in a name
+    # True if DuckDB misreads the first lines: a quotation mark stands above the names, a line break stands in a name,
+    # or the lines above the names end otherwise
     has_odd_beginning: bool = False
 
     @classmethod
@@ -78,9 +79,11 @@ class TextFile:
         skip = form.skip or 0
         first, *_ = first_records(text, form.delimiter or ",", quote, skip) or [[]]
         layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
-        has_quoted_titles = quote != "" and any(quote in line for line in islice(StringIO(text, newline=""), skip))
+        *titles, _ = lines = [*islice(StringIO(text, newline=""), skip + 1), ""][: skip + 1]
+        has_quoted_titles = quote != "" and any(quote in line for line in titles)
+        has_mixed_ends = skip > 0 and len({line[len(line.rstrip("\r\n")) :] for line in lines}) > 1
         has_broken_names = any("\n" in name or "\r" in name for name in first)
-        return cls(place, layout.form, line_end, layout, has_quoted_titles or has_broken_names)
+        return cls(place, layout.form, line_end, layout, has_quoted_titles or has_mixed_ends or has_broken_names)
 
     @property
     def names(self) -> tuple[str, ...]:
