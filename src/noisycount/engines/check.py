@@ -1,5 +1,6 @@
 """Facts about private records that a check shows to their owner."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -14,6 +15,8 @@ from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, Schema
 
 _MOST_NOTES = 20  # different texts of rows that are proposed to be left out
+SINGLE_QUOTED = re.compile("'.*'", re.DOTALL)
+"""A text between single quotation marks."""
 PADDED = "padded"
 """The kind of the rows that `ragged` fills up."""
 EXAMPLES = 3
@@ -76,7 +79,7 @@ class ColumnCheck(Shown):
 class OddRows(Shown):
     """Rows of a file that look like no records."""
 
-    kind: str  # "groups", "names", "names again", "tables", "empty", "notes", "totals", "named", "several"; or a rule
+    kind: str  # a key of `_KINDS` in `layout_findings`; or a rule of the form, or `PADDED`
     rows: int  # how many there are
     lines: tuple[int, ...]  # the lines of the first ones, at most `EXAMPLES`
     texts: tuple[str, ...]  # the different first cells of them that are not empty
@@ -86,8 +89,9 @@ class OddRows(Shown):
     @property
     def can_be_left_out(self) -> bool:
         """True if a statement about the file leaves these rows out."""
-        has_list = self.kind in {"notes", "totals"}
-        return self.kind not in {"tables", "named", "several"} and not (has_list and len(self.texts) > _MOST_NOTES)
+        if self.kind in {"notes", "totals"}:
+            return len(self.texts) <= _MOST_NOTES
+        return self.kind not in {"tables", "below", "named", "several"}
 
 
 @frozen(repr=False)

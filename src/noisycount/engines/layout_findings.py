@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from noisycount.display.numbers import number_of
-from noisycount.engines.check import EXAMPLES, PADDED, Check, OddRows
+from noisycount.engines.check import EXAMPLES, PADDED, SINGLE_QUOTED, Check, OddRows
 from noisycount.engines.finding import (
     FILLED_UP,
     LEFT_OUT,
@@ -20,6 +20,7 @@ _KINDS = {
     "names": ("more names below the names", "look like more names, such as the texts of questions"),
     "names again": ("names that stand there again", "repeat the names"),
     "tables": ("another table below", "begin as the names do: split the file if another table begins there"),
+    "below": ("another table below", "differ from all rows above: split the file if another table begins there"),
     "empty": ("empty rows", "are empty"),
     "notes": ("rows of totals or notes", "look like totals or notes"),
     "several": (
@@ -40,6 +41,17 @@ def layout_faults(check: Check) -> Iterator[Finding]:
         proposals = tuple(Proposal(part, _value(check, part)) for part, text in check.faults.items() if text == fault)
         text = f"{fault[0].upper()}{fault[1:]}: mend it there, or state how it is read"
         yield Finding(Severity.BLOCKS, "lines that cannot be read as they are", text, proposals=proposals)
+
+
+def quoted_names(check: Check) -> Iterator[Finding]:
+    """Yield that all names stand between single quotation marks, which belong to them unless their owner states it."""
+    names = [column.name for column in check.columns]
+    is_stated = check.form is None or check.form.delimiter is None or check.form.quote is not None
+    if names and not is_stated and all(map(SINGLE_QUOTED.fullmatch, names)):
+        text = (
+            f"Single quotation marks stand around the names, as if around all cells: {quoted_cells(names[:EXAMPLES])}"
+        )
+        yield Finding(Severity.LOOK, "marks around names", text, proposals=(Proposal("quote", "'"),))
 
 
 def unnamed_columns(check: Check) -> Iterator[Finding]:

@@ -154,6 +154,22 @@ TEXTS: dict[str, tuple[str, int]] = {
     "a number of rows": ("id,age,sex\n1,3,M\n2,4,F\nTOTAL (n=2),7,\n", 2),
     "a source in two cells": ("id,age,sex,town\n1,3,M,B\n2,4,F,T\nSource:,Office of Statistics,,\n", 2),
     "footnotes": ("id,age,sex\n1,3,M\n2,4,F\n1) preliminary,,\n2) estimated,,\n", 2),
+    "a note with delimiters": ("id,age,town\nA,30,Bern\nB,31,Biel\n* merged in 2020, see note, also 2021\n", 2),
+    "a comment with delimiters": ("id,age,town\nA,30,Bern\n# checked, by Ann, in May\n" + "B,31,Biel\n" * 9, 10),
+    "a line of groups below a title": (
+        "Report\nPerson,,,Lab,\nid,age,sex,hb,na\n1,30,f,12.5,140\n2,40,m,13.5,141\n",
+        2,
+    ),
+    "groups and names again": ("Person,,Lab,\nid,age,hb,na\n1,30,12.5,140\nid,age,hb,na\n2,40,13.5,141\n", 2),
+    "units like names": ("Person,,Lab,\nid,age,hb,kg\n,years,,kg\n1,30,12.5,140\n2,40,13.5,141\n3,50,1.5,4\n", 3),
+    "a total with other blanks": ("id,age,sex\n1,3,M\n2,4,F\nTotal\u00a0,7,\n\uff34\uff4f\uff54\uff41\uff4c,7,\n", 2),
+    "a name in another column with a sum": ("id,,n\n1,Bern,4\n2,Biel,5\n3,Total,9\n", 2),
+    "a mark and a last line": ('id,size,n\n1,"12 inch,3\n2,5 inch,4\n3,x,5\n(3 rows)\n', 3),
+    "semicolons, commas and a mark": ('id;size;kg\n1;"12 inch;3,5\n2;5 inch;4,5\n3;x;5,5\n4;y;6,5\n', 4),
+    "a whole beside units": (
+        "id,town,sex,age\n,,,years\n" + "1,Bern,m,30\n2,Biel,f,40\n" * 5 + ",,Both sexes,99\n\n,,,\n",
+        10,
+    ),
     "a drawn line": ("id|age\n--|---\n1|3\n2|4\n", 2),
     "a message": ("id,age\n1,3\n2,4\n\n(2 rows affected)\n", 2),
     "comments above": ("# exported by x, on 2024-01-01, v2\n# second, line, here\nid,age,sex\n1,3,M\n2,4,F\n", 2),
@@ -666,6 +682,27 @@ def test_another_mark_can_be_stated(tmp_path: Path) -> None:
     for quote in ("ab", " ", "x", "\n", ","):
         with pytest.raises(SourceError, match="quote must be one mark"):
             FileFormat(quote=quote, delimiter=",")
+
+
+@pytest.mark.parametrize("text", ["'id','n'\n'1','3'\n'2','4'\n", "'id','town','n'\n'1','a, b','3'\n'2','c, d','4'\n"])
+def test_single_marks_around_names_are_proposed_to_be_stated(tmp_path: Path, text: str) -> None:
+    """Whether or not the file can be read without them."""
+    check, taken = accepted(write_csv(tmp_path, text))
+    assert (check.rows, taken) == (2, {"quote": "'"})
+    assert (check.columns[0].name, check.columns[-1].kind) == ("id", Kind.INTEGER)
+
+
+@pytest.mark.parametrize("below", ["\ntown,mayor,since\nBern,A,2001\nBiel,B,2004\n", "\ntown,mayor\nBern,A\nBiel,B\n"])
+def test_another_table_below_is_reported(tmp_path: Path, below: str) -> None:
+    """Before and after its cells are accepted as missing; a last cell that does not fit is no table."""
+    rows = "id,age,town\n" + "".join(f"p{n},{20 + n},Bern\n" for n in range(29))
+    check = checked_records(write_csv(tmp_path, rows + below))
+    (odd,) = check.odd_rows
+    assert (odd.kind, odd.texts, odd.lines) == ("below", ("town",), (32,))
+    check, _ = accepted(write_csv(tmp_path, rows + below))
+    assert [odd.kind for odd in check.odd_rows] == ["below"]
+    for last in ("p9,much,Bern\n", "p9,much,Bern\np8,7,Bern\np7,more,Bern\n"):
+        assert checked_records(write_csv(tmp_path, rows + last)).odd_rows == ()
 
 
 def test_a_rule_about_a_column_names_one(tmp_path: Path) -> None:

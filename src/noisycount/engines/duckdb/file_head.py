@@ -150,4 +150,5 @@ def found_form(form: FileFormat, text: str) -> FileFormat:
 def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
     """Return what is larger for the delimiter that gave these records if it is more likely."""
     number, width = likely_width(records)
-    return width > 1, width > 1 and len(records[title_lines(records)]) == width, number, width
+    has_names = width > 1 and len(records[title_lines(records)]) > 1  # the comma of decimals stands in no name
+    return width > 1, has_names, number, width

@@ -9,6 +9,7 @@ from math import prod
 from operator import itemgetter
 
 from noisycount.engines.check import EXAMPLES, Check, OddRows
+from noisycount.engines.duckdb.cells import given_cell
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, trimmed
 from noisycount.engines.duckdb.texts import Lines
@@ -40,6 +41,7 @@ _NOTE_WORDS = (
 )
 _NOTE = re.compile(f"([*#†‡§©]|//|--|\\([0-9a-z]\\)|{_NOTE_WORDS}\\b).*", re.DOTALL)
 _CITED = re.compile(f"{_NOTE_WORDS} ?:.*", re.DOTALL)
+_MARKED = re.compile("^([*†‡§]|#|//|--) ?[A-Za-z]")  # the beginning of a note or a comment
 _RULE = re.compile("[-=+:_]{2,}")  # a line that is drawn below the names
 _IMPORT = re.compile(r'\{ ?"ImportId".*')  # as Qualtrics writes below the texts of its questions
 _BESIDE = "beside the names"  # other lines of groups above the names that a check found, and of units below them
@@ -128,6 +130,7 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
     end = check.rows
     while end - 1 in rows:
         end -= 1
+    yield "below", _other_table(connection, check, {*rows, *names}), {}
     if form.footer != ():
         notes = {
             place: row
@@ -137,6 +140,28 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         }
         found = _notes_and_totals(connection, check, notes, {*names, *empty, *again})
         yield from (each for each in found if below is None or not each[2])  # columns will have other names
+
+
+def _other_table(connection: Connection, check: Check, others: Collection[int]) -> _Rows:
+    """Return the first of several last rows if no cell of a column fits its kind from there on, and all do above.
+
+    `others`: places of rows that are odd in another way.
+    """
+    for column in check.columns[:_WIDE]:
+        if column.form is None or column.unreadable < _SEVERAL:
+            continue
+        text, value = (f"{table}.{quoted_name(column.name)}" for table in ("loaded", "typed"))
+        query = (
+            f"SELECT min(loaded.rowid) FILTER (WHERE {given_cell(text, column.form)} AND {value} IS NULL), "
+            f"max(loaded.rowid) FILTER (WHERE {value} IS NOT NULL) FROM loaded POSITIONAL JOIN typed"
+        )
+        ((first, last),) = connection.execute(query).fetchall()
+        if last is not None and first is not None and first > last and first not in others:
+            return _rows_at(connection, [(first,)])
+    return {}
+
+
+_SEVERAL = 2  # rows that are another table
 
 
 def _several(connection: Connection, layout: Layout) -> _Rows:
@@ -279,7 +304,8 @@ def _candidates(connection: Connection, layout: Layout, firsts: Collection[str])
     totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern}|{_RULE.pattern})[{AROUND}]*")
     cited = f"regexp_full_match(first, {quoted_text(_CITED.pattern)}, 's')"
     plain = f"CASE WHEN regexp_matches(first, {quoted_text(_ODD_SIGNS)}) THEN compatible_text(first) ELSE first END"
-    tests = [f"filled <= {fewest}", f"regexp_full_match({plain}, {totals}, 's')", f"(filled = 2 AND {cited})"]
+    marked = f"(filled > 1 AND regexp_matches(first, {quoted_text(_MARKED.pattern)}))"
+    tests = [marked, f"filled <= {fewest}", f"regexp_full_match({plain}, {totals}, 's')", f"(filled = 2 AND {cited})"]
     tests += [
         f"(starts_with(lower(first), {header}) AND rtrim(lower(first), {around}) = {header})"
         for header in map(quoted_text, firsts)
@@ -308,11 +334,15 @@ def _is_total(cells: Sequence[str]) -> bool:
 def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
     """Return True if a row has one cell, which is no value of its column, or cites a source in two cells.
 
+    A note with the delimiter has more cells: it begins with a mark, and a cell below it does not fit its column.
     `is_last`: whether no row below has more.
     """
     if all(_RULE.fullmatch(cell.strip(AROUND)) for cell in cells if cell):
         return True
     (place, text), *others = [(place, cell.strip(AROUND)) for place, cell in enumerate(cells) if cell.strip(AROUND)]
+    if others and _MARKED.match(text):
+        numbers = [cell for at, cell in others if check.columns[at].kind is not Kind.TEXT]
+        return not all(map(is_value, numbers)) or (is_last and not numbers)
     if len(others) == 1 < len(cells) - 2:
         return _CITED.fullmatch(text) is not None
     if others or len(cells) == 1 or is_value(text) or text in MISSING_WORDS:
@@ -347,7 +377,8 @@ def _are_names(cells: Sequence[str], layout: Layout) -> bool:
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
     """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
     evidence, below = 0, [each for each in below if each != row]  # names may stand there again
-    is_above_values = bool(below) and not row[0] and all(each[0] for each in below)
+    firsts = [bool(each[0]) for each in below if any(each)]  # a total below may have none
+    is_above_values = bool(firsts) and not row[0] and sum(firsts) >= _USUAL * len(firsts)
     if is_above_values and any(cell.casefold() in _LABELS for cell in row):
         return _EVIDENCE
     for name, cell, *cells in zip(names, row, *below, strict=True):

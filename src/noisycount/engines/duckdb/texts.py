@@ -18,7 +18,7 @@ from typing import Self
 
 import duckdb
 
-from noisycount.engines.check import EXAMPLES
+from noisycount.engines.check import EXAMPLES, SINGLE_QUOTED
 from noisycount.engines.duckdb.connection import Connection, path_pattern, quoted_text
 from noisycount.engines.duckdb.file_head import (
     CHUNK,
@@ -315,14 +315,20 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
     except SourceError as error:
         if isinstance(error, EncodingError) or not (mends and fits_unquoted(place, stated)):
             raise
-        file = load_texts(place, replace(stated, quote=""), connection, mends=True)
-        faults = {"quote": "a quotation mark stands before a cell and not behind it", **file.layout.faults}
-        return replace(file, layout=replace(file.layout, faults=faults))
+        return _with_quote("", "a quotation mark stands before a cell and not behind it", file, stated, connection)
     if ragged is not None and mends and file.form.ragged is None:
+        if stated.quote is None and all(map(SINGLE_QUOTED.fullmatch, file.layout.first)):
+            return _with_quote("'", "single quotation marks stand around the names", file, stated, connection)
         mended = file.mended(ragged)
         if _is_loaded(mended, connection, rewrites=True):
             return mended.with_rows_by_rule()
     raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
+
+
+def _with_quote(quote: str, fault: str, file: TextFile, stated: FileFormat, connection: Connection) -> TextFile:
+    """Return a file with another mark around its cells, with its fault, and make its table."""
+    file = load_texts(file.place, replace(stated, quote=quote), connection, mends=True)
+    return replace(file, layout=replace(file.layout, faults={"quote": fault, **file.layout.faults}))
 
 
 def fits_unquoted(place: Path, stated: FileFormat) -> bool:
