@@ -76,6 +76,9 @@ class Style:
     has_names_again: bool  # whether the names stand there again, as in files that were put together
     has_empty_rows: bool  # whether rows of empty cells stand at the end
     note: str  # the first cell of a last row; empty: there is none
+    has_units: bool  # whether a row below the names has units
+    has_short_rows: bool  # whether a last cell without a value is left out
+    has_long_row: bool  # whether a row has a cell too many
 
     @classmethod
     def drawn(cls, draw: random.Random) -> "Style":
@@ -103,6 +106,9 @@ class Style:
             has_empty_rows=draw.random() < 0.2,
             note=draw.choice(["", "", "Total", "Source: Federal Office of Statistics"]),
             has_minus_behind=draw.random() < 0.3,
+            has_units=draw.random() < 0.2,
+            has_short_rows=draw.random() < 0.3,
+            has_long_row=draw.random() < 0.2,
         )
 
     def number(self, value: float, decimals: int) -> str:
@@ -143,10 +149,17 @@ class Style:
             lines = csv.writer(file, delimiter=self.delimiter, quoting=self.quoting, lineterminator=self.line_end)
             lines.writerows([[title] for title in self.titles])
             records, names = [*map(self.row, rows)], self.names
+            if self.has_short_rows:
+                records = [
+                    cells[:-1] if row["price"] is None else cells for cells, row in zip(records, rows, strict=True)
+                ]
+            if self.has_long_row:
+                records.insert(ROWS // 3, [*records[0], "seen twice"])
             if names:
                 again = [names] if self.has_names_again else []
                 questions = [[f"What is the {name} of the person?" for name in NAMES]] if self.has_questions else []
-                records = [names, *questions, *records[: ROWS // 2], *again, *records[ROWS // 2 :]]
+                units = [["", "CHF", "times", *[""] * (len(NAMES) - 4), "CHF"]] if self.has_units else []
+                records = [names, *questions, *units, *records[: ROWS // 2], *again, *records[ROWS // 2 :]]
             empty = [[""] * len(NAMES)] * 2 if self.has_empty_rows else []
             note = [[self.note, *[""] * (len(NAMES) - 1)]] if self.note else []
             lines.writerows([*records, *empty, *note])

@@ -16,7 +16,8 @@ from noisycount.query.schema import close_names
 AROUND = f"{BLANKS}\ufeff"  # a mark of the encoding stands before a header that was put below other lines
 _NUMBER = re.compile(r"[+-]?[0-9.,]+")
 _VALUE = re.compile(
-    r"[+-]?[£$€]? ?[0-9][0-9.,' ]*([eE][+-]?[0-9]+)?%?|[0-9]{1,4}([-./])[0-9]{1,2}\2[0-9]{1,4}([T ][0-9:.]+Z?)?"
+    r"[+-]?[£$€]? ?[0-9][0-9.,' \u00a0\u202f\u2019]*([eE][+-]?[0-9]+)?[%£$€]?"
+    r"|[0-9]{1,4}([-./])[0-9]{1,2}\2[0-9]{1,4}([T ][0-9:.]+Z?)?"
     r"|[0-9]{1,2}(:[0-9]{2}){1,2}(\.[0-9]+)?|(?i:nan|true|false)"
 )
 
@@ -30,8 +31,8 @@ def is_value(text: str) -> bool:
     """Return True if a text reads as a number, a date, a time or a truth value.
 
     Example:
-        >>> [is_value(text) for text in ("1e-3", "£1,200", "2024-01-02", "8:30", "age", "Q1")]
-        [True, True, True, True, False, False]
+        >>> [is_value(text) for text in ("1e-3", "£1,200", "1\u202f200 €", "2024-01-02", "8:30", "age", "Q1")]
+        [True, True, True, True, True, False, False]
     """
     return _VALUE.fullmatch(text.strip()) is not None
 
