@@ -153,7 +153,7 @@ class Style:
                 records = [
                     cells[:-1] if row["price"] is None else cells for cells, row in zip(records, rows, strict=True)
                 ]
-            if self.has_long_row:
+            if self.has_long_row and not (self.titles and self.header == "none"):  # there it would have a column more
                 records.insert(ROWS // 3, [*records[0], "seen twice"])
             if names:
                 again = [names] if self.has_names_again else []
