@@ -16,7 +16,7 @@ from noisycount.model.noises.additive import ErrorLaw
 
 _TERMS = 16  # of a Chebyshev series in a cell
 _EXACT = 1e-10  # largest size of the last two terms, relative to the density in the cell, of a series that is used
-_LOST = 1e-15  # relative size of terms that are left out
+_LOST = 1e-14  # relative size of terms that are left out
 _NARROWEST = 2.0  # records of spread, below which a density changes by too much in a cell
 _FEWEST = 512  # counts of a table: fewer are summed one by one
 _FARTHEST = 2048  # records of reach: a wider noise has too many counts in its window
