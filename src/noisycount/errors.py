@@ -49,7 +49,8 @@ class QueryError(PredicateError, ValueError):
     """Parts of a query that do not go together, or a part that is missing.
 
     Example:
-        >>> error = QueryError("give {epsilon:0.1}, or {within}, got {value}", value="nothing")
+        >>> import noisycount as nc
+        >>> error = nc.errors.QueryError("give {epsilon:0.1}, or {within}, got {value}", value="nothing")
         >>> print(error)
         give epsilon='0.1', or within, got nothing
         >>> print(error.spelled(lambda name, value: f"--{name} {value}".rstrip()))

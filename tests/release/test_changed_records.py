@@ -182,7 +182,7 @@ def test_a_goal_starts_afresh(ledger: Ledger) -> None:
     assert (near.replaces, near.charged) == ((), near.epsilon)
     assert ledger.spent("survey") == coarse.epsilon + near.epsilon
     source.become(3)
-    assert replace(goal_chain(desk, "1%"), charged=near.charged, remaining=near.remaining) == near
+    assert replace(goal_chain(desk, "1%"), paid=near.paid, remaining=near.remaining) == near
     assert ledger.verify().broken is None
 
 

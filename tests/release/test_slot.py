@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.errors import BudgetError, PredicateError, SourceError
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
@@ -168,7 +169,7 @@ def test_whoever_asks_the_same_meanwhile_cannot_tell_when_the_answer_was_stored(
         after = pool.submit(asked)
         bought, *others = (one.result() for one in (first, before, after))
     assert into_slot < 0.9 * slot.seconds, "it was stored at a tick"
-    assert others == [replace(bought, charged=Fraction(0))] * 2
+    assert others == [replace(bought, paid=Loss())] * 2
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -45,7 +45,7 @@ def test_the_difference_is_charged(desk_of: DeskOf) -> None:
     assert desk.remaining == finer.remaining == Fraction(96, 10)
     for price in ("0.1", "0.05", "0.2", "0.4"):
         again = desk.release(WHERE, price)
-        assert replace(again, charged=finer.charged) == finer
+        assert replace(again, paid=finer.paid) == finer
         assert again.repeated
     assert desk.release("town in ('Bern')", "1/3").key == finer.key  # the same question in other words
     assert desk.ledger.verify().broken is None
@@ -139,7 +139,7 @@ def test_a_key_names_one_answer(desk_of: DeskOf) -> None:
     with pytest.raises(ReuseError, match=r"was used for this question at a lower price; choose another key"):
         desk.release(WHERE, "0.2", key="first")
     desk.release(WHERE, "0.2", key="second")
-    assert desk.release(WHERE, "0.1", key="first") == replace(first, charged=Fraction(0), remaining=desk.remaining)
+    assert desk.release(WHERE, "0.1", key="first") == replace(first, paid=Loss(), remaining=desk.remaining)
     with pytest.raises(ReuseError, match="another question"):
         desk.release("age < 50", "0.1", key="first")
 

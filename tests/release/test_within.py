@@ -73,7 +73,7 @@ def test_an_answer_that_meets_another_goal_is_told_as_it_was_asked(ledger: Ledge
     assert (nearer.answer, nearer.charged) == (first.answer, 0)
     assert (nearer.within, nearer.confidence, nearer.is_near) == (Fraction(1, 5), 0.99, True)
     assert nearer.error <= first.answer / 5
-    assert desk.release(within="50%", at_most=HALF, confidence=0.9) == replace(first, charged=Fraction(0))
+    assert desk.release(within="50%", at_most=HALF, confidence=0.9) == replace(first, paid=Loss())
     assert desk.release(within="60%", at_most=HALF, confidence=0.9).within == HALF
 
 

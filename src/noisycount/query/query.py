@@ -62,7 +62,8 @@ class Query:
         confidence: The probability with which errors and the accuracy hold, in (0, 1).
 
     Example:
-        >>> Query(by=["town"], keys={"town": ["Bern"]}, within="20%", guess=100).to_json()
+        >>> import noisycount as nc
+        >>> nc.Query(by=["town"], keys={"town": ["Bern"]}, within="20%", guess=100).to_json()
         {'by': ['town'], 'keys': {'town': ['Bern']}, 'within': '20%', 'guess': 100, 'confidence': '95%'}
     """
 
@@ -97,8 +98,9 @@ class Query:
         A key is taken as it stands, never as a range. Raises ValueError with the name of a member that is invalid.
 
         Example:
+            >>> import noisycount as nc
             >>> sent = {"by": "town", "keys": {"town": ["Bern", None]}, "epsilon": "1/2"}
-            >>> Query.from_json(sent).to_json()
+            >>> nc.Query.from_json(sent).to_json()
             {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '0.5', 'confidence': '95%'}
         """
         wheres = _listed(said.get("where", []))

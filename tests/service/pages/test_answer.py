@@ -309,7 +309,7 @@ def test_a_nearer_answer_costs_the_difference(
 ) -> None:
     """The page tells its price before it is charged, and that is what it costs in all less what was paid."""
     place, page = asked(approximate, {name: of for name, of in body.items() if of})
-    assert re.search(r"Closer than ±[0-9,]+\? Within ±", page)
+    assert re.search(r"More accurate than ±[0-9,]+\? Within ±", page)
     before, first = len(approximate.ledger.entries()), told(approximate, place)
     page = unescape(calling(approximate).get(f"{place}?within={within}").text)
     assert re.search(words, page)
@@ -339,13 +339,13 @@ def test_an_answer_stays_when_its_data_set_is_gone(tmp_path: Path) -> None:
     configuration = configured(tmp_path)
     with serving(configuration) as state:
         place, page = asked(state, COUNT)
-    assert "Closer than" in page
+    assert "More accurate than" in page
     assert "Ask more of stay" in page
     stay = replace(configuration.datasets["stay"], name="other", account="other")
     with serving(replace(configuration, datasets={"other": stay})) as state:
         page = unescape(calling(state).get(place).text)
     assert "age is at least 65" in page
-    assert "Closer than" not in page
+    assert "More accurate than" not in page
     assert "Ask more" not in page
 
 

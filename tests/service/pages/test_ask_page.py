@@ -192,7 +192,7 @@ def test_what_is_side_by_side_is_in_line(chromium: Browser, service: Service, *,
             condition(opened, "age", "65")
             opened.page.get_by_label("Condition on age").select_option(label="is from … to …")
             opened.page.locator("#to-0").fill("70")
-            opened.page.locator("summary").filter(has_text="several groups").click()
+            opened.page.locator("summary").filter(has_text="Break down by group").click()
             by_health(opened)
             try_typed(opened, field, typed)
             opened.page.locator(f"#{field}-wrong").wait_for()
@@ -239,7 +239,7 @@ def test_what_is_refused_is_told_beside_its_field(
         for field, typed, told in REFUSED:
             opened.go("/ask/survey")
             condition(opened, "age", "65")
-            opened.page.locator("summary").filter(has_text="several groups").click()
+            opened.page.locator("summary").filter(has_text="Break down by group").click()
             if field in {"keys-0", "groups_per_unit"}:
                 by_health(opened)
             try_typed(opened, field, typed)
@@ -277,13 +277,13 @@ def test_preview_and_new_rows_are_seen(chromium: Browser, service: Service, widt
 @pytest.mark.thorough
 def test_table_has_bars_and_refined_values(asking: Window) -> None:
     """A table is rehearsed, paid for, and shown with the estimate of the same row beside it."""
-    asking.page.get_by_text("For each of several groups").click()
+    asking.page.get_by_text("Break down by group").click()
     asking.page.get_by_label("By", exact=True).select_option("health")
     asking.page.get_by_role("button", name="Add a column").click()
     asking.page.get_by_label("Keys of health").fill("good, excellent, fair, poor")
     asking.page.get_by_text("More about groups").click()
     asking.page.get_by_label("Measure the total too").check()
-    asking.page.get_by_label("A person counts in at most").fill("1")
+    asking.page.get_by_label("Largest number of groups").fill("1")
     asking.page.get_by_label("Within ±").fill("20")
     asking.page.get_by_role("button", name="Rehearse").click()
     assert "made-up persons" in asking.page.get_by_label("Rehearsal").inner_text()

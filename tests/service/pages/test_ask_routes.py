@@ -157,7 +157,7 @@ def test_a_spent_budget_offers_no_form(tmp_path: Path, paying: str, left: str) -
     """One sentence tells what can be done; where little is left the form stays, and no page speaks of 0 answers."""
     with serving(configured(tmp_path, budget="0.75")) as state:
         _, answered = paid(state, {**COUNT, "goal": "epsilon", "epsilon": paying})
-        assert ("Ask more of stay" in answered, "Closer than" in answered) == (left != "0", left != "0")
+        assert ("Ask more of stay" in answered, "More accurate than" in answered) == (left != "0", left != "0")
         assert "enough for" not in answered
         pages = [calling(state, user).get(path).text for user in (ANA, BO, OWNER) for path in ("/ask/stay", "/ask")]
         for page in pages[::2]:

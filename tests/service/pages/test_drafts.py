@@ -206,7 +206,7 @@ def test_back_after_a_mistyped_key_shows_a_page(chromium: Browser, service: Serv
     """The refusal has an address of its own, which leads on once the right key was given."""
     with window(chromium, service.url) as opened:
         opened.go("/ask/survey")
-        for key, words in (("nc_mistyped", "The key opens nothing"), (service.keys["ana"], "Ask survey")):
+        for key, words in (("nc_mistyped", "The key is not valid"), (service.keys["ana"], "Ask survey")):
             opened.page.get_by_label("Your key").fill(key)
             opened.page.get_by_role("button", name="Log in").click()
             opened.page.get_by_text(words).first.wait_for()

@@ -67,7 +67,7 @@ def asked(service: Service, question: dict[str, object], dataset: str = SET) -> 
 def previewed(opened: Window, fill: dict[str, str], button: str) -> None:
     """Open the form of the data set, fill it in, and press a button."""
     opened.go(f"/ask/{SET}")
-    for name in ("Write it", "For each of several", "More about groups", "More about how near"):
+    for name in ("Write the condition", "Break down", "More about groups", "More options"):
         opened.page.get_by_text(name).first.click()
     for name, text in fill.items():
         opened.page.locator(f"[name={name}]").fill(text)

@@ -288,13 +288,13 @@ _LABELS = {
     "by": "By",
     "keys": "Keys",
     "margins": "Measure the total too",
-    "other": "One more row for all other keys",
-    "groups_per_unit": "A person counts in at most so many groups",
+    "other": "Add a row for all other keys",
+    "groups_per_unit": "Largest number of groups of a person",
     "delta": "δ for hidden keys",
     "within": "Within ±",
     "at_most": "For at most ε",
-    "of": "Of a table, of",
-    "guess": "Of about how many?",
+    "of": "In a table, for",
+    "guess": "Public guess of the count",
     "epsilon": "ε",
 }
 

@@ -57,16 +57,16 @@ class Offer:
     def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
         """The offer of open records to an analyst."""
         view = View.at(session, analyst)
-        counts = "Rows are counted" if view.unit is None else f"Persons are counted, told apart by {view.unit}"
+        counts = "Counts rows" if view.unit is None else f"Counts distinct persons (column {view.unit})"
         size = session.dataset.size
         protected = unit_noun(view.unit)
         whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
         return cls(
             name=session.dataset.name,
             unit=view.unit,
-            counts=counts if size is None else f"{counts}; everybody knows that there are {signed(size)}",
+            counts=counts if size is None else f"{counts}. Their number, {signed(size)}, is public",
             budget=budget_words(view),
-            whole=f"If all is spent, {whole}.",
+            whole=f"If the whole budget is spent, {whole}.",
             columns={name: form.kind for name, form in view.columns.items()},
             public=view.public,
             wants_purpose=session.dataset.needs_purpose,
