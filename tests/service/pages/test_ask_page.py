@@ -166,7 +166,7 @@ def by_health(opened: Window) -> None:
 
 def try_typed(opened: Window, field: str, typed: str) -> None:
     """Type into a field, wherever it is folded away, and ask for the preview."""
-    for summary in opened.page.get_by_text("More about").all():
+    for summary in opened.page.locator("summary").filter(has_text="More").all():
         summary.click()
     opened.page.locator(f"#{field}").fill(typed)
     opened.page.get_by_role("button", name="Preview: free").click()
