@@ -199,9 +199,15 @@ def test_a_rehearsal_stops_as_a_real_table(kind: dict[str, Any]) -> None:
         ({"of": "0%-of-cells"}, "of must be largest, total or a share"),
         ({"of": "total"}, "of='total' needs the total as an answer of its own: add margins='total'"),
         ({"cumulative": True, **LARGEST}, "at_most knows no sums of ranges"),
-        ({"delta": "1e-6", **LARGEST}, "at_most is for Laplace noise and known keys"),
-        ({"delta": "1e-6", "keys": None, **LARGEST}, "at_most is for Laplace noise and known keys"),
-        ({"noise": nc.DiscreteGaussian, **LARGEST}, "at_most is for Laplace noise and known keys"),
+        ({"delta": "1e-6", **LARGEST}, "does not go with at_most, which is for Laplace"),
+        (
+            {"delta": "1e-6", "keys": None, **LARGEST},
+            "does not go with at_most, which is for Laplace noise and known keys",
+        ),
+        (
+            {"noise": nc.DiscreteGaussian, **LARGEST},
+            "does not go with at_most, which is for Laplace noise and known keys",
+        ),
         ({"epsilon": 1, **LARGEST}, "give one price: .* got epsilon and within"),
         ({"within": None, **LARGEST}, "give one price: .* got none"),
         ({"within": "100%", **LARGEST}, "within must lie between 0 and 1"),

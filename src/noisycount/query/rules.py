@@ -100,8 +100,13 @@ def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
     yield is_wrong, "{of} belongs to a table with {by}, {within} and {at_most}: leave it out"
     choices = "{of:largest}, {of:total} or {of:90%-of-cells}"
     yield is_open and is_grouped and query.of is None, f"{{of}} is missing: state which counts are meant, {choices}"
-    is_wrong = is_open and (query.noise_class is not DiscreteLaplace or query.delta is not None)
-    yield is_wrong, "{at_most} is for Laplace noise and known keys: leave {noise}, {rho} and {delta} out"
+    for name, is_wrong in (
+        ("rho", query.rho is not None),
+        ("noise", query.noise_class is not DiscreteLaplace),
+        ("delta", query.delta is not None),
+    ):
+        words = f"{{{name}}} does not go with {{at_most}}, which is for Laplace noise and known keys: leave it out"
+        yield is_open and is_wrong, words
     yield is_open and query.cumulative, "{at_most} knows no sums of ranges: leave {cumulative} out, or give {epsilon}"
     if query.of is not None:
         try:

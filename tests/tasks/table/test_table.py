@@ -382,26 +382,28 @@ def test_what_cannot_be_asked_makes_no_ledger(refused: Refused, here: Path, word
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("budget", "unit", "offered"),
+    ("budget", "unit", "hidden"),
     [
-        ('"2"', "person", ""),
-        ('{ rho = "1" }', "person", ""),
-        ('{ epsilon = "2", delta = "1e-6", for_keys = "0" }', "person", ""),
-        ('{ epsilon = "2", delta = "1e-6" }', "person", "--delta 5e-08 --groups-per-unit 1"),
-        ('{ epsilon = "2", delta = "1e-6" }', "row", "--delta 5e-08"),
+        ('"2"', "person", None),
+        ('{ rho = "1" }', "person", None),
+        ('{ epsilon = "2", delta = "1e-6", for_keys = "0" }', "person", None),
+        ('{ epsilon = "2", delta = "1e-6" }', "person", ("--groups-per-unit", "1")),
+        ('{ epsilon = "2", delta = "1e-6" }', "row", ()),
     ],
 )
-def test_without_keys_only_what_works_is_offered(run: Run, here: Path, budget: str, unit: str, offered: str) -> None:
-    """Hidden keys where the budget pays for them, by words that are answered as they stand."""
+def test_without_keys_the_refusal_names_both_ways(
+    run: Run, here: Path, budget: str, unit: str, hidden: tuple[str, ...] | None
+) -> None:
+    """Listed keys always work. Hidden keys, with the δ that is named, work if the budget has a δ for keys."""
     configure(here, f'unit = "{unit}"\nbudget = {budget}')
     words = ("count", "survey", "--by", "health", "--epsilon", "0.5")
-    told = run(*words)
-    assert told.status == 2
-    assert "list them, --keys health=a,b,c" in told.errors
-    found = told.errors.partition("only the keys of many, ")[2].strip()
-    assert found == offered
-    listed = found.split() or ["--keys", HEALTH]
-    assert run(*words, *listed).status == 0
+    refusal = run(*words)
+    assert refusal.status == 2
+    assert "list them, --keys health=a,b,c, or show only the keys that many have, if the budget" in refusal.errors
+    delta = refusal.errors.partition("has a δ, ")[2].split()
+    assert delta == ["--delta", "1e-7"]
+    assert (run(*words, *delta, *(hidden or ())).status == 0) == (hidden is not None)
+    assert run(*words, "--keys", HEALTH).status == 0
 
 
 def test_a_budget_that_pays_for_half_of_a_table_pays_for_none(run: Run) -> None:
