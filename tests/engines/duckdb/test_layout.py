@@ -320,6 +320,15 @@ def test_lines_beside_the_names_are_no_cells(tmp_path: Path, above: str, below: 
     assert (check.rows, found) == (9, taken)
 
 
+def test_questions_below_a_gap_in_the_names_are_no_names(tmp_path: Path) -> None:
+    """A survey export whose line of names has a gap: the row of questions below is left out, and the gap is named."""
+    questions = "Respondent,Do you smoke?,Where do you live?,How old are you?"
+    path = write_csv(tmp_path, f"id,smoker,,age\n{questions}\n1,yes,Bern,31\n2,no,Basel,44\n3,yes,Chur,28\n")
+    check, taken = accepted(path)
+    assert (check.rows, taken["skip_rows_after_header"]) == (3, 1)
+    assert counts(path, "smoker and age > 30", form=check.form) == [1]
+
+
 @pytest.mark.parametrize("word", WHOLES)
 @pytest.mark.parametrize("cells", ["{},,12", "{},x,12", ",{},12", "Country,{},12"])
 def test_a_sum_is_found_by_its_word_in_any_cell(tmp_path: Path, word: str, cells: str) -> None:

@@ -371,7 +371,8 @@ def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
 def _are_names(cells: Sequence[str], layout: Layout) -> bool:
     """Return True if a row names each column, and the line of names only groups of them."""
     has_names = all(cells) and len({*map(str.casefold, cells)}) == len(cells) and not any(map(is_value, cells))
-    return has_names and layout.may_name_groups
+    has_questions = any(cell.rstrip().endswith("?") for cell in cells)  # a survey export, below a line with a gap
+    return has_names and layout.may_name_groups and not has_questions
 
 
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
