@@ -1,4 +1,8 @@
-"""Sums over counts that make δ at one ε: plain ones, and those next to the largest loss."""
+"""Sums over counts that give the log-odds of an answer and δ at one ε.
+
+`Terms` sums directly over the points of a `Mesh`. `LargestLoss` and `BelowLargestLoss` replace these sums for geometric
+noise where ε is so close to the largest privacy loss that direct sums would cancel.
+"""
 
 import math
 from dataclasses import field, replace
@@ -16,31 +20,34 @@ from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw
 
-_NEAR_LARGEST = 1 / 8  # of the largest loss, within which other sums cancel
-_LARGEST_EXPONENT = 700.0  # exponents up to which nothing overflows
-_ULPS = 4  # of a loss that a logarithm and a sum of two may be off
+_NEAR_LARGEST = 1 / 8  # share of the largest loss: within this distance of it, direct sums cancel
+_LARGEST_EXPONENT = 700.0  # largest exponent used, whose exponential does not overflow
+_ULPS = 4  # error of a loss by a logarithm and a sum of two terms, in units in the last place
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @frozen(eq=False)
 class LargestLoss:
-    """λ = ln(M₊/M₋) with M = Σ P·e^(r·k), r = 1/scale of noise that is geometric on both sides.
+    """The largest privacy loss λ = ln(M₊/M₋) under noise that is geometric on both sides.
 
-    Beyond the last count the density of the answer is M·e^(−r·y) up to a constant, under both laws: the likelihood
-    ratio stays at e^λ, which it nowhere exceeds. M₊ − M₋ is summed as Σ (P₊ − P₋)·(e^(r·k) − e^(r·k₀)), k₀ where
-    P₊ − P₋ changes its sign: no term is negative.
+    M₊ and M₋ are the sums Σ P·e^(r·k) over counts k for P₊ and P₋, with r = 1/scale. Beyond the last count the density
+    of the answer y is M·e^(−r·y), up to a constant, under both distributions. The likelihood ratio there is e^λ, its
+    largest value.
+
+    M₊ − M₋ is summed as Σ (P₊ − P₋)·(e^(r·k) − e^(r·k₀)), where k₀ is the count at which P₊ − P₋ changes its sign. No
+    term of this sum is negative.
     """
 
     loss: Fraction
-    error: float  # how far it may be off; 0 where P₊ is P₋ moved up by one record, as then λ = r
+    error: float  # absolute error of λ; 0 if P₊ is P₋ shifted up by one record, as then λ = r
     rate: float  # r
-    log_mass: float  # the logarithm of M₋
-    points: MeshPoints  # points that sum over Q
-    minus: Reals  # P₋/Q at these
+    log_mass: float  # ln M₋
+    points: MeshPoints  # quadrature points of Q
+    minus: Reals  # P₋/Q at the points
 
     @classmethod
     def of(cls, pair: Pair, errors: CertifiedErrorLaw, points: MeshPoints) -> Self | None:
-        """The largest loss of a pair; None: under this noise there is none of this kind."""
+        """Return the largest loss of a pair, or None if the noise is not geometric."""
         steepest = errors.steepest
         if not errors.is_geometric or steepest is None:
             return None
@@ -55,12 +62,12 @@ class LargestLoss:
         return cls(loss, error, rate, log_mass, points, minus)
 
     def above(self, epsilon: float) -> float:
-        """The difference λ − ε, without cancellation."""
+        """Return λ − ε, without cancellation."""
         return float(self.loss - Fraction(epsilon))
 
 
 def _loss_of_any(pair: Pair, points: MeshPoints, rate: float, log_mass: float) -> tuple[Fraction, float]:
-    """λ, and how far it may be off."""
+    """Return λ and its absolute error for a pair that is not a shift by one record."""
     offsets = points.offsets
     differences = pair.difference(offsets)
     start = float(offsets[min(int(differences.searchsorted(0.0)), offsets.size - 1)])
@@ -71,26 +78,26 @@ def _loss_of_any(pair: Pair, points: MeshPoints, rate: float, log_mass: float) -
     grown = np.exp(logs - highest) * -np.expm1(-rate * np.abs(offsets - start))
     gain = float(np.abs(differences) @ grown)
     uncertainty = 2 * pair.rounding * gain + pair.difference_uncertainty(offsets, grown)
-    rest = math.exp(-highest)  # 1 on the scale of the sums
+    rest = math.exp(-highest)  # 1, on the scale of the sums
     loss = math.log1p(gain) if highest == 0 else highest + math.log(rest + gain)
     return Fraction(loss), uncertainty / (rest + gain) + _ULPS * math.ulp(loss)
 
 
 @frozen(eq=False, slots=False)
 class Mesh:
-    """Points that sum over Q."""
+    """Quadrature points of Q, with the pair and the noise that the sums are about."""
 
     points: MeshPoints
     pair: Pair
     errors: CertifiedErrorLaw
 
     def largest_near(self, epsilon: float) -> LargestLoss | None:
-        """The largest loss as the points give it, if that ε lies just below or above."""
+        """Return the largest loss if ε is above 7/8 of it; otherwise None."""
         return self._largest if epsilon > self._near_from else None
 
     @cached_property
     def _near_from(self) -> float:
-        """Seven eighths of the largest loss; inf where there is none."""
+        """Seven eighths of the largest loss; inf if there is no largest loss."""
         steepest = self.errors.steepest
         if not self.pair.is_shift:
             steepest = None if self._largest is None else self._largest.loss
@@ -98,42 +105,42 @@ class Mesh:
 
     @cached_property
     def _largest(self) -> LargestLoss | None:
-        """The largest loss; None: the noise is not geometric."""
+        """Largest loss of the pair; None if the noise is not geometric."""
         return LargestLoss.of(self.pair, self.errors, self.points)
 
 
 @frozen(eq=False)
 class BelowLargestLoss:
-    """Sums of w at an ε just below λ, which hold e^λ − e^ε as a factor.
+    """Sums of w at an ε just below the largest loss λ, with the factor e^λ − e^ε taken out.
 
-    For answers y >= k with the noise as one exponential, Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y); from that is
-    taken what the noise lacks at counts above the answer.
+    If the noise were one exponential for all counts k, then Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y) for an
+    answer y. At counts above y the noise is smaller than that exponential; the sums subtract the deficit there.
     """
 
     largest: LargestLoss
-    gap: float  # λ − ε; where it is not positive no answer has a ratio of e^ε
+    gap: float  # λ − ε; if it is not positive, no answer has a likelihood ratio above e^ε
     epsilon: float
     excess: Excess
-    is_discrete: bool  # whether the noise is an integer
-    rounding: float  # the relative error of a term
+    is_discrete: bool  # True if the noise is an integer
+    rounding: float  # relative error of a term
 
     def at_most(self, excess: Excess) -> Self:
-        """The sums if λ is as much larger as it may be, and w is another one."""
+        """Return the sums with the largest λ that its error allows, and with another excess."""
         exact = replace(self.largest, error=0.0)
         return replace(self, largest=exact, gap=self.gap + self.largest.error, excess=excess)
 
     @property
     def is_precise(self) -> bool:
-        """Whether λ is known better than a sum of terms, so that the log-odds here are better."""
+        """True if λ is more precise than a sum of terms, so that the log-odds here are better."""
         return self.largest.error <= self.rounding
 
     @property
     def uncertainty(self) -> float:
-        """How far the logarithm of e^λ − e^ε may be off."""
+        """Absolute error of the logarithm of e^λ − e^ε."""
         return self.largest.error / -math.expm1(-self.gap) if self.largest.error else 0.0
 
     def log_odds(self, answer: float) -> float:
-        """Ln of (e^λ − e^ε)·M₋·e^(−r·y) over 2·Σ_{k > y} Q·w·sinh(r·(k − y)); −inf from λ on."""
+        """Return ln of (e^λ − e^ε)·M₋·e^(−r·y) over 2·Σ_{k > y} Q·w·sinh(r·(k − y)); −inf for ε >= λ."""
         if self.gap <= 0:
             return -math.inf
         exponents, above = self._exponents(answer)
@@ -147,13 +154,13 @@ class BelowLargestLoss:
         return self._log_gain(answer) - highest - math.log(lacks) if lacks > 0 else math.inf
 
     def log_gain(self, answer: float) -> float:
-        """The logarithm of what the answers from there on would gain without that lack."""
+        """Return the logarithm of P₊[Y >= y] − e^ε·P₋[Y >= y] before the deficit is subtracted."""
         return self._log_gain(answer) - math.log(self._whole)
 
     def beyond(self, answer: float) -> Certified:
-        """P₊[Y >= y] − e^ε·P₋[Y >= y]; of no use from ε = λ on.
+        """Return P₊[Y >= y] − e^ε·P₋[Y >= y], with an infinite error for ε >= λ.
 
-        (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1) of continuous noise.
+        For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1).
         """
         if self.gap <= 0:
             return Certified(0.0, math.inf)
@@ -175,7 +182,7 @@ class BelowLargestLoss:
         return difference(gain / whole, losses / whole, self.rounding, uncertainty / whole)
 
     def _lacks(self, exponents: Reals) -> Reals:
-        """What the noise lacks at counts above the answer, as a share of the exponential there."""
+        """Return the deficit of the noise at counts above the answer, as a share of the exponential there."""
         missing = -np.expm1(-exponents)
         if self.is_discrete:
             return missing * (1 - math.exp(-self.largest.rate) * np.exp(-exponents))
@@ -183,41 +190,41 @@ class BelowLargestLoss:
 
     @property
     def _whole(self) -> float:
-        """Over which the exponential is the tail of the noise."""
+        """Divisor that turns the exponential into the tail probability of the noise."""
         return 1 + math.exp(-self.largest.rate) if self.is_discrete else 2.0
 
     def _log_gain(self, answer: float) -> float:
-        """The logarithm of (e^λ − e^ε)·M₋·e^(−r·y)."""
+        """Return the logarithm of (e^λ − e^ε)·M₋·e^(−r·y)."""
         log_gap = self.epsilon + math.log(math.expm1(self.gap))
         return log_gap + self.largest.log_mass - self.largest.rate * answer
 
     def _exponents(self, answer: float) -> tuple[Reals, Flags]:
-        """The exponent r·(k − y) at each point, and where it is positive."""
+        """Return the exponent r·(k − y) at each point, and a mask of the positive exponents."""
         exponents = (self.largest.points.offsets - answer) * self.largest.rate
         return exponents, exponents > 0
 
 
-LARGEST_EPSILON = 640.0  # beyond which e^ε times a sum could overflow
-_CANCELLED = 100.0  # as much less than its terms a sum may be before another one is tried
-_LEFT_OUT = 60.0  # nepers below the sum at which a count is not reached by noise
-_FLAT = 0.5  # nepers over which a density is taken to be flat
-_MOST_CELLS = 4  # between counts that are tried before a general search
-_SMALL = 1e-250  # smallest sum, and smallest quotient of two, that is not computed in logarithms
-_UNDERFLOWS = 1e-290  # below which a factor has lost digits that e^ε would bring back
-_LOST = 1e-305  # as much as thousands of masses that underflow, each below 1e-308
+LARGEST_EPSILON = 640.0  # largest ε for which e^ε times a sum cannot overflow
+_CANCELLED = 100.0  # ratio of the error of a sum to its rounding, above which another formula is tried
+_LEFT_OUT = 60.0  # nats below the sum at which the noise does not reach a count
+_FLAT = 0.5  # nats: a density that varies by less is treated as flat
+_MOST_CELLS = 4  # intervals between counts that are tried before a general search
+_SMALL = 1e-250  # smallest sum, and smallest ratio of two sums, that is not computed in logarithms
+_UNDERFLOWS = 1e-290  # a smaller factor has lost digits that e^ε would restore
+_LOST = 1e-305  # a bound of thousands of masses that underflow, each below 1e-308
 
 
 @frozen(eq=False, slots=False)
 class Terms:
-    """Sums Σ Q·w·f over counts, for answers about them with noise."""
+    """Sums Σ Q·w·f over counts, where f is the density or the tail of the noise, for answers near one place."""
 
     pair: Pair
     errors: CertifiedErrorLaw
     epsilon: float
     excess: Excess
-    points: MeshPoints  # points that sum over Q, exact for noise that bends where they are fine
-    around: float  # about the answer that is asked for
-    margin: float  # how far from there it may lie, in records
+    points: MeshPoints  # quadrature points of Q, exact for noise with a kink where the points are fine
+    around: float  # approximate answer at which the sums are needed
+    margin: float  # largest distance of that answer from `around`, in records
     below: BelowLargestLoss | None  # the sums just below the largest loss, if ε lies there
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
@@ -230,7 +237,7 @@ class Terms:
         offsets, weights = self.points.offsets[near], self.points.weights[near]
         values = self.excess.at(offsets)
         products = weights * values
-        is_nothing = not (values.size and (values[0] or values[-1]))  # they rise
+        is_nothing = not (values.size and (values[0] or values[-1]))  # w rises with the count
         object.__setattr__(self, "_near", near)
         object.__setattr__(self, "_offsets", offsets)
         object.__setattr__(self, "_values", products)
@@ -243,7 +250,7 @@ class Terms:
 
     @cached_property
     def _logs(self) -> tuple[Reals, float]:
-        """The logarithms of the sizes of all terms Q·w, less the largest of them, and that one."""
+        """Logarithms of |Q·w| less the largest of them, and the largest logarithm itself."""
         with np.errstate(divide="ignore"):
             logs = self.points.log_weights[self._near] + np.log(np.abs(self.excess.at(self._offsets)))
         highest = float(logs.max(initial=-math.inf))
@@ -251,13 +258,14 @@ class Terms:
 
     @property
     def _leader(self) -> BelowLargestLoss | None:
-        """The sums next to the largest loss, where their log-odds are the best."""
+        """Sums next to the largest loss, if their log-odds are the most precise ones; otherwise None."""
         return self.below if self.below is not None and self.below.is_precise else None
 
     def _reached(self) -> slice:
-        """The points that noise can bring to answers near `around`, but for e^−60 of the sums.
+        """Return the slice of points whose terms matter for answers near `around`.
 
-        w is largest at an end: far below the threshold it is about −e^ε.
+        The terms of the other points are below e^−60 of the sums.
+        |w| is largest at one end of the points: far below the threshold it is about e^ε.
         """
         logs, offsets = self.points.log_weights, self.points.offsets
         least = self.errors.reach(_LEFT_OUT) + self.margin
@@ -273,7 +281,7 @@ class Terms:
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 
     def at_most(self) -> "Terms":
-        """The terms if w and the largest loss are as large as they may be."""
+        """Return the terms with the largest w and the largest λ that their errors allow."""
         below, excess = self.below, self.excess.at_most()
         if below is not None:
             below = below.at_most(excess)
@@ -281,21 +289,21 @@ class Terms:
 
     @property
     def is_summed_plainly(self) -> bool:
-        """Whether the log-odds are those of the sums themselves."""
+        """True if the log-odds are computed directly from the sums of the terms."""
         return self._leader is None and not self._flat_scale
 
     @property
     def slack(self) -> float:
-        """How far the log-odds may be off, beyond rounding of their terms."""
+        """Error of the log-odds, beyond rounding of their terms."""
         return self._leader.uncertainty if self._leader is not None else 0.0
 
     @property
     def reaches_all(self) -> bool:
-        """Whether noise can bring every point there."""
+        """True if the noise can carry every point to the answers near `around`."""
         return self._near == slice(0, self.points.offsets.size)
 
     def _scale_of_flat(self) -> float:
-        """The size of the sums under noise that hardly tells one count from another; else 0."""
+        """Return the scale of the sums if the noise density is nearly flat over all counts; otherwise 0."""
         if not self.reaches_all:
             return 0.0
         low, high = self.around - self._offsets[[-1, 0]]
@@ -309,7 +317,7 @@ class Terms:
     def log_odds(self, answer: float) -> float:
         """Return ln(Σ Q·w·f over w > 0, divided by Σ Q·(−w)·f over w < 0), f the density of the answer at a count.
 
-        Under noise that is flat over all counts, return the difference of both sums on their scale instead.
+        If the noise is flat over all counts, return the difference of the two sums on their scale instead.
         """
         if self._leader is not None:
             return self._leader.log_odds(answer)
@@ -321,16 +329,16 @@ class Terms:
         terms = self._values * np.exp(densities)
         above = float(np.add.reduce(terms[self._negative :]))
         below = -float(np.add.reduce(terms[: self._negative]))
-        if min(above, below) > _SMALL * max(above, below, 1.0):  # so that no term and no quotient underflows
+        if min(above, below) > _SMALL * max(above, below, 1.0):  # no term underflows, nor does the quotient
             return math.log(above / below)
         logs = self._logs[0] + densities
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
     def place_between_counts(self, answer: float) -> tuple[float, float]:
-        """About where the log-odds pass 0 under continuous Laplace noise, and their slope there.
+        """Return approximately the answer at which the log-odds are 0 under continuous Laplace noise, and their slope.
 
-        Between two counts Σ Q·w·f is a·e^(−d/scale) + b·e^(d/scale), a distance d from an answer: the place is exact
-        where no count lies between. nan where there is none.
+        Between two counts, Σ Q·w·f is a·e^(−d/scale) + b·e^(d/scale) at a distance d from an answer. Within one
+        interval between counts the root is exact. The result is (nan, nan) if no root is found.
         """
         offsets, scale = self._offsets, self.errors.spread
         place, slope = answer, math.nan
@@ -351,9 +359,9 @@ class Terms:
         return place, slope
 
     def _relative_density(self, answer: float) -> float:
-        """Σ Q·w·(f/f* − 1) − (e^ε − 1), f* the density at the threshold k* of w.
+        """Return Σ Q·w·(f/f* − 1) − (e^ε − 1), with f* the density at the threshold k* of w.
 
-        That is Σ Q·w·f/f*, without cancellation.
+        This equals Σ Q·w·f/f*, without cancellation.
         """
         threshold = self.excess.threshold
         changes = self.errors.log_change(answer - threshold, self._offsets - threshold)
@@ -361,11 +369,11 @@ class Terms:
         return gains - math.expm1(min(self.epsilon, LARGEST_EPSILON))
 
     def beyond(self, answer: float) -> Certified:
-        """P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the sum that cancels least."""
+        """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the formula with the smallest error."""
         return self.beyond_with_gains(answer)[0]
 
     def beyond_with_gains(self, answer: float) -> tuple[Certified, float]:
-        """The same, and what its positive terms gain."""
+        """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of its positive terms in the direct formula."""
         best, gains = self._plain(answer)
         others = [self._from_threshold, *([] if self.below is None else [self.below.beyond])]
         for other in others:
@@ -376,15 +384,22 @@ class Terms:
     def missed(
         self, answer: float, log_odds: float, following: float, gains: float = math.nan, most: float = math.inf
     ) -> float:
-        """How much more than those from an answer on the answers from the threshold on can gain.
+        """Return a bound of the gain that is missed if the set of answers begins at `answer`, not at the threshold.
 
-        One answer lies below the threshold, one above it. Between them the log-odds are at least those of the first, at
-        most 0: what is missed is at most e^(−log-odds) − 1 of what the positive terms gain from there on, which may be
-        known. Where all that they gain bounds it by at most `most`, that bound is told.
+        The threshold lies between `answer` and `following`. From `answer` up to it the log-odds are at least `log_odds`
+        and at most 0. The missed gain is at most e^(−log_odds) − 1 times the sum of the positive terms between the two
+        answers.
+
+        Args:
+            answer: An answer at or below the threshold.
+            log_odds: Log-odds at `answer`, or a lower bound of them.
+            following: An answer at or above the threshold.
+            gains: Sum of the positive terms from `answer` on; nan if it is not computed yet.
+            most: A rougher bound, from the gains of all answers from `answer` on, is returned if it is at most this.
         """
         if self._flat_scale:
             return -log_odds * self._flat_scale * self._most_between(answer, following)
-        if log_odds >= -CLOSE and not self.slack:  # so little that all gains bound it well enough
+        if log_odds >= -CLOSE and not self.slack:  # so close to 0 that the gains from `answer` on are a good bound
             is_known = not math.isnan(gains) and self._leader is None
             missed = -2 * log_odds * (gains if is_known else self._gains(answer))
             if missed <= most:
@@ -395,7 +410,7 @@ class Terms:
         return missed + self.slack * gains
 
     def _most_between(self, low: float, high: float) -> float:
-        """The most noise, from the threshold of w, that can lie between two answers."""
+        """Return a bound of the probability that noise, from the threshold of w, lies between two answers."""
         start, stop = low - self.excess.threshold, high - self.excess.threshold
         nearest = np.array(max(start, -stop, 0.0))
         highest = self.errors.peak * math.exp(float(self.errors.log_change(0.0, nearest)))
@@ -403,7 +418,7 @@ class Terms:
         return min(beyond, highest * (stop - start)) if stop < math.inf else beyond
 
     def _gains(self, answer: float) -> float:
-        """What the positive terms gain from an answer on."""
+        """Return the sum of the positive terms Q·w·S(answer − k), with S the tail probability of the noise."""
         if math.isinf(answer):
             return 0.0
         if self._leader is not None:
@@ -415,7 +430,7 @@ class Terms:
         return gains + float(self.points.weights[certain] @ values)
 
     def _plain(self, answer: float) -> tuple[Certified, float]:
-        """Σ Q·w·S(answer − k), and its positive terms."""
+        """Return Σ Q·w·S(answer − k) summed directly, and the sum of its positive terms; S is the tail of the noise."""
         errors = answer - self._offsets
         chances = self.errors.exceedance(errors)
         products = self._values * chances
@@ -427,7 +442,7 @@ class Terms:
         losses = np.add.reduce(products[: self._negative])
         reached = self.points.weights[self._near] * chances
         uncertainty = self.excess.uncertainty(self._offsets, reached)
-        if self._near.stop < self.points.offsets.size:  # what is beyond is certain to be exceeded
+        if self._near.stop < self.points.offsets.size:  # counts beyond those exceed the answer
             certain = slice(self._near.stop, None)
             offsets, weights = self.points.offsets[certain], self.points.weights[certain]
             values = self.excess.at(offsets)
@@ -438,9 +453,9 @@ class Terms:
         return self._difference(float(gains), -float(losses), uncertainty), float(gains)
 
     def _from_threshold(self, answer: float) -> Certified:
-        """Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), k* the threshold of w.
+        """Return Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), with k* the threshold of w.
 
-        No term of the sum is negative.
+        S is the tail probability of the noise. No term of the sum is negative.
         """
         if self.epsilon > LARGEST_EPSILON:
             return Certified(0.0, math.inf)
@@ -463,10 +478,10 @@ class Terms:
         return self._difference(float(terms.sum()), losses, uncertainty)
 
     def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:
-        """Gains less losses, each a sum of terms that are not negative."""
+        """Return gains less losses, each a sum of terms that are not negative."""
         return difference(gains, losses, self._rounding, uncertainty)
 
     @property
     def _rounding(self) -> float:
-        """The relative error of a term."""
+        """Relative error of a term."""
         return self.pair.rounding + self.errors.rounding

@@ -1,4 +1,7 @@
-"""Numbers with bounds of their error, and divergences whose bounds fall with ε as they do."""
+"""Numbers with error bounds, and divergences whose bounds fall with ε as the divergences do.
+
+`Certified` and `Between` are numbers with bounds; `MonotoneBounds` tightens the bounds of δ₊ and δ₋ across several ε.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,24 +16,24 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import SymmetricNoise
 
-_UNDERFLOW = 1e-301  # as much as 1e7 terms that underflow, each below 1e-308
-_NEXT_TO_1 = 2.0**-53  # twice what a float next to 1 is off, as it and a bound of it are rounded
-_ROUNDED_EXPONENT = 2e-15  # of an exponent: 9 roundings of 2^−52 in the sum that it is
+_UNDERFLOW = 1e-301  # bound of the sum of 1e7 terms that underflow, each below 1e-308
+_NEXT_TO_1 = 2.0**-53  # twice the error of a float next to 1, as the float and its bound are rounded
+_ROUNDED_EXPONENT = 2e-15  # relative error of an exponent: 9 roundings of 2^−52 in the sum that it is
 
 
 @frozen
 class Certified:
-    """A number, and a bound of its error."""
+    """A number with a bound of its error."""
 
     value: float
-    error: float  # how far the exact number may lie from it, not negative
-    rest: "Certified | None" = None  # 1 less it, with an error of its own; None: that has no more digits
+    error: float  # largest distance of the exact number from the value, not negative
+    rest: "Certified | None" = None  # 1 − value with its own error; None: 1 − value has no more digits
 
     @classmethod
     def probability(cls, value: float, error: float) -> "Certified":
-        """A number in [0, 1], from a sum of exponentials that may lack terms below 1e-300.
+        """Return a number in [0, 1] from a sum of exponentials that may lack terms below 1e-300.
 
-        Exponents are rounded in proportion to their size.
+        The error also covers the rounding of exponents, which grows with their size.
         """
         if value > 0:
             error -= _ROUNDED_EXPONENT * math.log(value) * value
@@ -38,24 +41,24 @@ class Certified:
 
     @classmethod
     def closer(cls, value: float, error: float, complement: "Certified | None") -> "Certified":
-        """A number in [0, 1], or 1 less its complement where that is known better."""
+        """Return a number in [0, 1], computed as 1 − complement if the complement has the smaller error."""
         if complement is None or complement.error >= error:
             return cls.probability(value, error)
         return cls(max(0.0, 1 - complement.value), complement.error + _NEXT_TO_1, complement)
 
     @property
     def lower(self) -> float:
-        """The least that it can be, not negative."""
+        """Lower bound of the number, at least 0."""
         return max(0.0, self.value - self.error)
 
     @property
     def upper(self) -> float:
-        """The most that it can be, at most 1."""
+        """Upper bound of the number, at most 1."""
         return min(1.0, self.value + self.error)
 
     @property
     def below_1(self) -> tuple[float, float]:
-        """The least and the most that it can be less 1."""
+        """Lower and upper bound of the number minus 1."""
         if self.rest is None:
             return self.lower - 1, self.upper - 1
         return -self.rest.upper, -self.rest.lower
@@ -66,31 +69,31 @@ NOTHING = Certified(0.0, 0.0)  # exactly 0
 
 @frozen
 class Between:
-    """A probability with bounds that lie unequally far from it."""
+    """A probability with bounds at unequal distances."""
 
-    value: float  # what it is about, between the bounds
-    lower: float  # the least that it can be
-    upper: float  # the most that it can be
-    below_1: tuple[float, float]  # the least and the most that it can be less 1
+    value: float  # estimate, between the bounds
+    lower: float  # lower bound
+    upper: float  # upper bound
+    below_1: tuple[float, float]  # lower and upper bound of the probability minus 1
 
     @classmethod
     def of_bounds(cls, lower: float, upper: float, share: float = 1.0) -> "Between":
-        """A number that lies at a share of the way between two bounds, which are kept in [0, 1]."""
+        """Return a number at a share of the way between two bounds, which are clipped to [0, 1]."""
         low = min(1.0, max(0.0, lower))
         high = max(low, min(1.0, upper))
         return cls(min(high, low + share * (high - low)), low, high, (low - 1, high - 1))
 
 
-Bounded = Certified | Between  # a number and bounds that contain what it stands for
+Bounded = Certified | Between  # a number with bounds that contain the exact value
 
 
 def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> Certified:
-    """Gains less losses, each a sum of terms that are not negative."""
+    """Return gains less losses, each a sum of terms that are not negative, with the error of rounding."""
     return Certified(gains - losses, rounding * (gains + abs(losses)) + uncertainty)
 
 
 def log_sum(logs: Reals) -> float:
-    """The logarithm of Σ e^logs."""
+    """Return ln Σ e^logs."""
     largest = float(logs.max())
     if math.isinf(largest):
         return largest
@@ -98,7 +101,7 @@ def log_sum(logs: Reals) -> float:
 
 
 def checked_epsilons(epsilon: ArrayLike) -> list[float]:
-    """ε as a list of numbers.
+    """Return ε as a list of floats, or raise ValueError if one is negative, infinite or not a number.
 
     Example:
         >>> checked_epsilons(0), checked_epsilons([[0.1], [0.2]])
@@ -114,34 +117,34 @@ def checked_epsilons(epsilon: ArrayLike) -> list[float]:
 
 
 def shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:
-    """The values in the shape of an argument; a float for a number."""
+    """Return the values in the shape of `like`: an array, or a float if `like` is a number."""
     shape = np.shape(like)
     return np.array(values).reshape(shape) if shape else values[0]
 
 
 class Divergences(Protocol):
-    """δ₊ and δ₋ of some answers."""
+    """Divergences δ₊ and δ₋ of one answer or of several answers."""
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋, each the largest over all kinds of records, for each ε."""
+        """Return δ₊ and δ₋ for each ε, each the largest over all kinds of records."""
         ...
 
 
 def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
-    """At each ε that of the largest upper end."""
+    """Return the bounds with the largest upper end at each ε."""
     return [max(at_one, key=lambda one: (one.below_1[1], one.upper)) for at_one in zip(*curves, strict=True)]
 
 
-ROUNDING_OF_RATIONAL = 1e-15  # of a rational as a float
+ROUNDING_OF_RATIONAL = 1e-15  # relative error of a rational as a float
 
 
 def pure_dp_delta(price: float, epsilon: float) -> float:
-    """δ(ε) of whatever has the ε of differential privacy `price`: (e^price − e^ε)/(1 + e^price).
+    """Return the largest δ(ε) of any mechanism with pure ε-DP at `price`: (e^price − e^ε)/(1 + e^price), rounded up.
 
-    Rounded up, as discrete Laplace noise has no less in the worst case.
+    Discrete Laplace noise attains this δ in the worst case, so the rounding must not make it smaller.
 
-    Source: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy* (2015): it can be made from an
-    answer that is right with odds e^price.
+    Source: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy* (2015): every such mechanism
+    is post-processing of an answer that is right with odds e^price.
 
     Example:
         >>> round(pure_dp_delta(1.0, 0.0), 3), pure_dp_delta(1.0, 1.0), pure_dp_delta(1.0, 1e6)
@@ -153,7 +156,7 @@ def pure_dp_delta(price: float, epsilon: float) -> float:
 
 
 def composed_epsilon(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | None:
-    """The ε of differential privacy of answers together, rounded up; None: one has none."""
+    """Return the ε of differential privacy of all answers together, rounded up; None if one answer has none."""
     prices = [one.epsilon for one in mechanisms if isinstance(one, SymmetricNoise)]
     if len(prices) < len(mechanisms) or None in prices:
         return None
@@ -161,29 +164,29 @@ def composed_epsilon(mechanisms: Sequence[Exact | SymmetricNoise]) -> float | No
     return whole * (1 + ROUNDING_OF_RATIONAL * len(prices))
 
 
-_LARGEST_EPSILON = 350.0  # ε: the square of its exponential does not overflow
-_ANCHORS = (4.0, 10.0)  # ε: rounding is multiplied by e^ε, and hides nearly all of a small δ
+_LARGEST_EPSILON = 350.0  # largest ε: the square of its exponential does not overflow
+_ANCHORS = (4.0, 10.0)  # further ε: rounding is multiplied by e^ε, and dominates a small δ
 
 
 @frozen(eq=False)
 class MonotoneBounds:
-    """Bounds of δ₊ and δ₋ of which none rises with ε.
+    """Bounds of δ₊ and δ₋, none of which rises with ε.
 
-    sup_A P[A] − e^ε·R[A] falls with ε. So its upper bound at one ε holds for all larger ones, and its lower bound for
-    all smaller ones.
+    sup_A P[A] − e^ε·R[A] falls with ε. So its upper bound at one ε holds for all larger ε, and its lower bound for all
+    smaller ε.
 
     Attributes:
-        price: The ε of differential privacy of all answers together, where no record tells of others; None: there is
-            none, or it does not bind.
+        price: ε of differential privacy of all answers together, if the records are independent of each other; None:
+            there is no such ε, or it gives no bound.
     """
 
-    divergences: Divergences  # whose bounds may rise, as rounding is multiplied by e^ε
+    divergences: Divergences  # divergences whose bounds may rise with ε, as rounding is multiplied by e^ε
     price: float | None = None
-    anchors: tuple[float, ...] = _ANCHORS  # further ε that are looked at below a larger one
-    largest: float = _LARGEST_EPSILON  # the last ε that is looked at
+    anchors: tuple[float, ...] = _ANCHORS  # further ε at which the divergences are computed, below a larger ε
+    largest: float = _LARGEST_EPSILON  # largest ε at which the divergences are computed
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """Bounds of δ₊ and δ₋, for each ε."""
+        """Return bounds of δ₊ and δ₋, for each ε in ascending order."""
         if not epsilons:
             return [], []
         kept = {min(epsilon, self.largest) for epsilon in epsilons}
@@ -192,7 +195,7 @@ class MonotoneBounds:
         return self._fallen(epsilons, asked, plus), self._fallen(epsilons, asked, minus)
 
     def _fallen(self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]) -> list[Bounded]:
-        """The bounds of one direction at each ε, from those at the ε that were looked at."""
+        """Return the bounds of one direction at each ε, from those at the computed ε."""
         known = [((one.lower, one.upper), one.below_1) for one in found]
         bounds, below_1 = (_monotone(ends) for ends in zip(*known, strict=True))
         place = {epsilon: number for number, epsilon in enumerate(asked)}
@@ -212,18 +215,18 @@ class MonotoneBounds:
         return told
 
     def _most(self, epsilon: float) -> float:
-        """What the price leaves at most."""
+        """Return the largest δ that the price allows."""
         return 1.0 if self.price is None else pure_dp_delta(self.price, epsilon)
 
 
 def _monotone(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The bounds of what falls, each as close as those before and after it allow."""
+    """Return the tightest bounds of a falling function, given bounds at ascending arguments."""
     uppers = accumulate((upper for _, upper in bounds), min)
     lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]
     return list(zip(lowers, uppers, strict=True))
 
 
 def _at_most(bounds: tuple[float, float], most: float) -> tuple[float, float]:
-    """The bounds of what is at most this, the lower one not above the upper one."""
+    """Return the bounds of a number that is at most `most`; the lower bound is at most the upper one."""
     upper = min(bounds[1], most)
     return min(bounds[0], upper), upper

@@ -1,4 +1,7 @@
-"""Laws of a positive number, one for each of several cases, as few values or as all of them."""
+"""Conditional distributions of a number X >= 0 given a case c = 0, …, q, for the sums of several Laplace answers.
+
+`Clusters` rounds X to few values and bounds the error; `Paths` lists all values of X.
+"""
 
 import math
 from dataclasses import replace
@@ -11,34 +14,43 @@ from numpy.typing import NDArray
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-_BELOW = 8.0  # a typical logarithm, down to which values are told apart
-_ABOVE = 5.0  # and up to which they are: of two sides of a threshold one is not above it
-_LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
-_HIGHEST = 1e250  # of a moment: a mean that no minimum takes
+_BELOW = 8.0  # nats below a typical value down to which values are distinguished
+_ABOVE = 5.0  # nats above a typical value up to which they are distinguished: one side of a threshold is not above it
+_LARGEST = 600.0  # largest exponent used: its exponential and products of it do not overflow
+_HIGHEST = 1e250  # bound of a moment: the minimum with another number never takes so large a mean
 
 
 @frozen(eq=False)
 class Clusters:
-    """The laws of numbers X >= 0 given each case, each in clusters at rising values, the first 0.
+    """Distributions of numbers X >= 0 given each case, as clusters at ascending values, the first of which is 0.
 
-    A cluster has a mass, at its value, and the moment of X, which is the mean of X in it times that mass. What falls
-    between two values is parted at random, such that their mean is right. So the values are those of X spread further
-    with its mean kept, or lowered; and the means are those of X itself. A concave function rising with X has a mean of
-    at least that of the former, and at most that of the latter (Jensen).
+    A cluster has a mass, the probability of its value, and optionally a moment, the mean of X in the cluster times the
+    mass. A number between two values is assigned to one of them at random, so that its mean stays. The clustered values
+    are thus X with additional spread, or lowered beyond the last value. The means of the clusters have less spread than
+    X. For a concave function that rises with X, the expected value is at least that of the clustered values, and at
+    most that of the means of the clusters (Jensen).
 
     Attributes:
-        tables: The masses and, where they are wanted, the moments over e^start; shape (cases, numbers, 1 or 2, values).
+        tables: Masses and, if they are needed, moments divided by e^start; shape (cases, numbers, 1 or 2, values).
     """
 
     tables: Reals
-    starts: Reals  # the logarithm of the least value but 0, for each number
-    slope: float  # a whole number of steps from one logarithm to the next
-    steps: int  # that number
-    below: float  # how far the least value but 0 lies below a typical one, as logarithms
+    starts: Reals  # logarithm of the smallest value above 0, for each number
+    slope: float  # `steps` times the difference of the logarithms of neighbouring values
+    steps: int  # number of steps in a slope
+    below: float  # nats from the smallest value above 0 up to a typical value
 
     @classmethod
     def nothing(cls, shape: tuple[int, int], slope: float, width: float, spread: float, *, with_moments: bool) -> Self:
-        """X = 0 in all cases."""
+        """Return the distributions of X = 0 in all cases.
+
+        Args:
+            shape: Number of cases, and of numbers X.
+            slope: Difference of ln X between neighbouring cases, for `halves` = 1 in `grown`.
+            width: Approximate distance of the logarithms of neighbouring values.
+            spread: Additional nats to be covered on both sides of a typical value.
+            with_moments: True if moments are needed.
+        """
         steps = max(1, round(slope / width))
         below = _BELOW + spread
         values = math.ceil((below + _ABOVE + spread) * steps / slope) + 2
@@ -47,24 +59,28 @@ class Clusters:
         return cls(tables, np.zeros(shape[1]), slope, steps, below)
 
     def mixed(self, chances: Reals) -> Self:
-        """The laws if the case is drawn, with these chances of each given others: rows."""
+        """Return the distributions given a preceding case, from which the present case is drawn.
+
+        Args:
+            chances: Probabilities of the present case, a row for each preceding case.
+        """
         flat = self.tables.reshape(len(self.tables), -1)
         return replace(self, tables=(chances @ flat).reshape(self.tables.shape))
 
     @property
     def turned(self) -> Self:
-        """The same with the cases in the other order."""
+        """The distributions with the cases in reverse order."""
         return replace(self, tables=self.tables[::-1])
 
     def of(self, place: int) -> Self:
-        """The laws of one of the numbers."""
+        """Return the distributions of the number X at one index."""
         one = slice(place, place + 1)
         return replace(self, tables=self.tables[:, one], starts=self.starts[one])
 
     def grown(self, halves: int) -> Self:
-        """Each X times e^(slope·halves·(c − q/2)) in the cases c = 0, …, q.
+        """Return the distributions of X·e^(slope·halves·(c − q/2)) in the cases c = 0, …, q.
 
-        Values beyond the last are lowered to it, those below the least to 0.
+        Values above the last one are lowered to it, values below the smallest one to 0.
         """
         cases = len(self.tables)
         rise = self.slope * halves
@@ -80,7 +96,7 @@ class Clusters:
         return replace(self, tables=found.reshape(tables.shape), starts=starts)
 
     def added(self, numbers: Reals, typical: Reals) -> Self:
-        """Each X and a number of its own, in clusters around e^typical."""
+        """Return the distributions of each X plus its entry of `numbers`, in clusters around e^typical."""
         starts = typical - self.below
         scales = np.exp(np.minimum(_LARGEST, self.starts - starts))[:, None]
         raised = (numbers * np.exp(np.minimum(_LARGEST, -starts)))[:, None]
@@ -98,21 +114,22 @@ class Clusters:
         return replace(self, tables=low.reshape(tables.shape), starts=starts)
 
     def minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
-        """Bounds of E min(X, Z), Z with the same values, independent given cases of these chances.
+        """Return bounds of E min(X, Z), where `chances` are the probabilities of the cases.
 
-        Without moments the upper one is infinite. Of one number each.
+        Both objects have one number, and the same values. X and Z are independent given the case. Without moments the
+        upper bound is infinite.
         """
         most = self._most(other, chances) if self.tables.shape[2] > 1 else math.inf
         unit = math.exp(self.starts[0])
         return unit * self._least(other, chances), unit * most
 
     def _least(self, other: Self, chances: Reals) -> float:
-        """From P[X >= x]·P[Z >= x], a value after the other."""
+        """Return the lower bound, from P[X >= x]·P[Z >= x] summed over the values, in units of e^start."""
         both = _from(self.tables[:, 0, 0]) * _from(other.tables[:, 0, 0])
         return float(chances @ (both[:, 1:] @ np.diff(self._edges)))
 
     def _most(self, other: Self, chances: Reals) -> float:
-        """Of two clusters the mean of the lower one; of the same the smaller mean."""
+        """Return the upper bound, from the cluster means: the lower one, or the smaller mean within one cluster."""
         masses, moments = self.tables[:, 0, 0], self.tables[:, 0, 1]
         others, other_moments = other.tables[:, 0, 0], other.tables[:, 0, 1]
         same = np.minimum(moments * others, other_moments * masses)
@@ -121,20 +138,20 @@ class Clusters:
 
     @property
     def _edges(self) -> Reals:
-        """The values, over the least but 0."""
+        """The values of the clusters, divided by the smallest one above 0."""
         ranks = np.arange(self.tables.shape[-1] - 1) / self.steps
         return np.concatenate([[0.0], np.exp(self.slope * ranks)])
 
 
 @lru_cache(maxsize=32)
 def _rows(shape: tuple[int, ...]) -> NDArray[np.intp]:
-    """The first cell of each row of a table."""
+    """Return the flat index of the first cell of each row of a table."""
     return np.arange(0, math.prod(shape), shape[-1]).reshape(*shape[:-1], 1)
 
 
 @lru_cache(maxsize=32)
 def _moved(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
-    """Where each cell goes in a table whose rows move by so many columns more from case to case."""
+    """Return the flat index to which each cell moves if rows move by `columns` more from each case to the next."""
     cases, values = shape[0], shape[-1]
     moves = columns * (np.arange(cases) - cases // 2)
     targets = np.clip(np.arange(values) + moves[:, None], 0, values - 1)
@@ -143,7 +160,7 @@ def _moved(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
 
 
 def _between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp], Reals]:
-    """The last edge that is not above each value, and how far it is to the next, from 0 to 1."""
+    """Return the index of the last edge not above each value, and the share of the way to the next edge, 0 to 1."""
     with np.errstate(divide="ignore"):
         ranks = np.floor(np.log(values) / step) + 1
     places = np.clip(ranks, 0, edges.size - 2).astype(np.intp)
@@ -152,26 +169,30 @@ def _between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp]
 
 
 def _from(masses: Reals) -> Reals:
-    """The mass at each value and all larger ones."""
+    """Return the sum of the masses from each value on."""
     return np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
 
 
 @frozen(eq=False, slots=False)
 class Paths:
-    """The laws of a number X >= 0 given each case: a value for each way in which cases followed."""
+    """Distributions of a number X >= 0 given each case, with a value for each possible sequence of cases."""
 
-    masses: Reals  # case after case
-    values: Reals  # same shape
-    sizes: tuple[int, ...]  # how many each case has
-    slope: float  # that of the logarithm of X from one case to the next, where it grows
+    masses: Reals  # probabilities, case after case
+    values: Reals  # values of X, same shape
+    sizes: tuple[int, ...]  # number of values of each case
+    slope: float  # difference of ln X between neighbouring cases, for `halves` = 1 in `grown`
 
     @classmethod
     def nothing(cls, cases: int, slope: float) -> Self:
-        """X = 0 in all cases."""
+        """Return the distributions of X = 0 in all cases."""
         return cls(np.ones(cases), np.zeros(cases), (1,) * cases, slope)
 
     def mixed(self, chances: Reals) -> Self:
-        """The law if the case is drawn, with these chances of each given others: rows."""
+        """Return the distributions given a preceding case, from which the present case is drawn.
+
+        Args:
+            chances: Probabilities of the present case, a row for each preceding case.
+        """
         ends = np.cumsum(self.sizes).tolist()
         weights = chances[:, self._cases]
         masses = [row[:end] * self.masses[:end] for row, end in zip(weights, ends, strict=True)]
@@ -180,39 +201,39 @@ class Paths:
 
     @property
     def turned(self) -> Self:
-        """The same with the cases in the other order."""
+        """The distributions with the cases in reverse order."""
         return replace(self, masses=self.masses[::-1], values=self.values[::-1], sizes=self.sizes[::-1])
 
     def grown(self, halves: int) -> Self:
-        """X times e^(slope·halves·(c − q/2)) in the cases c = 0, …, q."""
+        """Return the distributions of X·e^(slope·halves·(c − q/2)) in the cases c = 0, …, q."""
         logs = self.slope * halves * (self._cases - (len(self.sizes) - 1) / 2)
         values = self.values * np.exp(np.minimum(_LARGEST, logs))
         return replace(self, values=np.minimum(values, _HIGHEST))
 
-    def added(self, numbers: Reals, typical: Reals) -> Self:  # noqa: ARG002  (of no use to a list)
-        """X and a number, the only one."""
+    def added(self, numbers: Reals, typical: Reals) -> Self:  # noqa: ARG002  (a list needs no typical value)
+        """Return the distributions of X plus a number, the only entry of `numbers`."""
         return replace(self, values=self.values + numbers)
 
     def minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
-        """E min(X, Z), twice, Z independent of X given cases of these chances."""
+        """Return E min(X, Z) twice, as both bounds; X and Z are independent given a case with these chances."""
         pairs = zip(chances.tolist(), self._laws, other._laws, strict=True)
         total = sum(chance * _minimum(*one, *two) for chance, one, two in pairs if chance > 0)
         return total, total
 
     @property
     def _laws(self) -> list[tuple[Reals, Reals]]:
-        """Masses and values, for each case."""
+        """Masses and values of each case."""
         ends = np.cumsum(self.sizes)[:-1]
         return list(zip(np.split(self.masses, ends), np.split(self.values, ends), strict=True))
 
     @cached_property
     def _cases(self) -> NDArray[np.intp]:
-        """That of each value."""
+        """Case of each value."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
 def _minimum(masses: Reals, values: Reals, others: Reals, other_values: Reals) -> float:
-    """E min(X, Z) of two independent laws."""
+    """Return E min(X, Z) for two independent numbers with given masses and values."""
     order = np.argsort(other_values)
     others, other_values = others[order], other_values[order]
     places = other_values.searchsorted(values)

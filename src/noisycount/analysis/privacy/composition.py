@@ -1,4 +1,7 @@
-"""The divergences of one count that is answered several times."""
+"""Divergences of several answers about one count (composition).
+
+`composed_answers` chooses the method: one sufficient answer if there is one, otherwise `ComposedAnswers` with bounds.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -21,33 +24,33 @@ from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 
-_LONGEST = 2**21  # places of a sum of answers
-_WIDEST = 2**16  # counts of a window, on each side of the threshold
-_APART = -30.0  # the logarithm of the closeness of counts that no answers mix up
-_DEPTH = 37.0  # the sum of the noises exceeds √(2·37) of its scales with 2·e^−37 = 2e-16
-_OUTSIDE = 4e-16  # twice that
+_LONGEST = 2**21  # largest number of values of a sum of answers
+_WIDEST = 2**16  # largest number of counts of a window, on each side of the threshold
+_APART = -30.0  # logarithm of the closeness of counts that answers do not confuse
+_DEPTH = 37.0  # the sum of the noises exceeds √(2·37) of its scales with probability 2·e^−37 = 2e-16
+_OUTSIDE = 4e-16  # twice that probability
 _UNIT = 2.0**-53
 _PER_LEVEL = 64.0  # roundings of three transforms for each doubling of their length
-_HALF_WAY = 0.5  # where only rounding parts the bounds
+_HALF_WAY = 0.5  # share for `Between`, if the bounds differ by rounding only
 
 
 @frozen(eq=False, slots=False)
 class GaussianAnswers:
-    """q answers with discrete Gaussian noises, whose weighted sum T = Σ w·Y is sufficient.
+    """A number q of answers with discrete Gaussian noises, whose weighted sum T = Σ w·Y is a sufficient statistic.
 
-    The weights are 1/scale² times what makes them whole numbers without a common factor. Given the count k, T is k·Σ w
-    and the sum of the weighted noises.
+    The weights w are proportional to 1/scale², scaled to integers without a common factor. Given the count k, T is
+    k·Σ w plus the weighted sum of the noises.
     """
 
-    scales: tuple[Fraction, ...]  # of the noises, in records
+    scales: tuple[Fraction, ...]  # scales of the noises, in records
 
     @cached_property
     def is_within_reach(self) -> bool:
-        """Whether the sum has few enough places: not of scales such as 3 and 3.001."""
+        """True if T has few enough values. Scales such as 3 and 3.001 give too many."""
         return sum(self._weights) + 2 * self._reach < _LONGEST
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
-        """δ in one direction, for each pair of laws and each ε."""
+        """Return δ in one direction, for each pair of distributions and each ε."""
         total = sum(self._weights)
         most = min(_WIDEST, max(1, (_LONGEST - 2 * self._reach) // (2 * total)))
         reach = window(self._closeness, most, _APART)
@@ -55,7 +58,7 @@ class GaussianAnswers:
         return [[self._bounded(one) for one in each] for each in found]
 
     def _bounded(self, one: Weighed) -> Bounded:
-        """δ₊, as the sum hides part of it."""
+        """Return δ₊ without noise less the part that T hides."""
         if not one.is_hidden:
             return one.known
         hidden, error = self._hidden(one)
@@ -63,7 +66,7 @@ class GaussianAnswers:
         return Between.of_bounds(lower, one.most(hidden - error), _HALF_WAY)
 
     def _hidden(self, one: Weighed) -> tuple[float, float]:
-        """Σ_T min(Σ_{k >= t} v_k·P[T | k], Σ_{k < t} −v_k·P[T | k]), and how far that is off."""
+        """Return Σ_T min(Σ_{k >= t} v_k·P[T | k], Σ_{k < t} −v_k·P[T | k]), with v the weights, and its error."""
         total = sum(self._weights)
         counts = one.above.size + one.below.size
         size = 1 << math.ceil(math.log2(counts * total + 2 * self._reach + 1))
@@ -80,7 +83,7 @@ class GaussianAnswers:
         return hidden, rounding * math.sqrt(size) * length + _OUTSIDE * weight
 
     def _transform(self, size: int) -> Reals:
-        """The transform of the law of the weighted noises on a circle, which is real."""
+        """Return the Fourier transform of the weighted sum of the noises on a circle of `size` values; it is real."""
         product: Reals = np.ones(size // 2 + 1)
         for scale, weight in dict(zip(self.scales, self._weights, strict=True)).items():
             reach = math.ceil(math.sqrt(2 * _DEPTH) * float(scale)) + 1
@@ -91,13 +94,16 @@ class GaussianAnswers:
         return product
 
     def _closeness(self, distances: Reals) -> Reals:
-        """−d²/8·Σ 1/scale², as a sum over a lattice is largest where it is not moved."""
+        """Return −d²/8·Σ 1/scale², an upper bound of the closeness of counts at distances d.
+
+        It is a bound, as a sum of Gaussian weights over a lattice is largest if the lattice is not shifted.
+        """
         precision = sum(float(scale) ** -2 for scale in self.scales)
         return -(distances**2) * precision / 8
 
     @cached_property
     def _weights(self) -> tuple[int, ...]:
-        """The weight of each answer."""
+        """Integer weight of each answer."""
         precisions = [1 / scale**2 for scale in self.scales]
         common = math.lcm(*(one.denominator for one in precisions))
         whole = [int(one * common) for one in precisions]
@@ -106,7 +112,7 @@ class GaussianAnswers:
 
     @cached_property
     def _reach(self) -> int:
-        """How far the weighted noises reach: they are as concentrated as Gaussian ones."""
+        """Bound of the weighted sum of the noises, which is as concentrated as a sum of Gaussian noises."""
         pairs = zip(self.scales, self._weights, strict=True)
         variance = sum(float(scale * weight) ** 2 for scale, weight in pairs)
         return math.ceil(math.sqrt(2 * _DEPTH * variance)) + 1
@@ -114,21 +120,24 @@ class GaussianAnswers:
 
 @frozen
 class SingleAnswer:
-    """One answer."""
+    """A single answer with noise."""
 
     noise: SymmetricNoise
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
-        """δ in one direction, for each pair of laws and each ε."""
+        """Return δ in one direction, for each pair of distributions and each ε."""
         return [list(hockey_sticks(pair, self.noise.errors, epsilons)) for pair in pairs]
 
 
-# Answers about one count, which give δ for each pair of laws and each ε.
+# Answers about one count, with a method that returns δ for each pair of distributions and each ε.
 Answers = GaussianAnswers | GeometricAnswers | SingleAnswer
 
 
 def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
-    """The noises by kind, and by scale where that is needed to have their answers together."""
+    """Return groups of noises that can be analysed together: discrete Gaussian noises, and Laplace noises of one scale.
+
+    Every other noise is a group of its own.
+    """
     found: dict[object, list[SymmetricNoise]] = {}
     for place, noise in enumerate(noises):
         match noise:
@@ -143,10 +152,12 @@ def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
 
 
 def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answers | None]:
-    """Answers that tell less than all together do; and what all together tell, if it can be had.
+    """Return groups of answers that reveal at most what all answers reveal, and the one that reveals the same.
 
-    Leaving out answers tells less. Laplace noise, and discrete Laplace noise, of a larger scale is that of a smaller
-    one and an independent rest: so many answers of the largest of some scales tell less than those.
+    The second value is None if no group reveals as much as all answers.
+    A subset of the answers reveals less. Laplace noise of a larger scale, continuous or discrete, is the sum of that of
+    a smaller scale and of independent noise. So n answers with the n-th smallest scale reveal at most what the n
+    answers with the n smallest scales reveal.
     """
     kinds = _alike(noises)
     fewer = [answers for kind in kinds for answers in _together(kind)]
@@ -157,7 +168,7 @@ def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answ
 
 
 def _together(alike: Sequence[SymmetricNoise]) -> list[Answers]:
-    """The answers with noises of one kind: together, or one by one."""
+    """Return the answers with noises of one kind as one object, or one by one if that is not possible."""
     first = alike[0]
     if isinstance(first, Laplace | DiscreteLaplace):
         return [_geometric(first, len(alike))]
@@ -170,14 +181,14 @@ def _together(alike: Sequence[SymmetricNoise]) -> list[Answers]:
 
 
 def _geometric(noise: Laplace | DiscreteLaplace, answers: int) -> Answers:
-    """So many answers with noise of that scale."""
+    """Return a number of answers with the same Laplace noise."""
     if answers == 1:
         return SingleAnswer(noise)
     return GeometricAnswers(answers, float(noise.scale), noise.is_discrete)
 
 
 def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | DiscreteLaplace]:
-    """The Laplace noises, or the discrete ones if there are more of them, from narrow to wide."""
+    """Return the continuous Laplace noises, or the discrete ones if there are more of these, by ascending scale."""
     laplace = [one for one in noises if isinstance(one, Laplace)]
     discrete = [one for one in noises if isinstance(one, DiscreteLaplace)]
     found: Sequence[Laplace | DiscreteLaplace] = max(laplace, discrete, key=len)
@@ -185,9 +196,9 @@ def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | Discre
 
 
 def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
-    """Noises whose answers tell of a count what those of the given ones tell.
+    """Return noises whose answers reveal as much about a count as those of the given noises.
 
-    Of Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient: its noise is Gaussian with scale
+    For Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient. Its noise is Gaussian with scale
     1/√(Σ 1/scale²), rounded once.
 
     Example:
@@ -209,9 +220,9 @@ def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
 
 
 def composed_answers(pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | SymmetricNoise]) -> Divergences:
-    """Those of answers with independent noises about one count."""
+    """Return the divergences of answers with independent noises about one count."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
-    if len(noises) < len(mechanisms):  # an answer without noise tells all that the others do
+    if len(noises) < len(mechanisms):  # an answer without noise reveals all that the others reveal
         return OneAnswer(pairs, None)
     few = merged_noises(noises)
     if len(few) == 1:
@@ -220,7 +231,10 @@ def composed_answers(pairs: tuple[Pair, ...], mechanisms: Sequence[Exact | Symme
 
 
 def is_precise(mechanisms: Sequence[Exact | SymmetricNoise]) -> bool:
-    """Whether the bounds of δ are close: where noises are of one kind, and Laplace of one scale."""
+    """Return True if the bounds of δ are close.
+
+    This is so if an answer has no noise, if one answer is sufficient, or if all noises form one group.
+    """
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
     few = merged_noises(noises)
     return len(noises) < len(mechanisms) or len(few) == 1 or answer_groups(few)[1] is not None
@@ -228,18 +242,18 @@ def is_precise(mechanisms: Sequence[Exact | SymmetricNoise]) -> bool:
 
 @frozen(eq=False)
 class ComposedAnswers:
-    """Those of several noisy answers that cannot be had as one."""
+    """Divergences of several noisy answers that no single noisy answer can replace."""
 
-    pairs: tuple[Pair, ...]  # the laws of the count for each kind of record
+    pairs: tuple[Pair, ...]  # distributions of the count, one pair for each kind of record
     noises: tuple[SymmetricNoise, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋, for each ε."""
+        """Return δ₊ and δ₋, for each ε."""
         pairs = [*self.pairs, *(pair.mirrored for pair in self.pairs)]
         fewer, whole = answer_groups(self.noises)
         if whole is not None:
             found = whole.hockey_sticks(pairs, epsilons)
-        else:  # at least δ of each group of answers, at most that without noise
+        else:  # δ is at least that of each group, and at most that without noise
             lower = [answers.hockey_sticks(pairs, epsilons) for answers in fewer]
             known = [hockey_sticks(pair, None, epsilons) for pair in pairs]
             found = [

@@ -1,4 +1,7 @@
-"""δ of a table of disjoint cells, which share all records: one moves from one cell to another."""
+"""Bounds of δ for a table of disjoint cells that share all records, where one record moves from one cell to another.
+
+`TableAnswers` is the result; `worst_moves` lists the moves that it has to consider.
+"""
 
 import math
 from collections import defaultdict
@@ -22,46 +25,46 @@ from noisycount.model.populations.binomial import Binomial
 
 @frozen
 class Cell:
-    """One of the disjoint cells among which the records are divided."""
+    """A cell of a partition of the records."""
 
-    rate: float  # the probability that a record falls into it, above 0
-    mechanism: Exact | SymmetricNoise | None  # how its count is answered; None: nobody asks for it
+    rate: float  # probability that a record falls into the cell, above 0
+    mechanism: Exact | SymmetricNoise | None  # mechanism of the answer about its count; None: there is no answer
 
 
 @frozen
 class CellMove:
-    """A record that is in one cell or in another."""
+    """A pair of neighbouring data sets that differ in the cell of one record."""
 
     size: int
-    first: Cell  # the cell whose count it raises in P₊
-    second: Cell  # the cell whose count it raises in P₋
+    first: Cell  # cell that holds the record in P₊
+    second: Cell  # cell that holds the record in P₋
 
     @property
     def rate(self) -> float:
-        """The probability that another record is in one of the two cells."""
+        """Probability that another record is in one of the two cells."""
         return min(1.0, self.first.rate + self.second.rate)
 
     @property
     def mirrored(self) -> "CellMove":
-        """The same from the other side."""
+        """The move with P₊ and P₋ exchanged."""
         return CellMove(self.size, self.second, self.first)
 
 
-_DEPTH_OF_COUNTS = 42.0  # nepers: a count farther off has a probability below 1e-18
+_DEPTH_OF_COUNTS = 42.0  # nats: a count beyond this depth has a probability below 1e-18
 
 
 @frozen
 class Others:
-    """The counts of two cells among all records, one of which is in the first or in the second."""
+    """Joint distributions of the counts of two cells, for the record in the first or in the second cell."""
 
-    firsts: tuple[int, int]  # the smallest and the largest count of the first cell
-    seconds: tuple[int, int]  # the same of the second cell
-    with_first: Reals  # the probabilities if the record is in the first, shape (firsts, seconds)
-    with_second: Reals  # the same if it is in the second
+    firsts: tuple[int, int]  # smallest and largest count of the first cell
+    seconds: tuple[int, int]  # smallest and largest count of the second cell
+    with_first: Reals  # probabilities if the record is in the first cell, shape (firsts, seconds)
+    with_second: Reals  # probabilities if the record is in the second cell, same shape
 
     @classmethod
     def of(cls, move: CellMove) -> "Others":
-        """The counts for a move between two cells that do not hold all records."""
+        """Return the distributions for a move between two cells that do not hold all records."""
         others = move.size - 1
         laws = (Binomial(others, cell.rate).deep_law() for cell in (move.first, move.second))
         firsts, seconds = (law.counts_within(_DEPTH_OF_COUNTS) for law in laws)
@@ -72,10 +75,10 @@ class Others:
 
 
 def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
-    """The law of both counts among the other records, shape (firsts, seconds).
+    """Return the joint distribution of both counts among the other records, shape (firsts, seconds).
 
-    A trinomial probability next to one in the middle, from a!·b!·c! by Stirling's errors; the sum of all is 1 but for
-    1e-16.
+    The trinomial probabilities are computed relative to one in the middle, from logarithms of factorials, and divided
+    by their sum. The counts that are left out have a probability of about 1e-16.
     """
     others, rest = move.size - 1, 1 - move.rate
     middle = [math.floor(others * move.first.rate), math.floor(others * move.second.rate)]
@@ -96,7 +99,7 @@ def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]
 
 
 def _log_part(counts: Reals, centre: int, rate: float) -> Reals:
-    """The logarithm of rate^k/k! for each count k, but for that at the centre; −inf below 0."""
+    """Return ln(rate^k/k!) for each count k, less its value at the centre; −inf for negative counts."""
     possible = counts >= 0
     steps = np.where(possible, counts - centre, 0.0)
     start = centre + 1.0
@@ -104,14 +107,17 @@ def _log_part(counts: Reals, centre: int, rate: float) -> Reals:
     return np.where(possible, steps * math.log(rate / start) - bends, -np.inf)
 
 
-_DEEPEST = 700.0  # nepers below its mode at which the law ends: e^−700 is next to the least double
-_LIKELY = 40.0  # nepers below its mode: what is left out weighs e^−40
-_OF_TAILS = 8  # runs of each tail beyond that
-_ROUNDING = 1e-12  # of a weight: that of a law is 3e-13
+_DEEPEST = 700.0  # nats below its mode at which the distribution ends: e^−700 is close to the smallest double
+_LIKELY = 40.0  # nats below its mode at which the tails begin: they weigh e^−40
+_OF_TAILS = 8  # runs in each tail
+_ROUNDING = 1e-12  # relative error of a weight: that of a distribution is 3e-13
 
 
 def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, int, float]]:
-    """The law of 1 + Bin(size − 1, rate), in about so many runs: first, last, probability."""
+    """Yield runs of the distribution of 1 + Bin(size − 1, rate): first total, last total and probability of each run.
+
+    About `number` runs cover the likely totals, and a few more runs cover each tail.
+    """
     others = Binomial(size - 1, rate)
     low, high = others.support
     if low == high:
@@ -131,33 +137,34 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
 
 
 def _edges(low: int, high: int, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Whole numbers that divide a range."""
+    """Return integers that divide a range into at most `number` parts of about equal length."""
     return np.linspace(low, high, min(number, max(high - low, 1)) + 1).round().astype(np.int64)
 
 
-_DEPTH_ANSWERS = 34.0  # nepers: an answer farther off has a probability below 1e-14
-_BINS = 6.0  # a standard deviation of continuous noise: what binning hides is a hundredth
-_WIDEST_ANSWERS = 1024  # answers or counts: a product of tables takes 50 ms
-_ROUNDING_ANSWERS = 1e-11  # of a sum of products: 1,024 roundings and those of the noise
+_DEPTH_ANSWERS = 34.0  # nats: an answer beyond this depth has a probability below 1e-14
+_BINS = 6.0  # bins in a standard deviation of continuous noise: binning hides about a hundredth
+_WIDEST_ANSWERS = 1024  # largest number of answers or counts: a product of tables takes 50 ms
+_ROUNDING_ANSWERS = 1e-11  # relative error of a sum of products: 1,024 roundings and those of the noise
 
 
 @frozen
 class AnswerTable:
-    """The probabilities of binned answers for each count.
+    """Probabilities of binned answers for each count.
 
     Attributes:
-        edges: Where bins of continuous answers begin, and where the last one ends; None: a bin is one answer.
+        edges: Edges of the bins of continuous answers, from the start of the first bin to the end of the last one;
+            None: a bin is one answer.
     """
 
     rows: Reals  # P[answer in bin i | count j], shape (bins, counts)
-    missed: float  # the largest probability that an answer is in no bin
+    missed: float  # largest probability that an answer is in no bin
     edges: Reals | None = None
 
 
 def answer_table(mechanism: Exact | SymmetricNoise | None, low: int, high: int) -> AnswerTable | None:
-    """The probabilities of answers for the counts low..high; None: they would be too many.
+    """Return the probabilities of answers for the counts low..high, or None if the table would be too large.
 
-    An answer to nothing has one bin. Bins of continuous noise hide something, never add.
+    A mechanism of None, no answer, has a single bin. Bins of continuous noise can only hide information.
     """
     counts = np.arange(low, high + 1, dtype=np.float64)
     if len(counts) > _WIDEST_ANSWERS:
@@ -180,14 +187,22 @@ def answer_table(mechanism: Exact | SymmetricNoise | None, low: int, high: int) 
     return AnswerTable(rows, math.exp(errors.log_tail_at(reach)), edges)
 
 
-DEPTH = 34.0  # nepers: a count farther off has a probability below 1e-14
-_LOST = 1e-12  # of the probability of all counts that are not in a table
+DEPTH = 34.0  # nats: a count beyond this depth has a probability below 1e-14
+_LOST = 1e-12  # probability of all counts that a table omits
 
 
 def two_answers_bounds(
     answers: tuple[AnswerTable, AnswerTable], positive: Reals, negative: Reals, epsilon: float
 ) -> tuple[float, float]:
-    """Below and above δ₊ of two answers in bins, to one count or to two, given the laws P₊ and P₋ of these."""
+    """Return a lower and an upper bound of δ₊ of two binned answers.
+
+    Args:
+        answers: Tables of both answers.
+        positive: P₊ of the counts: one-dimensional if both answers are about one count, otherwise of shape (first
+            counts, second counts).
+        negative: P₋, same shape.
+        epsilon: ε.
+    """
     first, second = answers
     gain = math.exp(epsilon)
     weights = positive - gain * negative
@@ -198,29 +213,30 @@ def two_answers_bounds(
     return max(0.0, value - gain * _LOST - rounding), min(1.0, most)
 
 
-Answer = Exact | SymmetricNoise  # how a count is answered
-_REMEMBERED = 1 << 12  # curves, of a few numbers each
+Answer = Exact | SymmetricNoise  # mechanism of the answer about a count
+_REMEMBERED = 1 << 12  # cached curves, of a few numbers each
 
 
 @frozen
 class OneCount:
-    """How many of some records are in the rarer of two cells, one in a million billions perhaps."""
+    """A count of one cell, for a record that is in this cell or in another. The rate of the cell may be tiny."""
 
-    population: Binomial  # the records of the two cells
-    is_turned: bool  # whether P₊ has the record in the other cell
+    population: Binomial  # records among which the cell is counted
+    is_turned: bool  # True if P₊ has the record in the other cell
 
     @classmethod
     def of(cls, move: CellMove, total: int) -> "OneCount":
-        """The count where so many records are in the two cells of a move."""
+        """Return the count of the rarer cell of a move if the two cells together hold `total` records."""
         first, second = move.first.rate, move.second.rate
         return cls(Binomial(total, min(first, second) / (first + second)), second < first)
 
 
 def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
-    """An upper bound of δ₊ of one count that has one or two answers, for each ε in rising order.
+    """Return an upper bound of δ₊ of one count that has one or two answers, for each ε in ascending order.
 
-    The count itself tells more than two answers. From an answer with discrete Laplace noise one with Laplace noise of
-    the same scale can be made (see the page “Several answers, one outsider”), so that it tells more, too.
+    Two answers reveal at most what the count itself reveals. An answer with Laplace noise can be computed from one with
+    discrete Laplace noise of the same scale (see the page “Several answers, one outsider”), so that the discrete one
+    gives an upper bound too.
     """
     if len(answers) == 1:
         return [one.upper for one in _sticks(count, answers[0], tuple(epsilons))]
@@ -233,7 +249,10 @@ def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
 
 
 def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: list[float]) -> list[float]:
-    """A lower bound of the same: each answer alone tells less, and so do answers in bins."""
+    """Return a lower bound of δ₊ of one count that has one or two answers, for each ε in ascending order.
+
+    The first answer alone, and answers in bins, reveal at most what both answers reveal.
+    """
     least = [one.lower for one in _sticks(count, answers[0], tuple(epsilons))]
     if len(answers) == 1:
         return least
@@ -243,14 +262,14 @@ def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> list[Certified]:
-    """δ₊ of one answer: both ends of a bracket ask for it, and so do tables of equal cells."""
+    """Return δ₊ of one answer. The cache serves both ends of a bracket, and tables with equal cells."""
     (pair,) = neighbour_pairs(answer, count.population)
     errors = None if isinstance(answer, Exact) else answer.errors
     return hockey_sticks(pair.mirrored if count.is_turned else pair, errors, list(epsilons))
 
 
 def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple[float, float]:
-    """Below and above δ₊ of two answers in bins; (0, 1) where these would be too many."""
+    """Return a lower and an upper bound of δ₊ of two binned answers, or (0, 1) if there are too many answers."""
     others = Binomial(count.population.size - 1, count.population.rate)
     low, high = others.deep_law().counts_within(DEPTH)
     first, second = (answer_table(one, low, high + 1) for one in answers)
@@ -264,18 +283,23 @@ def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple
     return two_answers_bounds((first, second), positive, negative, epsilon)
 
 
-RUNS = 256  # of totals: a curve of one answer takes 2 ms
-_RUNS_OF_TWO = 128  # of totals: a table of two answers takes 15 ms
+RUNS = 256  # runs of totals: a curve of one answer takes 2 ms
+_RUNS_OF_TWO = 128  # runs of totals for two answers: a table of two answers takes 15 ms
 
 
-_FAINT = 1e-12  # of a sum, a term that may be bounded by its predecessor
+_FAINT = 1e-12  # share of a sum below which a term may be bounded by the δ of the previous run
 
 
 def delta_upper_given_total(move: CellMove, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
-    """Return an upper bound of δ₊ of a move whose total T the adversary knows, for each ε in rising order.
+    """Return an upper bound of δ₊ of a move for an adversary who knows the total T of both cells, for each ε.
 
-    δ₊ is Σ_t P[T = t]·δ_t(ε), where δ_t is that of one count of t records that is answered by both mechanisms; T is
-    1 + Bin(n − 1, rate). δ_t falls with t, so that the ends of a run of totals bound it on the run.
+    δ₊ is Σ_t P[T = t]·δ_t(ε). T is 1 + Bin(n − 1, rate), and δ_t is the δ₊ of one count among t records that both
+    mechanisms answer. As δ_t falls with t, the first total of a run bounds δ_t on the whole run.
+
+    Args:
+        move: The move.
+        epsilons: ε in ascending order.
+        most_runs: Largest number of runs of totals; fewer runs are faster and give a larger bound.
     """
     answers = one_count_answers(move)
     sums, of_count = np.zeros(len(epsilons)), np.ones(len(epsilons))
@@ -289,7 +313,7 @@ def delta_upper_given_total(move: CellMove, epsilons: list[float], most_runs: in
 
 
 def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float]:
-    """Return a lower bound of δ₊ of a move without noise whose total the adversary knows, for each ε."""
+    """Return a lower bound of δ₊ of a move without noise, for an adversary who knows the total of both cells."""
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
     for _, high, weight in runs_of_totals(move.size, move.rate, RUNS):
@@ -299,25 +323,25 @@ def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float
 
 
 def one_count_answers(move: CellMove) -> Sequence[Answer]:
-    """How one count would be answered that tells as much as the answers about both cells."""
+    """Return answers about one count that reveal as much as the answers about both cells if their total is known."""
     asked = [cell.mechanism for cell in (move.first, move.second) if cell.mechanism is not None]
     if not asked or any(isinstance(one, Exact) for one in asked):
         return [Exact()]
     scales = [one.scale for one in asked if isinstance(one, Gaussian)]
-    if len(scales) == 2:  # noqa: PLR2004  (the weighted mean of both tells all)
+    if len(scales) == 2:  # noqa: PLR2004  (the weighted mean of both is sufficient)
         return [Gaussian(1 / math.hypot(*(1 / scale for scale in scales)))]
     return asked
 
 
-_WIDEST_CELL = 2048  # counts of a cell: a table of 4 million probabilities takes half a second
-_DEVIATIONS = 20.0  # of a count that its table holds
+_WIDEST_CELL = 2048  # largest number of counts of a cell: a table of 4 million probabilities takes half a second
+_DEVIATIONS = 20.0  # standard deviations of a count that its table covers
 
 
 def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
-    """A lower bound of δ₊ of a move, for each ε in rising order: whoever sees more learns more.
+    """Return a lower bound of δ₊ of a move, for each ε in ascending order, from answers in bins.
 
-    The answers about both cells are put into bins; where these would be too many, it is the larger δ of the answer
-    about one of them, to which the other cell is as any.
+    If the answers about both cells are too many for a table, the bound is the larger δ₊ of the answers about one of the
+    cells. Less information gives a lower bound.
     """
     if move.rate >= 1:
         count = OneCount.of(move, move.size)
@@ -325,9 +349,9 @@ def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
     return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
 
 
-@lru_cache(maxsize=16)  # a lower and an upper bound use it
+@lru_cache(maxsize=16)  # the lower and the upper bound use it
 def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[tuple[float, float]]:
-    """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many."""
+    """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many counts."""
     if move.rate >= 1 or not _is_short(move):
         return [(0.0, 1.0)] * len(epsilons)
     others, found = Others.of(move), []
@@ -340,13 +364,13 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
 
 
 def _is_short(move: CellMove) -> bool:
-    """Whether a table of both counts is small."""
+    """Return True if a table of both counts is small enough."""
     rate = max(move.first.rate, move.second.rate)
     return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST_CELL
 
 
 def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
-    """The bound from both answers; none where there are too many counts."""
+    """Return the lower bounds from the answers about both cells, or an empty list if there are too many counts."""
     if not _is_short(move):
         return []
     others = Others.of(move)
@@ -359,7 +383,7 @@ def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
 
 
 def _of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
-    """The bound from the answer about one cell alone, in which the record is or is not in P₊."""
+    """Return the lower bounds from the answer about one cell alone: the larger one of both cells, for each ε."""
     found = [
         _sticks(OneCount(Binomial(move.size, cell.rate), is_second), cell.mechanism, tuple(epsilons))
         for cell, is_second in ((move.first, False), (move.second, True))
@@ -370,22 +394,22 @@ def _of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
 
 @frozen(eq=False)
 class TableAnswers:
-    """The divergences of answers about disjoint cells that hold all records.
+    """Divergences of answers about disjoint cells that hold all records.
 
-    Without noise the bracket is that of rounding; with noise its upper end is of an outsider who is told how many
-    records the two cells hold together, its lower end of one who sees only the answers about the two.
+    Without noise, the bracket of δ has the width of rounding. With noise, its upper end holds for an adversary who also
+    knows the total of the two cells of a move, and its lower end for one who sees only the answers about these cells.
     """
 
     size: int
-    cells: tuple[Cell, ...]  # the cells, whose rates add up to 1; at most one is not asked for
+    cells: tuple[Cell, ...]  # cells whose rates add up to 1; at most one has no answer
 
     def upper_bounds(self, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
-        """Return the upper ends of `directions` in half of its time, or larger bounds from fewer runs of totals."""
+        """Return the upper ends of `directions` in half the time, or larger bounds from fewer runs of totals."""
         bounds = [_upper_bounds(move, epsilons, most_runs) for move in worst_moves(self.size, self.cells)]
         return [max(at_one) for at_one in zip(*bounds, strict=True)]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """Return δ₊ and δ₋ for each ε: the same, as a record may move either way."""
+        """Return δ₊ and δ₋ for each ε. They are equal, as a record may move in both directions."""
         found = [_bounds(move, epsilons) for move in worst_moves(self.size, self.cells)]
         largest: list[Bounded] = [
             Between.of_bounds(max(low for low, _ in at_one), max(high for _, high in at_one))
@@ -395,7 +419,7 @@ class TableAnswers:
 
 
 def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
-    """Moves among which is the one that shows most: between the rarest cells of each mechanism."""
+    """Yield the moves that can have the largest δ₊: those between the rarest cells, up to two of each mechanism."""
     kinds = defaultdict(list)
     for cell in cells:
         kinds[cell.mechanism].append(cell)

@@ -1,4 +1,8 @@
-"""Answers about random parts of the records, each question on its own part."""
+"""Divergences of answers about random disjoint parts of the records, one question for each part.
+
+`parts_curve` returns their privacy curve. `SecretParts` computes it if the part of each record is secret, `ToldParts`
+if it is public.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,19 +26,19 @@ from noisycount.model.subsampling import Subsample
 
 @frozen
 class PosteriorShifts:
-    """By how much the expected count of a part, given its answer, exceeds that without it."""
+    """Distribution of the excess E[K | answer] − E[K] of the expected count K of a part, over its answers."""
 
-    masses: Reals  # the probabilities of bins of answers
-    means: Reals  # the mean excess in each bin
-    lows: Reals  # the least that the excess can be in each bin
-    highs: Reals  # the most that it can be
+    masses: Reals  # probabilities of bins of answers
+    means: Reals  # mean excess in each bin
+    lows: Reals  # smallest excess in each bin; the largest one if the excess was multiplied by a negative number
+    highs: Reals  # largest excess in each bin; the smallest one in that case
 
     def times(self, slope: float) -> "PosteriorShifts":
-        """The same times a number, of which lows are the largest if it is negative."""
+        """Return the distribution of the excess times a number. A negative number exchanges lows and highs."""
         return PosteriorShifts(self.masses, slope * self.means, slope * self.lows, slope * self.highs)
 
     def spread(self) -> tuple[Reals, Reals]:
-        """Values and probabilities that spread each bin to its ends and keep its mean."""
+        """Return values and their probabilities, with each bin moved to its two ends such that its mean stays."""
         width = self.highs - self.lows
         share = np.divide(self.means - self.lows, width, out=np.zeros_like(width), where=width != 0)
         return np.concatenate([self.lows, self.highs]), np.concatenate([self.masses * (1 - share), self.masses * share])
@@ -42,15 +46,19 @@ class PosteriorShifts:
 
 @frozen
 class SampledPart:
-    """A part of the records, and the question that is answered about it."""
+    """A random part of the records, and the question that is answered about it."""
 
-    share: float  # the probability that a record is in it
-    size: int  # its number of records
-    rate: float  # the probability that a record satisfies the question, strictly between 0 and 1
-    mechanism: Exact | SymmetricNoise  # how the count is answered
+    share: float  # probability that a record is in the part
+    size: int  # number of records of the part
+    rate: float  # probability that a record satisfies the question, strictly between 0 and 1
+    mechanism: Exact | SymmetricNoise  # mechanism that answers the count
 
     def surprises(self) -> PosteriorShifts:
-        """The law of E[K | answer] − E[K], which grows with the answer."""
+        """Return the distribution of E[K | answer] − E[K], which rises with the answer.
+
+        Raises:
+            ValueError: If the part is too large for a table.
+        """
         counted = Binomial(self.size, self.rate)
         low, high = counted.deep_law().counts_within(DEPTH)
         table = answer_table(self.mechanism, low, high)
@@ -72,7 +80,7 @@ class SampledPart:
         return PosteriorShifts(masses[kept], means, lows, highs)
 
     def _at(self, answers: Reals, low: int, high: int) -> Reals:
-        """The excess at single answers."""
+        """Return E[K | answer] − E[K] for single answers."""
         counts = np.arange(low, high + 1)
         logs = Binomial(self.size, self.rate).deep_law().log_pmf(counts)
         if isinstance(self.mechanism, SymmetricNoise):
@@ -81,22 +89,31 @@ class SampledPart:
         return weights @ (counts - self.size * self.rate) / weights.sum(axis=1)
 
     def slope(self, epsilon: float, first: int, second: int) -> float:
-        """What P₊/Q − e^ε·P₋/Q gains with each record of excess."""
+        """Return the slope of P₊/Q − e^ε·P₋/Q in the excess of this part.
+
+        P₊ and P₋ are the distributions of all answers if the record has the first and the second pattern, Q without
+        knowledge of the record.
+
+        Args:
+            epsilon: ε.
+            first: 1 if the first pattern satisfies the question of this part, else 0.
+            second: The same for the second pattern.
+        """
         gains = [1 / (self.size * self.rate), -1 / (self.size * (1 - self.rate))]
         return self.share * (gains[1 - first] - math.exp(epsilon) * gains[1 - second])
 
 
-_STEPS = 1 << 14  # of the sum: convolving as many takes a tenth of a second
-_WHOLE = 1e-7  # of a step: what rounding may move a value on the grid
-_LOST = 1e-12  # of the probability of what is in no bin, and of the rounding of sums
+_STEPS = 1 << 14  # grid points of the sum: convolving so many takes a tenth of a second
+_WHOLE = 1e-7  # steps: largest error of a value on the grid by rounding
+_LOST = 1e-12  # bound of the probability outside of all bins, and of the rounding error of sums
 
 
 def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[float, float]:
-    """Bounds of E[(constant + Σ terms)₊].
+    """Return bounds of E[(constant + Σ terms)₊].
 
-    (x)₊ is convex: it expects more of values that are spread with their mean kept, and less of means of bins. Each
-    value is spread to its two neighbours on a grid, whose step changes the sum by √(Σ v)/2 at most, v the variances
-    that this adds.
+    As (x)₊ is convex, its mean rises if values are spread with their mean kept, and falls if values are replaced by the
+    mean of their bin. Each value is spread to its two neighbours on a grid. This changes the mean by at most √(Σ v)/2,
+    where the v are the variances that the spreading adds.
     """
     step = _step(terms)
     spread = [Gridded.of(*term.spread(), step) for term in terms]
@@ -110,7 +127,7 @@ def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[fl
 
 
 def _step(terms: Sequence[PosteriorShifts]) -> float:
-    """A step of the grid that divides that of the first term's values."""
+    """Return a grid step: a divisor of the median gap between values of the first term, or the finest step allowed."""
     whole = math.fsum(float(np.ptp(term.means)) for term in terms)
     first = np.diff(np.sort(terms[0].means))
     gap = float(np.median(first)) if first.size else 0.0
@@ -120,7 +137,7 @@ def _step(terms: Sequence[PosteriorShifts]) -> float:
 
 @frozen
 class Gridded:
-    """Probabilities at base, base + step, base + 2·step, …, and the variance that was added."""
+    """Probabilities at base, base + step, base + 2·step, …, and the variance that the spreading to the grid added."""
 
     base: float
     masses: Reals
@@ -128,7 +145,7 @@ class Gridded:
 
     @classmethod
     def of(cls, values: Reals, masses: Reals, step: float) -> "Gridded":
-        """Values spread to their neighbours on a grid, with their means."""
+        """Return values spread to their neighbours on a grid, with their means kept."""
         base = float(values.min())
         places = (values - base) / step
         nearest = np.round(places)
@@ -142,15 +159,15 @@ class Gridded:
 
 
 def _of_sum(parts: Sequence[Gridded], constant: float, step: float) -> float:
-    """E[(constant + sum)₊] on the grid."""
+    """Return E[(constant + sum)₊] of independent parts on the grid."""
     law, base = np.ones(1), constant
     for part in parts:
         law, base = np.convolve(law, part.masses), base + part.base
     return float(law @ np.maximum(base + step * np.arange(float(len(law))), 0.0))
 
 
-_STEEPEST = 1e150  # of a term: what its values are multiplied by does not overflow
-_MOST_PATTERNS = 32  # of answers that a record can give, between which it may move
+_STEEPEST = 1e150  # slope of a term from which on its values might overflow
+_MOST_PATTERNS = 32  # largest number of patterns of answers between which a record may change
 Pattern = tuple[int, ...]
 
 
@@ -161,28 +178,29 @@ def parts_curve(
     *,
     adaptive: bool = False,
 ) -> PrivacyCurve:
-    """What one record can change in answers each of which is about its own random part.
+    """Return the privacy curve of answers each of which is about another random part of the records.
 
-    The records are parted at random: the first m₁ are for the first question, the next m₂ for the second, and so on;
-    who is in which part stays secret. With λ_j = m_j/n, Q the law of all answers and g_j = E[K_j | y_j]/E[K_j] where
-    the record satisfies question j, else the same of the records that do not, P₊/Q = 1 + Σ_j λ_j·(g_j − 1): δ₊ is the
-    positive part of a sum of independent terms.
+    The records are divided at random: the first m₁ are for the first question, the next m₂ for the second, and so on.
+    The part of each record stays secret. Let n be the number of records, λ_j = m_j/n, K_j the count of part j with the
+    answer y_j, and Q the distribution of all answers. Let g_j = E[K_j | y_j]/E[K_j] if the record satisfies question j,
+    else the same ratio for the records that do not satisfy it. Then the distribution P₊ of the answers given the record
+    has P₊/Q = 1 + Σ_j λ_j·(g_j − 1), so that δ₊ is the mean of the positive part of a sum of independent terms.
 
     Args:
-        mechanisms: The sample of each question, with its noise; together at most all records.
-        population: `Atoms`, or a `Binomial` of the one property that every question is about.
-        questions: Sets of numbers of atoms; None: those of the `Atoms`.
-        adaptive: Whether a question may be chosen after the answers to those before, among questions of no worse rates.
-            The curve is then Σ_j λ_j·δ_j(ε), δ_j that of the count of m_j records: as if it were told which part holds
-            the record, and never below the other.
+        mechanisms: The sample for each question, with its noise; together at most all records.
+        population: `Atoms`, or a `Binomial` of the single property that every question is about.
+        questions: Sets of numbers of atoms. Default: the questions of the `Atoms`.
+        adaptive: True if each question may be chosen after the answers to the earlier ones, among questions of no
+            worse rates. The curve is then Σ_j λ_j·δ_j(ε), where δ_j is that of the count of m_j records. This is an
+            upper bound of the other curve, as it lets the adversary know which part holds the record.
 
     Raises:
-        ValueError: If the parts hold more than all records, a question is certain, or there are more kinds of records
-            or larger parts than can be had.
+        ValueError: If the parts have more records than there are, a question is certain, a part is too large, or, if
+            not `adaptive`, there are more than 32 kinds of records.
 
     Source: the setting of Breutigam and Reischuk, *Parallel Composition for Statistical Privacy* (2026); the formulas
-    and their proof are ours: the page “Several answers, one outsider”.
-    Numerical error: `bracket` holds it, with the grid of the sum; δ is its upper end.
+    and their proof are our own: see the page “Several answers, one outsider”.
+    Numerical error: contained in `bracket`, including the error of the grid of the sum; δ is its upper end.
 
     Example:
         >>> import noisycount as nc
@@ -199,7 +217,7 @@ def parts_curve(
 def _asked(
     population: Atoms | Binomial, questions: Iterable[Iterable[int]] | None, number: int
 ) -> tuple[Atoms, tuple[Question, ...]]:
-    """The records and what is asked of each part."""
+    """Return the atoms, and the question about each part. Raise ValueError if the population has dependent records."""
     if isinstance(population, Binomial):
         known = Atoms.nested(population.size, [population.rate])
         questions = known.questions * number if questions is None else questions
@@ -213,7 +231,7 @@ def _asked(
 
 
 def _parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]) -> Iterator[SampledPart]:
-    """The parts."""
+    """Yield the parts. Raise ValueError if they are invalid, too large, or about a certain question."""
     for one in mechanisms:
         if not isinstance(one, Subsample):
             raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
@@ -239,7 +257,7 @@ def _parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Questi
 
 
 def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
-    """Which of the questions a record can satisfy."""
+    """Return the patterns of questions that a record can satisfy. Raise ValueError if there are too many."""
     patterns = tuple(known.patterns(asked))
     if len(patterns) > _MOST_PATTERNS:
         raise ValueError(
@@ -251,12 +269,12 @@ def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
 
 @frozen(eq=False)
 class ToldParts:
-    """Σ_j λ_j·δ_j: the divergences if it is told which part holds the record."""
+    """The divergences Σ_j λ_j·δ_j of an adversary who knows which part holds the record."""
 
     parts: tuple[SampledPart, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """The same for both, as the complement of a question may be asked."""
+        """Return δ₊ and δ₋ for each ε, both the larger direction: a question may be replaced by its complement."""
         sums = np.zeros((2, len(epsilons)))
         known = {part: np.array(_of_part(part, epsilons)).T for part in set(self.parts)}
         for part in self.parts:
@@ -266,20 +284,23 @@ class ToldParts:
 
 
 def _of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
-    """Below and above δ of the count of a part, the larger direction."""
+    """Return the lower and the upper end of the larger direction of δ, for the count of a part and each ε."""
     both = OneAnswer.of(part.mechanism, Binomial(part.size, part.rate)).directions(epsilons)
     return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(*both, strict=True)]
 
 
 @frozen(eq=False)
 class SecretParts:
-    """The divergences if who is in which part stays secret."""
+    """The divergences if the part of each record stays secret."""
 
     parts: tuple[SampledPart, ...]
     patterns: tuple[Pattern, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ has the record in the first question that tells the two patterns apart."""
+        """Return δ₊ and δ₋ for each ε.
+
+        In δ₊ the record satisfies the first question that distinguishes its two patterns, in δ₋ it does not.
+        """
         known = {part: part.surprises() for part in set(self.parts)}
         surprises = [known[part] for part in self.parts]
         moves = list(permutations(self.patterns, 2))
@@ -294,7 +315,7 @@ class SecretParts:
     def _largest(
         self, moves: Sequence[tuple[Pattern, Pattern]], surprises: list[PosteriorShifts], epsilon: float
     ) -> tuple[float, float]:
-        """Below and above the largest δ of some moves."""
+        """Return the lower and the upper end of the largest δ of some changes of pattern."""
         bounds = []
         for first, second in moves:
             slopes = [part.slope(epsilon, a, b) for part, a, b in zip(self.parts, first, second, strict=True)]

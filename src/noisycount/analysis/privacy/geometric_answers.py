@@ -1,4 +1,8 @@
-"""Several answers about one count with Laplace noises, continuous or discrete, of one scale."""
+"""Divergences of several answers about one count with Laplace noise, continuous or discrete, of one scale.
+
+`GeometricAnswers` bounds δ for any number of answers. `Chain` computes the part of δ that noise hides, for answers on
+a grid.
+"""
 
 import math
 from collections.abc import Sequence
@@ -22,38 +26,41 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 Law = TypeVar("Law", Clusters, Paths)
-_LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
-_TWO = 2  # answers, which are summed directly
-_DEVIATIONS = 1.0  # of the growth of X over one record, by which values are told apart farther
-_MOST_PATHS = 6000  # values of X, in all cases, that are listed
+_LARGEST = 600.0  # largest exponent: the exponential and its products do not overflow
+_TWO = 2  # number of answers whose sums are computed directly
+_DEVIATIONS = 1.0  # range of the logarithm of X that is resolved further, in units of its growth over one record
+_MOST_PATHS = 6000  # largest number of values of X, over all cases, that are listed
 _UNIT = 2.0**-53
-_PER_PLACE = 64.0  # roundings beside those of a sum over the cases
+_PER_PLACE = 64.0  # rounding errors at each grid point, in addition to those of a sum over the cases
 
 
 @frozen(eq=False, slots=False)
 class Chain:
-    """q answers on a grid, each at a distance from the count that is geometric, on either side.
+    """Markov chain of the number of answers beyond each grid point, for q answers with geometric noise.
 
-    With C_j answers beyond place j of the grid, seen from the threshold, the likelihoods of neighbouring places have
-    the ratio L(j + 1)/L(j) = e^(s·(C_j + D − q)), s the slope of a step, D = C_j where answers lie on the places and
-    C_{j + 1} where they lie between them. And C_{j + 1} is binomial given C_j, with the chance e^−s that an answer
-    beyond a place is beyond the next one, as geometric laws forget. So X_j = Σ_{i >= j} v_i·L(i)/L(j), which is
-    v_j + L(j + 1)/L(j)·X_{j + 1}, has a law given C_j that is found from the far end of a window to the threshold, on
-    both sides of it; given C_0 the two sides are independent.
+    The grid starts at the threshold, on either side of it. Let C_j be the number of answers beyond grid point j, and s
+    the slope: the fall of the log-likelihood in one step. The likelihoods L of neighbouring grid points have the ratio
+    L(j + 1)/L(j) = e^(s·(C_j + D − q)). D is C_j if the answers lie on the grid points, and C_{j + 1} if they lie
+    between them. As geometric distributions are memoryless, C_{j + 1} is binomial given C_j: an answer beyond a grid
+    point is beyond the next one with probability e^−s.
+
+    Let v_i be the weights of the counts, and X_j = Σ_{i >= j} v_i·L(i)/L(j) = v_j + L(j + 1)/L(j)·X_{j + 1}. Its
+    distribution given C_j is computed from the far end of a window to the threshold, on both sides. The two sides are
+    independent given C_0.
 
     Attributes:
-        is_centred: Whether answers may lie on the places, as those of noise on the grid; else they lie between them, as
-            the cells of a grid do in which noise with a density falls.
+        is_centred: True if the answers may lie on the grid points, as with noise on the grid. False if they lie between
+            the grid points, as the cells of a grid in which continuous noise falls.
     """
 
-    answers: int  # the number q of answers
-    slope: float  # s, of a step of the grid
-    steps: int  # how many steps a record has
+    answers: int  # number q of answers
+    slope: float  # s, for one step of the grid
+    steps: int  # number of steps for each record
     is_centred: bool
-    width: float  # about how much neighbouring values of X may differ in their logarithms
+    width: float  # approximate distance of neighbouring values of X, as logarithms
 
     def hidden(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
-        """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold."""
+        """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold, for each window."""
         if self.answers == _TWO:
             return [hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows]
         if all(self._has_few_paths(one) for one in windows):
@@ -72,36 +79,39 @@ class Chain:
         ]
 
     def _has_few_paths(self, one: Weighed) -> bool:
-        """Whether the numbers of answers at all places of a window follow in few ways."""
+        """Return True if few sequences of numbers of answers at the grid points of a window are possible."""
         places = max(one.above.size, one.below.size) * self.steps
         return math.comb(places + self.answers + 1, self.answers) <= _MOST_PATHS
 
     def _listed(self, one: Weighed) -> tuple[float, float]:
-        """What is hidden of one window, from all ways in which numbers of answers follow."""
+        """Return bounds of the hidden part of one window from all sequences of numbers of answers."""
         nothing, sides = Paths.nothing(self.answers + 1, self.slope), _sides([one])
         above, below = (self._laws(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
         return self._bounds(one, *above.minimum(self._other_side(below), self._chances))
 
     def _other_side(self, laws: Law) -> Law:
-        """The laws given the numbers of answers on the other side of the threshold.
+        """Return the distributions given the numbers of answers on the other side of the threshold.
 
-        Those that are not beyond the threshold are on its other side, or on it.
+        Answers that are not beyond the threshold are on its other side or, if `is_centred`, on the threshold.
         """
         return laws.mixed(self._thinned).turned if self.is_centred else laws.turned
 
     def _bounds(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
-        """Bounds of what is hidden, with rounding."""
+        """Return bounds of the hidden part of a window, widened by the rounding error."""
         places = self.steps * (one.above.size + one.below.size)
         rounding = _UNIT * (self.answers + _PER_PLACE) * places
         return one.scale * least * (1 - rounding), one.scale * most * (1 + rounding)
 
     def _laws(self, nothing: Law, sides: Reals, typical: Reals) -> Law:
-        """The laws of X_0 over some sides, given each number of answers beyond the threshold.
+        """Return the distributions of X_0 for some sides, given each number of answers beyond the threshold.
 
-        Where answers lie between places, X_j is kept times √(L(j)/L(j − 1)) as it would be with D = C_j: so each factor
-        depends on one number of answers.
+        Shapes: sides (records, sides); typical (records, sides), the logarithms of typical values of X.
+
+        If the answers lie between grid points, the ratio L(j + 1)/L(j) is the product of e^(s·(C_j − q/2)) and
+        e^(s·(C_{j + 1} − q/2)). X_{j + 1} is multiplied by the second factor before the step to j, and by the first one
+        after the step, so that each factor depends on one number of answers.
         """
-        halves = 2 if self.is_centred else 1  # of the factor that is known from C_j alone
+        halves = 2 if self.is_centred else 1  # halves of the ratio that depend on C_j alone
         found = nothing.added(sides[-1], typical[-1])
         for weights, logs in zip(sides[-2::-1], typical[-2::-1], strict=True):
             found = (found if self.is_centred else found.grown(1)).mixed(self._thinned)
@@ -111,13 +121,13 @@ class Chain:
         return found
 
     def closeness(self, distances: Reals) -> Reals:
-        """The logarithm of Σ √(L(k)·L(k + d)) for distances d in records."""
+        """Return ln Σ √(L(k)·L(k + d)) for distances d in records."""
         places = distances * self.steps
         growth = math.tanh(self.slope / 2) if self.is_centred else math.sinh(self.slope / 2)
         return self.answers * (np.log1p(places * growth) - places * self.slope / 2)
 
     def _typical(self, sides: Reals) -> Reals:
-        """The logarithm of X from each record on, with as many answers beyond it as on average."""
+        """Return the logarithm of X from each record on, with the mean number of answers beyond each record."""
         rise = self.slope * self.steps
         beyond = self.answers * self._beyond * np.exp(-rise * np.arange(len(sides) + 1))
         growths = np.minimum(_LARGEST, rise * (beyond[:-1] + beyond[1:] - self.answers))
@@ -130,23 +140,26 @@ class Chain:
 
     @property
     def _beyond(self) -> float:
-        """How likely an answer is beyond the threshold."""
+        """Probability that an answer is beyond the threshold."""
         chance = math.exp(-self.slope)
         return chance / (1 + chance) if self.is_centred else 0.5
 
     @property
     def _thinned(self) -> Reals:
-        """The chances of C_{j + 1} given C_j, a row for each."""
+        """Probabilities of C_{j + 1} given C_j, one row for each C_j."""
         return _binomials(math.exp(-self.slope), self.answers)
 
     @property
     def _chances(self) -> Reals:
-        """Those of C_0 under the threshold."""
+        """Probabilities of C_0 at the threshold."""
         return _binomials(self._beyond, self.answers)[-1]
 
 
 def _sides(windows: Sequence[Weighed]) -> Reals:
-    """The weights from each threshold on, upwards and downwards, a column for each, over scales."""
+    """Return the weights from each threshold on, divided by the largest weight of the window.
+
+    Shape (records, 2·windows): one column upwards from the threshold and one downwards for each window.
+    """
     rows = 1 + max(max(one.above.size - 1, one.below.size) for one in windows)
     sides = np.zeros((rows, 2 * len(windows)))
     for place, one in enumerate(windows):
@@ -157,7 +170,7 @@ def _sides(windows: Sequence[Weighed]) -> Reals:
 
 @lru_cache(maxsize=16)
 def _binomials(rate: float, last: int) -> Reals:
-    """The chances of 0, …, last successes in 0, …, last trials, a row for each number of trials."""
+    """Return the probabilities of 0..last successes (columns) in 0..last trials (rows)."""
     numbers = np.arange(last + 1.0)
     logs = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
     failures = numbers[:, None] - numbers
@@ -169,43 +182,47 @@ def _binomials(rate: float, last: int) -> Reals:
     return np.where(failures < 0, 0.0, chances)
 
 
-_MOST_ANSWERS = 256  # of which the chain keeps the number; of more, some tell less than all
-_WIDEST = 2000  # places of a window, on each side of the threshold
-_ROUNDING = 1e-13  # of δ without noise, beside that of what is hidden
-_LEFT_OUT = 3e-6  # of δ: what far counts weigh that are left out of a window
-_APART = -16.0  # e^−16 of what noise hides is less than the bounds are apart
-_CLOSER = -11.0  # is enough where few records lie beyond
-_GRID = 2e-4  # of δ: what grids are meant to change of it, that of values and that of answers
-_GRID_OF_TWO = 5e-6  # of two answers, whose sums have no grid of values
-_FEW = 32  # answers that leave more than a pair of counts open
-_STEPS_OF_TWOS = 4
-_MOST_PLACES = 1e5  # of the law of a likelihood ratio
-_NOTHING = 1e-8  # of δ: what is hidden, where it need not be found
-_OF_VALUES = 0.4  # times the square of a step of logarithms, about: what that changes of the hidden
-_OF_ANSWERS = 0.14  # times answers and the square of a step of a grid over the scale
-_GROWING = 0.3  # a power of their number
-_COARSEST = 0.4  # step of logarithms
-_FINEST = 0.01
-_LEAST_LEFT = 0.05  # of δ without noise, for which grids are made fine
-_MOST_STEPS = 64  # of a record
-_SHARE = 1 / 2  # of the way up, where the truth is about
+# Largest number of answers of a chain. For more answers, a chain of 256 bounds the hidden part from above, and 0 bounds
+# it from below.
+_MOST_ANSWERS = 256
+_WIDEST = 2000  # largest number of grid points of a window on each side of the threshold
+_ROUNDING = 1e-13  # absolute error of δ without noise, in addition to that of the hidden part
+_LEFT_OUT = 3e-6  # largest weight of the counts that are left out of a window, relative to δ without noise
+_APART = -16.0  # logarithm: e^−16 of the hidden part is less than the distance of the bounds
+_CLOSER = -11.0  # the same for windows with a small weight beyond
+_GRID = 2e-4  # relative change of δ that the grid of values and the grid of answers may cause
+_GRID_OF_TWO = 5e-6  # the same for two answers, whose sums need no grid of values
+_FEW = 32  # number of answers up to which several pairs of counts may be confused by the answers
+_STEPS_OF_TWOS = 4  # grid steps for each record if one pair of counts remains
+_MOST_PLACES = 1e5  # largest number of points of the distribution of a likelihood ratio
+_NOTHING = 1e-8  # hidden part, relative to δ without noise, up to which it is only bounded
+_OF_VALUES = 0.4  # approximate relative change of the hidden part, divided by the squared step of the logarithms
+# Approximate relative change of the hidden part, divided by the squared step of the grid in scales and by
+# answers**_GROWING.
+_OF_ANSWERS = 0.14
+_GROWING = 0.3  # exponent of the number of answers
+_COARSEST = 0.4  # largest step of the logarithms
+_FINEST = 0.01  # smallest step of the logarithms
+_LEAST_LEFT = 0.05  # smallest δ, relative to δ without noise, for which the grids are made fine enough
+_MOST_STEPS = 64  # largest number of grid steps for each record
+_SHARE = 1 / 2  # position of the value between its bounds
 
 
 @frozen
 class GeometricAnswers:
-    """q answers with two-sided geometric noise, or with Laplace noise.
+    """q answers with discrete Laplace noise (two-sided geometric) or with Laplace noise.
 
-    Laplace noise of scale b is discrete Laplace noise of that scale on a grid, and a rest that is independent: an
-    adversary who gets the answers without the rest can only know more. And in which cells of a grid the answers lie is
-    a function of them: it can only tell less.
+    Laplace noise of scale b is the sum of discrete Laplace noise of that scale on a grid and independent noise. An
+    adversary who gets the answers without the independent noise learns at least as much, which bounds δ from above. The
+    grid cells in which the answers lie are a function of the answers, which bounds δ from below.
     """
 
-    answers: int  # the number q of answers
-    scale: float  # of the noise, in records
-    is_discrete: bool  # whether it lives on the integers
+    answers: int  # number q of answers
+    scale: float  # scale of the noise, in records
+    is_discrete: bool  # True if the noise is an integer
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
-        """δ in one direction, for each pair of laws and each ε."""
+        """Return δ in one direction, for each pair of distributions (outer list) and each ε (inner list)."""
         reach, near = (window(self._closeness, _WIDEST, apart) for apart in (_APART, _CLOSER))
         found = [weighed(pair, epsilons, reach) for pair in pairs]
         windows = [[self._shortened(one, near) for one in each] for each in found]
@@ -213,7 +230,7 @@ class GeometricAnswers:
         return [list(row) for row in zip(*rows, strict=True)]
 
     def _shortened(self, one: Weighed, near: int) -> Weighed:
-        """A window without counts at its ends that change little."""
+        """Return a window without counts at its ends that change δ little."""
         if not one.is_hidden:
             return one
         allowed = _LEFT_OUT * one.known.value
@@ -223,7 +240,7 @@ class GeometricAnswers:
         return few if is_enough else heavy
 
     def _bounded(self, windows: Sequence[Weighed]) -> list[Bounded]:
-        """δ₊ for each of some windows at one ε."""
+        """Return δ₊ for each of some windows at one ε."""
         known = {place: self._known(one) for place, one in enumerate(windows)}
         open_ones = [place for place, one in known.items() if one is None]
         if open_ones:
@@ -232,7 +249,7 @@ class GeometricAnswers:
         return [one for one in known.values() if one is not None]
 
     def _known(self, one: Weighed) -> Bounded | None:
-        """δ₊ where noise hides next to nothing, or where there is nothing to hide."""
+        """Return δ₊ if the window is one-sided or noise hides next to nothing; else None, except for `_by_twos`."""
         if not one.is_hidden:
             return one.known
         if one.known.upper < _ROUNDING:  # noise can only lower it
@@ -243,7 +260,7 @@ class GeometricAnswers:
         return self._by_twos(one) if self.answers > _FEW else None
 
     def _by_twos(self, one: Weighed) -> Bounded | None:
-        """δ₊ where one pair of counts is all that many answers leave open; else None."""
+        """Return δ₊ if many answers leave only one pair of counts undistinguished; else None."""
         steps = 1 if self.is_discrete else _STEPS_OF_TWOS
         places = steps * (one.above.size + one.below.size)
         if self.answers * places > _MOST_PLACES:
@@ -257,7 +274,7 @@ class GeometricAnswers:
         return _between(one, least, most, seen)
 
     def _found(self, windows: Sequence[Weighed]) -> list[Bounded]:
-        """δ₊ between what is told on a grid, and what is seen on it."""
+        """Return δ₊ from its bounds: discrete noise on a grid from above, grid cells from below."""
         seen = self._chain(windows)
         hidden = seen.hidden(windows)
         least = [low for low, _ in hidden]
@@ -269,16 +286,16 @@ class GeometricAnswers:
         return [_between(one, low, most, seen) for one, low, (_, most) in zip(windows, least, hidden, strict=True)]
 
     def _chain(self, windows: Sequence[Weighed]) -> Chain:
-        """Answers on a grid, or in the cells of one, that is fine enough for some windows."""
+        """Return the chain of the answers on a grid that is fine enough for some windows."""
         answers = min(self.answers, _MOST_ANSWERS)
-        # Two answers tell about as much if their scale is as that of the mean.
+        # The mean of the answers hides about as much as two answers whose mean has the same scale.
         scale = self.scale * math.sqrt(_TWO / answers)
         hidden = [hidden_by_two_answers(one, 1 / scale, 1, is_centred=True)[0] for one in windows]
         share = max(
             max(some, _NOTHING * one.known.value) / max(one.known.value - some, _LEAST_LEFT * one.known.value)
             for some, one in zip(hidden, windows, strict=True)
         )
-        share *= math.sqrt(1 + share)  # it is further off where noise hides most
+        share *= math.sqrt(1 + share)  # the estimate is too low if noise hides most of δ
         width = min(_COARSEST, max(_FINEST, math.sqrt(_GRID / (_OF_VALUES * share))))
         if self.is_discrete:
             return Chain(answers, 1 / self.scale, 1, is_centred=True, width=width)
@@ -290,13 +307,13 @@ class GeometricAnswers:
         return Chain(answers, 1 / (self.scale * steps), steps, is_centred=False, width=width)
 
     def _closeness(self, distances: Reals) -> Reals:
-        """The logarithm of Σ √(L(k)·L(k + d)), or of the integral, for distances d in records."""
+        """Return ln Σ √(L(k)·L(k + d)) for distances d in records; an integral if the noise is continuous."""
         half = 1 / (2 * self.scale)
         growth = math.tanh(half) if self.is_discrete else half
         return self.answers * (np.log1p(distances * growth) - distances * half)
 
 
 def _between(one: Weighed, least: float, most: float, seen: Chain) -> Bounded:
-    """δ₊ if noise hides at least, and at most, so much of a window."""
+    """Return δ₊ if noise hides at least `least` and at most `most` of a window."""
     lower = one.least(most, seen.closeness) - _ROUNDING
     return Between.of_bounds(lower, one.most(least) + _ROUNDING, _SHARE)

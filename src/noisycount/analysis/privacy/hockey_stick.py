@@ -1,4 +1,7 @@
-"""δ of a count with noise in one direction: how far one law exceeds e^ε times another."""
+"""Hockey-stick divergence δ of a count with or without noise: the largest excess of P₊ over e^ε·P₋.
+
+`hockey_sticks` computes one direction for a pair of count distributions; `OneAnswer` has both directions of an answer.
+"""
 
 import math
 from collections.abc import Sequence
@@ -27,43 +30,44 @@ from noisycount.model.noises.additive import CertifiedErrorLaw, SymmetricNoise, 
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 
-WIDEST_MESH = 2.0**13  # integers, up to which one mesh serves several ε
+WIDEST_MESH = 2.0**13  # number of integers up to which one mesh serves several ε
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
-_MOST_MESHES = 20  # each reaches 4 times as far
-_SMOOTH = 48.0  # records, over which noise is as smooth as a block of a mesh
-_MOST_BLOCKS = 64  # in a standard deviation of the count, if no mesh is fine anywhere
-_TILTED = 13.0  # standard deviations about the threshold of w that an answer there leaves
-_FAR_OUT = 750.0  # nepers by which noise falls below 1e-300 of its peak
-_FLATTENING = 0.951  # of the largest loss, below which log-odds grow by far more than rounding
-_TELLING = 1e-8  # of δ, an error up to which the threshold is known to as many digits
-_OF_SUMS = 1e-10  # of δ under a sum of noises: measured, with a margin of 2
-_ROUNDED = 2e-12  # log-odds beyond which rounding does not change their sign
-_UNSURE = 0.01  # of δ, from which on an error moves the threshold by more than a little
-_ROUGH = 1e-10  # of δ, up to which what a threshold misses may be bounded roughly
-_LIKELY = 0.5  # from which on δ has more digits as 1 less its complement
-_UNDECIDED = 1e-11  # log-odds that may be 0, as they are rounded
+_MOST_MESHES = 20  # largest number of meshes; each one reaches 4 times as far
+_SMOOTH = 48.0  # records: noise that is smooth over this length needs no fine part of a mesh
+_MOST_BLOCKS = 64  # largest number of blocks in a standard deviation of the count, if no part of the mesh is fine
+_TILTED = 13.0  # standard deviations of the count by which sums may reach beyond the threshold of w
+_FAR_OUT = 750.0  # nats by which noise falls below 1e-300 of its peak
+_FLATTENING = 0.951  # share of the largest loss, below which log-odds rise by far more than rounding
+_TELLING = 1e-8  # relative error of δ above which the threshold is inexact too
+_OF_SUMS = 1e-10  # relative error of δ under a sum of noises: measured, with a margin of 2
+_ROUNDED = 2e-12  # log-odds farther from 0 keep their sign despite rounding
+_UNSURE = 0.01  # relative error of δ above which the error moves the threshold considerably
+_ROUGH = 1e-10  # share of δ: a gain missed by the threshold may be bounded roughly if it is smaller
+_LIKELY = 0.5  # δ above which 1 − complement has more digits
+_UNDECIDED = 1e-11  # log-odds closer to 0 may be 0, as they are rounded
 EpsilonExcess = tuple[float, Excess]
 
 
 @frozen
 class Threshold:
-    """Where the answers begin that a positive record makes likelier by more than e^ε."""
+    """Threshold of the answers that a positive record makes more likely by a factor above e^ε."""
 
-    passage: SignChange  # where the log-odds pass 0
-    terms: Terms  # the terms of δ around it
+    passage: SignChange  # place at which the log-odds are 0
+    terms: Terms  # terms of δ around that place
 
 
 @frozen(eq=False, slots=False)
 class NoisyPair:
-    """Two laws of a count and noise that is added to it."""
+    """A pair of count distributions, and the noise that is added to the count."""
 
     pair: Pair
     errors: CertifiedErrorLaw
 
     def hockey_sticks(self, asked: list[EpsilonExcess]) -> list[Certified]:
-        """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of a rising list, given w of each.
+        """Return sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of an ascending list, given the excess w of each ε.
 
-        The supremum is reached by the answers from a threshold on, at which the densities have the ratio e^ε.
+        The set of all answers from a threshold on attains the supremum. At the threshold the densities have the ratio
+        e^ε.
         """
         forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
@@ -78,7 +82,10 @@ class NoisyPair:
     def _common_mesh(
         self, asked: list[EpsilonExcess], forecast: ThresholdForecast
     ) -> tuple[Mesh | None, ThresholdForecast]:
-        """Points for all ε, if the noise does not bend or all thresholds lie together."""
+        """Return a mesh that serves all ε, and the updated forecast of thresholds.
+
+        The mesh is None unless the noise is smooth or all thresholds are close together.
+        """
         threshold = asked[-1][1].threshold
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
             beyond = threshold + _TILTED * self.pair.base.deviation
@@ -90,7 +97,7 @@ class NoisyPair:
         if first is None or last is None:
             return None, forecast
         low, high = first.passage.answer, last.passage.answer
-        if not 0 <= high - low <= WIDEST_MESH:  # nan or infinite where one is beyond all answers
+        if not 0 <= high - low <= WIDEST_MESH:  # nan or infinite if a threshold is beyond all answers
             return None, forecast
         mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
@@ -98,7 +105,7 @@ class NoisyPair:
     def _threshold(
         self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None
     ) -> Threshold | None:
-        """The answer at which the densities have the ratio e^ε; None: it is not found."""
+        """Return the answer at which the densities have the ratio e^ε, or None if the search fails."""
         epsilon, excess = asked
         around, step, slope = expected
         for again in range(_MOST_MESHES):
@@ -118,9 +125,15 @@ class NoisyPair:
         return None
 
     def _bounded(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
-        """δ as it was found; far out, where terms underflow and hide it, at most P₊[K >= threshold]."""
+        """Return δ as computed, or 0 with the error bound P₊[K >= threshold] if that is far out and more precise.
+
+        Far out, terms underflow and hide δ.
+
+        Raises:
+            ValueError: If no threshold was found and the bound is not small.
+        """
         if excess.threshold > _FAR * self.pair.base.deviation:
-            most = _TWICE * math.exp(self.pair.log_tail_bound(excess.threshold))  # the threshold may be off
+            most = _TWICE * math.exp(self.pair.log_tail_bound(excess.threshold))  # 2, as the threshold may be inexact
             if most < _UNPROMISED and (found is None or found.error > most):
                 return Certified.probability(0.0, most)
         if found is None:
@@ -131,7 +144,7 @@ class NoisyPair:
         return found
 
     def _passage(self, terms: Terms, search: Search) -> SignChange:
-        """Where the log-odds of an answer pass 0."""
+        """Return the answer at which the log-odds are 0."""
         if self.errors.is_discrete:
             return first_whole(terms.log_odds, search)
         if self.errors.is_geometric and terms.is_summed_plainly:
@@ -141,7 +154,7 @@ class NoisyPair:
         return root(terms.log_odds, search)
 
     def _below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> BelowLargestLoss | None:
-        """The sums next to the largest loss, if ε lies there."""
+        """Return the sums next to the largest loss if ε lies there; otherwise None."""
         epsilon, excess = asked
         largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
         if largest is None:
@@ -150,12 +163,12 @@ class NoisyPair:
         return BelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
 
     def _mesh(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> Mesh:
-        """Points for sums that bend in a run of offsets, as those of the base."""
+        """Return a mesh of points for sums of functions that may have a kink between the two offsets `fine`."""
         points = self.pair.base.points(fine, highest, coarsest)
         return Mesh(points, self.pair, self.errors)
 
     def _missed(self, threshold: Threshold, found: float, gains: float) -> float:
-        """How much more than what was found from the threshold on other answers can gain."""
+        """Return a bound of the gain above `found` that the exact threshold can have, if `threshold` is inexact."""
         passage, terms = threshold.passage, threshold.terms
         is_discrete = self.errors.is_discrete
         if is_discrete and passage.log_odds < -_UNDECIDED and not terms.slack:
@@ -166,38 +179,38 @@ class NoisyPair:
         return terms.missed(passage.answer, passage.log_odds, passage.next, gains, _ROUGH * found)
 
     def _is_flattening(self, epsilon: float) -> bool:
-        """Whether the log-odds may come near their largest value long before they reach it."""
+        """Return True if the log-odds may come close to their largest value long before they reach it."""
         steepest = self.errors.steepest
         if steepest is None or self.errors.is_geometric:
             return False
         return not self.pair.is_shift or epsilon > _FLATTENING * steepest
 
     def _surely_below(self, terms: Terms, answer: float) -> float:
-        """An answer from there down whose log-odds are negative, however they are rounded."""
+        """Return an answer, at or below the given one, with negative log-odds despite rounding."""
         step = 1.0
         while answer > self._lowest and terms.log_odds(answer) >= -_ROUNDED:
             answer, step = answer - step, 2 * step
         return answer
 
     def _without_tie(self, found: Certified, threshold: Threshold) -> Certified:
-        """δ without an answer whose ratio is e^ε up to rounding: it adds nothing but rounding."""
+        """Return δ without an answer whose ratio is e^ε up to rounding, as this answer adds nothing but rounding."""
         rest = threshold.terms.beyond(threshold.passage.answer + 1)
         if rest.error > found.error / 2:
             return found
         return Certified(rest.value, found.error + abs(found.value - rest.value))
 
     def _below_lowest(self, terms: Terms) -> Certified:
-        """δ where no answer is less likely if the record is positive: 0, but for rounding.
+        """Return δ if every answer is at least as likely for a positive record: 0, up to rounding.
 
-        As P₊ − e^ε·P₋ is at most 0 in all, its positive part is at most its negative part, and that is negative by
-        rounding alone.
+        As P₊ − e^ε·P₋ is at most 0 in total, its positive part is at most its negative part. The negative part arises
+        from rounding alone.
         """
         values = terms.excess.at(terms.points.offsets)
         losses = float(terms.points.weights @ np.maximum(-values, 0.0))
         return Certified.probability(0.0, _UNDECIDED * losses)
 
     def _beyond_limit(self, terms: Terms) -> Certified:
-        """δ where no answer has a ratio of e^ε: 0, but for what the ratios are off."""
+        """Return δ if no answer has a ratio of e^ε: 0, up to the errors of the ratios."""
         if terms.below is not None and self._most(terms) == 0:
             return NOTHING
         missed = 0.0
@@ -206,7 +219,7 @@ class NoisyPair:
         return Certified.probability(0.0, max(missed, self._most(terms)))
 
     def _most(self, terms: Terms) -> float:
-        """The most that δ can be, as w and the largest loss are off."""
+        """Return the largest δ that the errors of w and of the largest loss allow."""
         higher = terms.at_most()
         if higher.below is not None and higher.below.gap <= 0:
             return 0.0
@@ -222,41 +235,45 @@ class NoisyPair:
 
     @cached_property
     def _margin(self) -> float:
-        """How far a threshold may lie from where it was expected before all is seen from there."""
+        """Distance in records of a threshold from its forecast, within which the terms are exact."""
         return max(_NEARBY, self.errors.spread)
 
     @cached_property
     def _limit(self) -> float:
-        """An answer from which on the log-odds stay, or that all counts exceed below 1e-300."""
+        """Answer above which the log-odds are constant, or above which answers have a probability below 1e-300."""
         last = self.pair.base.support[1]
         return last if self.errors.is_geometric else last + self._reach
 
     @cached_property
     def _lowest(self) -> float:
-        """An answer up to which the log-odds stay, or that all counts but 1e-300 exceed."""
+        """Answer below which the log-odds are constant, or below which answers have a probability below 1e-300."""
         first = self.pair.base.support[0]
         return first if self.errors.is_geometric else first - self._reach
 
     @property
     def _reach(self) -> float:
-        """An error that noise exceeds with a probability below 1e-300."""
+        """Error that the noise exceeds with a probability below 1e-300."""
         return min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
 
     def _highest(self, answer: float, excess: Excess) -> float:
-        """The offset up to which sums reach: just below 1/scale of Laplace noise, far beyond."""
+        """Return the offset up to which sums reach.
+
+        For noise with a finite ε and a shifted distribution it lies far beyond the threshold, as sums close to that ε
+        need these counts.
+        """
         tilted = self.pair.is_shift and self.errors.steepest is not None
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
         return max(answer, excess.threshold) + beyond
 
     def _search(self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf) -> Search:
-        """Between the answers beyond which nothing changes."""
+        """Return a search between the answers beyond which the log-odds are constant."""
         return Search(guess, step, self._limit, margin, self._lowest, slope)
 
     def _supremum(self, threshold: Threshold) -> Certified:
-        """δ at a threshold, which is the supremum but for what the threshold is off.
+        """Return δ at a threshold: the supremum, with an error that covers an inexact threshold.
 
-        A threshold that is off by rounding misses at most as much as rounding changes of the sum, and next to nothing
-        where that is little.
+        If the threshold is inexact by rounding, the missed gain is at most the rounding of the sum. It is negligible if
+        the rounding is small.
         """
         passage, terms = threshold.passage, threshold.terms
         if math.isinf(passage.answer):
@@ -278,10 +295,10 @@ class NoisyPair:
         return Certified.closer(found.value, found.error, rest)
 
     def _rest(self, threshold: Threshold) -> Certified:
-        """1 less δ, of which a threshold that is off adds at most a share.
+        """Return 1 − δ, with an error that covers an inexact threshold.
 
-        Between it and the right one the log-odds lie between 0 and what they are at it: the complement there is at most
-        e^|log-odds| times the least one.
+        Between the threshold used and the exact one, the log-odds lie between 0 and their value at the threshold used.
+        So the complement there is at most e^|log-odds| times the smallest one.
         """
         passage, terms = threshold.passage, threshold.terms
         rest = self._complement(terms, passage.answer)
@@ -291,7 +308,7 @@ class NoisyPair:
         return Certified(rest.value, rest.error - math.expm1(-off) * rest.value)
 
     def _complement(self, terms: Terms, answer: float) -> Certified:
-        """P₊[Y < answer] + e^ε·P₋[Y >= answer], which is 1 less δ: no term is negative."""
+        """Return P₊[Y < answer] + e^ε·P₋[Y >= answer] = 1 − δ, a sum without negative terms."""
         if terms.epsilon > LARGEST_EPSILON:
             return Certified(0.0, math.inf)
         errors = answer - terms.points.offsets
@@ -300,15 +317,22 @@ class NoisyPair:
         return _complement(self.pair, terms.points, terms.epsilon, missed, chances)
 
 
-_TWICE = 2.0  # rounding of a weight, and of its ratio to it; of the tails on both sides
-_FEW = 2.0**-50  # 8 roundings: of e^ε, of 1 less a tail, of products and sums
-_NEXT_TO_1 = 2.0**-52  # what a float next to 1 can be off, and far more than underflows
+_TWICE = 2.0  # for the rounding of a weight and of its ratio, and for the tails on both sides
+_FEW = 2.0**-50  # relative error of 8 roundings: of e^ε, of 1 minus a tail, of products and sums
+_NEXT_TO_1 = 2.0**-52  # largest error of a float next to 1, far more than terms that underflow
 
 
 def _complement(pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals) -> Certified:
-    """P₊[no] + e^ε·P₋[yes] for an event: no term is negative.
+    """Return P₊[not A] + e^ε·P₋[A] for a set A of answers, a sum without negative terms.
 
-    A chance next to 1 is 1 less a tail, which alone can be off by more than a rounding.
+    A probability close to 1 is computed as 1 minus a tail; only the tail can have a larger error than rounding.
+
+    Args:
+        pair: The pair of count distributions.
+        points: Quadrature points of Q.
+        epsilon: ε.
+        missed: Probability of not A at each point.
+        chances: Probability of A at each point.
     """
     plus, minus = pair.masses(points)
     grown = math.exp(epsilon) * minus
@@ -321,21 +345,27 @@ def _complement(pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, c
 
 
 def _is_decided(passage: SignChange) -> bool:
-    """Whether the first integer is right, however log-odds are rounded."""
+    """Return True if the first integer with log-odds >= 0 is certain despite rounding."""
     return passage.log_odds < -_UNDECIDED and passage.at_next > _UNDECIDED
 
 
-_NEGLIGIBLE = -720.0  # the logarithm of a probability below the 1e-301 that brackets allow for
-_UNPROMISED = 1e-50  # a δ down to which nine digits are promised
+_NEGLIGIBLE = -720.0  # logarithm of a probability below the 1e-301 that brackets allow for
+_UNPROMISED = 1e-50  # smallest δ for which nine digits are guaranteed
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 
 def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]) -> list[Certified]:
-    """sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, Y the count plus noise.
+    """Return sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, where Y is the count plus noise.
 
-    It is at most P₊[K >= threshold], with any noise, as w is negative below the threshold.
+    With any noise, the supremum is at most P₊[K >= threshold], as w is negative below the threshold. Values of ε whose
+    bound underflows are not computed.
+
+    Args:
+        pair: The pair of count distributions.
+        errors: Distribution of the noise; None: no noise.
+        epsilons: ε in ascending order.
     """
-    if pair.base.deviation == 0:  # the count is certain, and tells nothing
+    if pair.base.deviation == 0:  # the count is certain, so its answers reveal nothing
         return [NOTHING] * len(epsilons)
     end = pair.base.support[1]
     asked = [(epsilon, pair.excess(epsilon)) for epsilon in epsilons]
@@ -352,7 +382,7 @@ def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[f
 
 
 def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
-    """δ where no count has a ratio of e^ε: 0, but for what the ratios are off."""
+    """Return δ if no count has a ratio of e^ε: 0, up to the errors of the ratios."""
     if not excesses:
         return []
     end = pair.base.support[1]
@@ -362,7 +392,7 @@ def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
 
 
 def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
-    """δ with noise, which is 0 from the bound of the noise on if the laws are moved by a record."""
+    """Return δ with noise. For a pair that is a shift by one record it is 0 from the ε of the noise on."""
     bound = errors.steepest if pair.is_shift else None
     below = [one for one in asked if bound is None or one[0] < bound]
     found = NoisyPair(pair, errors).hockey_sticks(below) if below else []
@@ -370,7 +400,7 @@ def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) ->
 
 
 def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
-    """Return Σ Q·w over the counts from the threshold on, a sum of terms that are not negative.
+    """Return Σ Q·w over the counts from the threshold on, a sum without negative terms, for each ε.
 
     Counts at which w is 0 up to rounding add to the error, on both sides of the threshold.
     """
@@ -395,21 +425,25 @@ def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
     return values
 
 
-_FAR_ANCHORS = (300.0,)  # ε at which nothing of one answer is hidden by what underflows
-_LAST = 600.0  # ε up to which no threshold of one answer overflows
+_FAR_ANCHORS = (300.0,)  # ε at which no underflow hides any part of one answer's δ
+_LAST = 600.0  # largest ε at which no threshold of one answer overflows
 
 
 @frozen(eq=False)
 class OneAnswer:
-    """Those of one answer about one count."""
+    """Divergences of one answer about one count."""
 
-    pairs: tuple[Pair, ...]  # the laws of the count for each kind of record
-    errors: CertifiedErrorLaw | None  # the law of the noise; None: there is none
-    share: float | None = None  # of independent records that are drawn; None: all, or they depend on each other
+    pairs: tuple[Pair, ...]  # distributions of the count, one pair for each kind of record
+    errors: CertifiedErrorLaw | None  # distribution of the noise; None: no noise
+    share: float | None = None  # m/n of a sample of independent records; None: no sample, or dependent records
 
     @classmethod
     def of(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
-        """Those of a mechanism, or of a sample, about a population; None: the worst case."""
+        """Return the divergences of a mechanism about a population; None: the worst case of differential privacy.
+
+        Raises:
+            ValueError: If the mechanism is none of noisycount's, or its noise is not log-concave.
+        """
         inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
         if isinstance(inner, SymmetricNoise):
             require_log_concave(inner, "a privacy curve")
@@ -423,9 +457,10 @@ class OneAnswer:
 
     @property
     def price(self) -> float | None:
-        """The ε of differential privacy, rounded up, if each record moves the count by one alone.
+        """ε of differential privacy, rounded up, if each record moves only its own count by one; otherwise None.
 
-        That of a sample is ln(1 + m/n·(e^ε − 1)). None: the noise has none, or a record may tell about others.
+        For a sample of m of n records it is ln(1 + m/n·(e^ε − 1)). It is None if the noise has no such ε, or if the
+        records depend on each other.
 
         Source: Balle, Barthe and Gaboardi (2018), Theorem 9, for samples.
         """
@@ -439,14 +474,14 @@ class OneAnswer:
 
     @property
     def monotone(self) -> MonotoneBounds:
-        """The same, none of which rises with ε: close bounds up to an ε of some hundreds."""
+        """These divergences with bounds that do not rise with ε; the bounds are close up to an ε of some hundreds."""
         return MonotoneBounds(self, self.price, _FAR_ANCHORS, _LAST)
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋, for each ε."""
+        """Return δ₊ and δ₋, for each ε."""
         mirrored = [pair.mirrored for pair in self.pairs]
         return self._largest(self.pairs, epsilons), self._largest(mirrored, epsilons)
 
     def _largest(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
-        """The largest δ of any pair in its first direction, for each ε."""
+        """Return the largest δ of all pairs in their first direction, for each ε."""
         return largest(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)

@@ -1,4 +1,8 @@
-"""The law of several noisy counts on a lattice: answers seen rounded, or partly told."""
+"""Distribution of several noisy counts on a lattice of answers, with bounds for continuous noise.
+
+`kernel` puts the noise of one answer on a grid in two ways: rounded, which lowers δ, and split, which raises δ.
+`Lattice` computes the distribution of all answers with either.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,30 +23,31 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import Binomial
 
-LOST = 1e-13  # the mass of a law, on each side, that is left out
-_HALF_WAY = 0.5  # where only rounding parts the bounds
-_LEAST_BLUR = 1.0  # steps², of 1/(1/σ₁² + 1/τ²): then a grid is seen by 2·e^(−2π²) = 5e-9 at most
-_BLURRED = 1.1e-8  # twice that, and a tenth more for all the smaller terms
-_NARROW = 4.0  # times the blur: the least variance of noise that can be parted, in steps²
+LOST = 1e-13  # largest probability that is left out on each side of a distribution
+_HALF_WAY = 0.5  # share for bounds that differ by rounding only
+_LEAST_BLUR = 1.0  # steps², of 1/(1/σ₁² + 1/τ²): then a grid changes a density by at most 2·e^(−2π²) = 5e-9, relative
+_BLURRED = 1.1e-8  # twice that, plus a tenth for all smaller terms
+_NARROW = 4.0  # smallest variance of noise that can be split, in units of `_LEAST_BLUR`
 
 
 @frozen(eq=False)
 class Kernel:
-    """Noise on a grid of some steps a record, from −reach to reach records.
+    """Noise on a grid with some steps for each record, from −reach to reach records.
 
-    Rounding an answer to the grid is a function of it, so that it can only lower δ. And where the noise is a sum D + R
-    of independent parts, D on the grid, an adversary who gets the answer with D alone can only know more.
+    An answer that is rounded to the grid is a function of the answer, so that rounding can only lower δ. If the noise
+    is a sum D + R of independent parts with D on the grid, an adversary who gets the answer with D alone learns at
+    least as much, so that splitting can only raise δ.
     """
 
-    reach: int  # how far from 0 the noise can lie, in records
-    steps: int  # how many steps a record has
-    seen: Reals  # the law of the rounded noise, shape (2·reach·steps + 1,)
-    told: Reals  # the law of D, same shape
-    error: float  # how far the sum D + R may be from the noise, relative to its density
-    share: float  # how much of what rounding and telling change of the variance rounding does
+    reach: int  # largest distance of the noise from 0, in records
+    steps: int  # number of steps for each record
+    seen: Reals  # probabilities of the rounded noise, shape (2·reach·steps + 1,)
+    told: Reals  # probabilities of D, same shape
+    error: float  # largest error of D + R as a replacement of the noise, relative to its density
+    share: float  # variance that rounding adds, as a share of that plus the variance of R
 
     def offsets(self) -> Iterator[tuple[Reals, Reals]]:
-        """Both laws at whole numbers plus 0, 1, … steps, from −reach on, shape (2·reach + 1,)."""
+        """Yield both distributions at integers plus 0, 1, … steps, from −reach on, shape (2·reach + 1,) each."""
         width = 2 * self.reach + 1
         for start in range(self.steps):
             pair = np.zeros((2, width))
@@ -53,12 +58,12 @@ class Kernel:
 
 
 def is_continuous(mechanism: Exact | SymmetricNoise) -> bool:
-    """Whether answers lie between the integers."""
+    """Return True if answers may lie between the integers."""
     return isinstance(mechanism, SymmetricNoise) and not mechanism.is_discrete
 
 
 def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
-    """The noise of a mechanism on a grid."""
+    """Return the noise of a mechanism on a grid with so many steps for each record."""
     if not isinstance(mechanism, SymmetricNoise):
         return Kernel(0, 1, np.ones(1), np.ones(1), 0.0, _HALF_WAY)
     reach = _reach(mechanism)
@@ -75,17 +80,17 @@ def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
 
 
 def _parts(noise: SymmetricNoise) -> Sequence[SymmetricNoise]:
-    """The noises of a sum."""
+    """Return the summands of a sum of noises, or the noise itself."""
     return noise.noises if isinstance(noise, NoiseSum) else [noise]
 
 
 def _reach(noise: SymmetricNoise) -> int:
-    """How far noise reaches, but for what is left out, in records."""
+    """Return the distance in records beyond which noise has a probability of at most `LOST`."""
     return max(1, math.ceil(noise.error_with_tail(math.log(LOST))))
 
 
 def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:
-    """The law of D, its relative error, and the variance of R in steps²."""
+    """Return the probabilities of D on the grid, the relative error, and the variance of R in steps²."""
     if isinstance(noise, Laplace):
         return _geometric(noise.scale * steps, grid * steps)
     if isinstance(noise, Gaussian):
@@ -96,10 +101,10 @@ def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float,
 
 
 def _geometric(scale: float, grid: Reals) -> tuple[Reals, float, float]:
-    """Laplace noise is discrete Laplace noise and a rest, independently and exactly.
+    """Split Laplace noise into independent discrete Laplace noise D and a remainder R, without error.
 
-    It is the difference of two exponential variables, of each of which the whole part and the rest are independent as
-    it forgets.
+    Laplace noise is the difference of two exponential variables. The integer part and the remainder of an exponential
+    variable are independent, as it is memoryless.
     """
     law = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(grid) / scale)
     ratio = math.exp(-1 / scale)
@@ -107,10 +112,11 @@ def _geometric(scale: float, grid: Reals) -> tuple[Reals, float, float]:
 
 
 def _blurred(scale: float, grid: Reals) -> tuple[Reals, float, float]:
-    """Gaussian noise is discrete Gaussian noise and a Gaussian rest, but for e^(−2π²).
+    """Split Gaussian noise into discrete Gaussian noise D and Gaussian noise R, up to a relative error of 1.1e-8.
 
-    With variances σ₁² and τ² the density of the sum is that of their sum, times 1 + 2·Σ_m e^(−2π²m²s²)·cos(…) with
-    s² = σ₁²τ²/(σ₁² + τ²) in steps², by Poisson's formula. Narrower noise is told whole.
+    With the variances σ₁² of D and τ² of R, the density of D + R is the Gaussian density of variance σ₁² + τ², times
+    1 + 2·Σ_{m >= 1} e^(−2π²m²s²)·cos(…) with s² = σ₁²τ²/(σ₁² + τ²) in steps², by Poisson's summation formula. If the
+    variance of the noise is at most 4 steps², D is 0.
     """
     variance = scale**2
     if variance <= _NARROW * _LEAST_BLUR:
@@ -123,30 +129,32 @@ def _blurred(scale: float, grid: Reals) -> tuple[Reals, float, float]:
 
 Complexes = NDArray[np.complex128]
 _UNIT = 2.0**-53
-_PER_RECORD = 8.0  # roundings that a power takes over for each record: of the sum, of its logarithm
-_PER_LEVEL = 16.0  # roundings of a transform for each doubling of its length, in the mean square
-_BEYOND = 1  # place on each side of the answers, so that a record can move
-_FAINT = 1e-18  # the size of a frequency that is left out; the largest has 1
-_SLAB = 2**21  # places that are made at once
-_PMF_ROUNDING = 1e-12  # of the masses of a count, relative
+_PER_RECORD = 8.0  # rounding errors of a power for each record: of the sum and of its logarithm
+_PER_LEVEL = 16.0  # rounding errors of a transform for each doubling of its length, in the mean square
+_BEYOND = 1  # empty place on each side of the answers, so that one record can be added
+_FAINT = 1e-18  # absolute value of a frequency that is left out; the largest one is 1
+_SLAB = 2**21  # largest number of lattice points that are computed at once
+_PMF_ROUNDING = 1e-12  # relative error of the probabilities of a count
 
 
 @frozen(eq=False, slots=False)
 class Lattice:
-    """Two or more counts of independent records with independent noises.
+    """Distribution of one or more counts of independent records with independent noises.
 
-    The transform of their law is a power of that of one record, times those of the noises. High frequencies of wide
-    laws are so faint that they are left out.
+    The Fourier transform of the distribution is a power of that of one record, times the transforms of the noises. High
+    frequencies of wide distributions are so small that they are left out.
     """
 
-    records: int
-    rates: Mapping[tuple[int, ...], float]  # the rate of each pattern, a row of ones and zeros, one for each count
+    records: int  # number of records
+    # Rate of each pattern: a row of ones and zeros, one for each count, that states whether a record is counted.
+    rates: Mapping[tuple[int, ...], float]
     kernels: Sequence[Kernel]  # the noise of each count
 
     def slabs(self) -> Iterator[tuple[Reals, Reals]]:
-        """The law of the answers as seen, and as told, in slabs, at each offset from whole numbers.
+        """Yield slabs of the distribution of the answers with rounded noise and with split noise, in pairs.
 
-        Slabs follow each other along the first count; the last row of one is the first of the next.
+        If both noises are equal, the two are the same object. There are slabs at each offset of the grid from the
+        integers. They follow each other along the first count; the last row of one slab is the first row of the next.
         """
         for offsets in product(*(kernel.offsets() for kernel in self.kernels)):
             seen, told = zip(*offsets, strict=True)
@@ -157,7 +165,7 @@ class Lattice:
 
     @property
     def shortest(self) -> "Lattice":
-        """The lattice with the fewest places that has the same divergences."""
+        """The lattice with the fewest points that has the same divergences."""
         if len(self.kernels) == 1 or any(len(set(pattern)) > 1 for pattern in self.rates):
             return self
         common = CommonLattice(self.records, self.rates, sorted(self.kernels, key=lambda one: one.reach))
@@ -165,14 +173,14 @@ class Lattice:
 
     @property
     def moves(self) -> list[tuple[int, ...]]:
-        """Changes of the axes that a record can make, the first change upwards."""
+        """Changes of the counts by a change of one record, without the reversed ones: the first change is upwards."""
         patterns = list(self.rates)
         moves = {tuple(a - b for a, b in zip(one, other, strict=True)) for one in patterns for other in patterns}
         return sorted(move for move in moves if move > (0,) * len(move))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The number of whole numbers of each axis, such as are fast to transform."""
+        """Number of integers of each axis, rounded up to a length with a fast transform."""
         sizes = []
         for (low, high), kernel in zip(self._spans, self.kernels, strict=True):
             sizes.append(transform_length(high - low + 1 + 2 * (kernel.reach + _BEYOND)))
@@ -180,21 +188,21 @@ class Lattice:
 
     @property
     def places(self) -> int:
-        """How many whole answers there are."""
+        """Number of integer answers on the lattice."""
         return math.prod(self.shape)
 
     @property
     def frequencies(self) -> int:
-        """How many frequencies are kept."""
+        """Number of frequencies that are kept."""
         return math.prod(kept.size for kept in self._kept)
 
     @cached_property
     def error(self) -> float:
-        """How far all masses of a law may be off, added up.
+        """Upper bound of the sum of the absolute errors of all probabilities.
 
-        What lies outside of the axes: counts on both sides and noise, twice, as it turns up elsewhere; frequencies that
-        are left out; and rounding, bounded in the mean square, of transforms, of sums along the first axis, and of the
-        power, which rounds for each record.
+        It covers the probability outside of the axes: counts on both sides, and noise twice, as it is wrapped around to
+        other points. It covers frequencies that are left out, and rounding: of transforms and of sums along the first
+        axis, bounded in the mean square, and of the power, with some rounding errors for each record.
         """
         outside = 6 * LOST * len(self.kernels)
         levels = sum(math.log2(size) for size in self.shape)
@@ -203,7 +211,7 @@ class Lattice:
         return outside + _UNIT * roundings * length + _FAINT * math.sqrt(self.places)
 
     def _slabs(self, noises: Sequence[Reals]) -> Iterator[Reals]:
-        """The law of the counts with these noises, which begin at −reach, in slabs."""
+        """Yield slabs of the distribution of the counts with these noises, whose arrays begin at −reach."""
         transform = self._power
         for axis, noise in enumerate(noises):
             padded = np.zeros(self.shape[axis])
@@ -221,7 +229,7 @@ class Lattice:
             yield self._inverse(np.tensordot(turns, transform, 1), 1)
 
     def _inverse(self, rows: Complexes, start: int) -> Reals:
-        """The law from its transform along the axes from a first one on."""
+        """Return the distribution from its transform, inverted along all axes from `start` on."""
         for axis in range(start, len(self.shape) - 1):
             whole = np.zeros((*rows.shape[:axis], self.shape[axis], *rows.shape[axis + 1 :]), complex)
             whole[(slice(None),) * axis + (self._kept[axis],)] = rows
@@ -231,7 +239,7 @@ class Lattice:
 
     @cached_property
     def _power(self) -> Complexes:
-        """The transform of the law of the counts, seen from the least of each."""
+        """Fourier transform of the distribution of the counts, each shifted by its smallest value."""
         turns = [self._turns(axis, 1) for axis in range(len(self.shape))]
         total = sum(
             rate * reduce(np.multiply, [one**bit for one, bit in zip(turns, pattern, strict=True)])
@@ -243,21 +251,21 @@ class Lattice:
         return power
 
     def _turns(self, axis: int, count: int) -> Complexes:
-        """e^(−iθ·count) for the kept frequencies θ of an axis."""
+        """Return e^(−iθ·count) for the kept frequencies θ of an axis."""
         size = self.shape[axis]
         angles = (self._kept[axis] * count) % size
         return self._along(np.exp(-2j * np.pi * angles / size), axis)
 
     def _along(self, values: Complexes, axis: int) -> Complexes:
-        """A row of values along an axis."""
+        """Return a row of values as an array that broadcasts along an axis."""
         return values.reshape([-1 if one == axis else 1 for one in range(len(self.shape))])
 
     @cached_property
     def _kept(self) -> list[NDArray[np.intp]]:
-        """The frequencies of each axis that are kept: from 0, with negative ones but in the last.
+        """Frequencies of each axis that are kept: from 0 on, and negative ones except on the last axis.
 
-        If records of some pairs of patterns differ in one count alone, the transform of a record is at most 1 − Σ
-        (p + p* − |p + p*·e^iθ|), summed over the pairs with rates p and p*.
+        Let p and p* be the rates of two patterns that differ in one count only. Then the transform of a record at the
+        frequency θ of that count is at most 1 − Σ (p + p* − |p + p*·e^iθ|), with a sum over all such pairs.
         """
         kept = []
         for axis, size in enumerate(self.shape):
@@ -277,7 +285,7 @@ class Lattice:
         return kept
 
     def _pairs(self, axis: int) -> Iterator[tuple[float, float]]:
-        """The rates of the patterns that differ in one count alone."""
+        """Yield the rates of each two patterns that differ in the count of this axis only."""
         for pattern, rate in self.rates.items():
             other = (*pattern[:axis], 1, *pattern[axis + 1 :])
             if not pattern[axis] and other in self.rates:
@@ -285,7 +293,7 @@ class Lattice:
 
     @cached_property
     def _spans(self) -> list[tuple[int, int]]:
-        """The least and the greatest of each count, but for what is left out."""
+        """Smallest and largest value of each count; see `span`."""
         rates = [
             math.fsum(rate for pattern, rate in self.rates.items() if pattern[axis])
             for axis in range(len(self.kernels))
@@ -295,29 +303,31 @@ class Lattice:
 
 @frozen(eq=False, slots=False)
 class CommonLattice(Lattice):
-    """Two or more answers with independent noises to one question.
+    """Distribution of two or more answers with independent noises to the same question.
 
-    At given differences between the answers, the law of the first is a convolution of that of the count with a product
-    of noises. Differences are as small as noise, however many records there are, and no record changes them.
+    The axes are the first answer, and the differences of the other answers from it. At given differences, the
+    distribution of the first answer is a convolution of that of the count with a product of noises. The differences are
+    as small as the noise for any number of records, and no record changes them.
     """
 
     @property
     def moves(self) -> list[tuple[int, ...]]:
-        """The change that a record makes of the first answer and of the differences."""
+        """Change of the first answer and of the differences by a change of one record."""
         return [(1, 0)]
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Number of whole first answers, such as is fast to transform, and of whole differences from it."""
+        """Number of integers of the first answer, rounded up to a fast transform length, and of each difference."""
         (low, high), *_ = self._spans
         first, *others = (2 * kernel.reach + 1 for kernel in self.kernels)
         return (transform_length(high - low + first + 2 * _BEYOND), *(first + width - 1 for width in others))
 
     @cached_property
     def error(self) -> float:
-        """Upper bound of the error of all masses of a law, summed.
+        """Upper bound of the sum of the absolute errors of all probabilities.
 
-        Counts and noise that are left out, the masses of the count, and the transforms, in the mean square.
+        It covers counts and noise that are left out, the probabilities of the count, and the transforms, in the mean
+        square.
         """
         outside = 6 * LOST * len(self.kernels)
         places = self.places * math.prod(kernel.steps for kernel in self.kernels)
@@ -328,7 +338,7 @@ class CommonLattice(Lattice):
         return outside + _PMF_ROUNDING + _UNIT * roundings * length * math.sqrt(places)
 
     def _slabs(self, noises: Sequence[Reals]) -> Iterator[Reals]:
-        """Yield the law of the first answer, at some differences: shape (answers, differences)."""
+        """Yield the distribution of the first answer at some differences, shape (answers, differences)."""
         size = self.shape[0]
         counts = np.fft.rfft(self._counts, size)
         first, *others = noises
@@ -343,7 +353,7 @@ class CommonLattice(Lattice):
 
     @cached_property
     def _counts(self) -> Reals:
-        """Probabilities of the counts from the least on, behind a place that is empty."""
+        """Probabilities of the counts from the smallest on, after one empty place."""
         (low, high), *_ = self._spans
         rate = math.fsum(rate for pattern, rate in self.rates.items() if pattern[0])
         law = Binomial(self.records, min(1.0, rate)).law().pmf(np.arange(low, high + 1.0)) if self.records else [1.0]
@@ -351,9 +361,9 @@ class CommonLattice(Lattice):
 
 
 def span(records: int, rate: float) -> tuple[int, int]:
-    """The least and the greatest of the counts that independent records reach.
+    """Return the smallest and the largest count of independent records that is not negligible.
 
-    What is left out on each side is at most `LOST`, by Bernstein's inequality.
+    The probability that is left out on each side is at most `LOST`, by Bernstein's inequality.
     """
     mean, variance = records * rate, records * rate * (1 - rate)
     depth = -math.log(LOST)

@@ -1,4 +1,7 @@
-"""What all answers of a desk show together: of an outsider, and in the worst case."""
+"""Combined privacy loss of all answers of a query desk: for an outside adversary, and in the worst case.
+
+`list_risk` returns a `ListRisk`, with δ(ε) by a rule that treats small groups of records as known to the adversary.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -20,30 +23,31 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.validation import positive_number, real_number, require_instance
 
-_FEW_RUNS = 16  # of totals of two groups
-_FAINT = 1e-12  # bounds of a list that are as small as this have no digits, those of its exact counts do
-_DEPTH = 34.0  # nepers: a number of records farther off has a probability below 1e-14
+_FEW_RUNS = 16  # number of runs of totals of two groups in a quick bound
+_FAINT = 1e-12  # bounds of a list below this have no correct digits; the bounds of its exact counts have
+_DEPTH = 34.0  # nats: numbers of records beyond this depth have a probability below 1e-14
 Pattern = tuple[int, ...]
 
 
 @frozen
 class Groups:
-    """Groups of records, of which the small ones are known to the outsider."""
+    """Groups of records with the same answers to all questions. The adversary knows the records of the small groups."""
 
-    size: int
-    large: dict[Pattern, float]  # the rate of each group that is expected to hold enough records
-    given: float  # the probability that a record is in a small group
+    size: int  # number of records
+    large: dict[Pattern, float]  # rate of each group that is expected to have enough records
+    given: float  # probability that a record is in a small group
 
     @classmethod
     def of(cls, population: Atoms, questions: Sequence[Question], least: float) -> "Groups":
-        """The groups of some questions, the small ones expected to hold fewer than `least`."""
+        """Return the groups of some questions. Groups that are expected to have fewer than `least` records are
+        small."""
         patterns = population.patterns(questions)
         large = {pattern: rate for pattern, rate in patterns.items() if population.size * rate >= least}
         given = math.fsum(rate for pattern, rate in patterns.items() if pattern not in large)
         return cls(population.size, large, min(1.0, given))
 
     def unknown(self) -> tuple[int, float]:
-        """The least number of records that the outsider does not know, and how often it is less."""
+        """Return a lower bound of the number of records unknown to the adversary, and the probability that it fails."""
         if self.given == 0:
             return self.size, 0.0
         known = Binomial(self.size - 1, self.given).deep_law()
@@ -52,7 +56,7 @@ class Groups:
         return self.size - int(most), min(1.0, chance)
 
     def population(self, size: int) -> tuple[Atoms, tuple[Question, ...]]:
-        """So many records of the large groups, and what the questions are about them."""
+        """Return so many records of the large groups as atoms, and the questions about these atoms."""
         patterns = list(self.large)
         total = math.fsum(self.large.values())
         known = Atoms(size, [self.large[pattern] / total for pattern in patterns])
@@ -60,9 +64,11 @@ class Groups:
         return known, tuple(frozenset(atom for atom, holds in enumerate(column) if holds) for column in columns)
 
     def ceiling(self, epsilon: float, most_runs: int = RUNS) -> float:
-        """Return an upper bound of δ of the exact counts of all large groups, of which all answers are made.
+        """Return an upper bound of δ for the exact counts of all large groups, from which all answers can be computed.
 
-        It is larger if the totals of two groups are parted in fewer runs.
+        Args:
+            epsilon: ε.
+            most_runs: Largest number of runs of the totals of two groups. Fewer runs give a larger bound.
         """
         if len(self.large) < 2:  # noqa: PLR2004  (one group is no choice)
             return 0.0
@@ -72,9 +78,9 @@ class Groups:
         return min(1.0, *(bound + chance for bound in table.upper_bounds([epsilon], most_runs)))
 
 
-LEAST = 10.0  # the expected number of records from which on a group is not given to the outsider
-_SHOWN = 0.1  # ε
-_CLOSE = 1.05  # times a lower bound: an upper one beyond it may be improved on
+LEAST = 10.0  # expected number of records from which on a group is large
+_SHOWN = 0.1  # ε of the summary
+_CLOSE = 1.05  # ratio to the lower bound above which an upper bound is compared with another one
 
 
 def list_risk(
@@ -84,23 +90,24 @@ def list_risk(
     *,
     least: float = LEAST,
 ) -> "ListRisk":
-    """What a list of answers shows, by a rule that a desk may rely on.
+    """Return the privacy loss of a list of answers, by a rule that a query desk can rely on.
 
-    The questions part the records into groups. Groups that are expected to hold fewer than `least` records are given to
-    the outsider, and whoever may be in one has the δ of the worst case; all others have the exact δ of the list. It
-    never falls as the list grows, and "everybody" beside "everybody but one" has that of the worst case.
+    The questions divide the records into groups. The adversary is assumed to know the groups that are expected to have
+    fewer than `least` records. If there is such a group, its members may have the δ of the worst case; members of the
+    other groups have the exact δ of the list. This δ never falls as the list grows. The questions "everybody" and
+    "everybody except one" together have the δ of the worst case.
 
     Args:
-        mechanisms: How each question is answered: Exact or additive noise.
+        mechanisms: Mechanisms that answer the questions, one each: `Exact` or additive noise.
         population: The atoms with their public rates.
-        questions: Sets of numbers of atoms; None: those of the `Atoms`.
-        least: The number of records from which on a group is large, above 0.
+        questions: Sets of numbers of atoms. Default: the questions of the `Atoms`.
+        least: Expected number of records from which on a group is large, above 0.
 
     Raises:
-        ValueError: As `privacy_curve`, except where a list is too long for an exact curve: then bounds take its place.
+        ValueError: As for `privacy_curve`, except if a list is too long for an exact curve: then bounds are used.
 
-    Source: ours: the page “Several answers, one outsider”, Theorems 7 and 8.
-    Numerical error: every number is an upper end of a bracket.
+    Source: our own; see the page “Several answers, one outsider”, Theorems 7 and 8.
+    Numerical error: every δ is the upper end of a bracket.
 
     Example:
         >>> import noisycount as nc
@@ -121,14 +128,14 @@ def list_risk(
 
 @frozen(eq=False, repr=False)
 class ListRisk(Shown):
-    """What a list of answers shows: made by `list_risk`.
+    """Privacy loss of a list of answers; made by `list_risk`.
 
     Attributes:
-        mechanisms: How each question is answered.
+        mechanisms: Mechanism of each answer.
         population: The atoms.
-        questions: What each is about.
-        least: The number of records from which on a group is large.
-        worst_case: The curve of all answers for somebody who knows all other records.
+        questions: The question of each answer, a set of numbers of atoms.
+        least: Expected number of records from which on a group is large.
+        worst_case: Privacy curve of all answers for an adversary who knows all other records.
     """
 
     mechanisms: tuple[Exact | SymmetricNoise, ...]
@@ -139,7 +146,7 @@ class ListRisk(Shown):
 
     @property
     def given(self) -> float:
-        """The probability that a record is in a group so small that the outsider is given it."""
+        """Probability that a record is in a small group, which the adversary is assumed to know."""
         return self._groups.given
 
     @overload
@@ -147,10 +154,10 @@ class ListRisk(Shown):
     @overload
     def worst(self, epsilon: Sequence[float] | Reals) -> Reals: ...
     def worst(self, epsilon: ArrayLike) -> float | Reals:
-        """δ(ε) for somebody who knows all other records: it holds whatever is asked, and why.
+        """Return δ(ε) for an adversary who knows all other records. It holds for all questions and all choices of them.
 
-        Answers whose noises have the ε of differential privacy ε₁, ε₂, … have at most (e^E − e^ε)/(1 + e^E) with
-        E = ε₁ + ε₂ + …, that of an answer that is right with odds e^E.
+        If the noises are ε-differentially private with ε₁, ε₂, …, δ is at most (e^E − e^ε)/(1 + e^E) with
+        E = ε₁ + ε₂ + …. This is the δ of an answer that is right with odds e^E.
 
         Args:
             epsilon: ε, at least 0 and finite, a number or an array of any shape.
@@ -165,7 +172,7 @@ class ListRisk(Shown):
     @overload
     def delta(self, epsilon: Sequence[float] | Reals) -> Reals: ...
     def delta(self, epsilon: ArrayLike) -> float | Reals:
-        """δ(ε) by the rule, the largest over all records.
+        """Return δ(ε) by the rule of `list_risk`, the largest over all records.
 
         Args:
             epsilon: As for `worst`.
@@ -180,7 +187,7 @@ class ListRisk(Shown):
     @overload
     def rest(self, epsilon: Sequence[float] | Reals) -> Reals: ...
     def rest(self, epsilon: ArrayLike) -> float | Reals:
-        """δ(ε) of those whose groups are large: the exact one, or a bound of it.
+        """Return δ(ε) for the records of large groups: the exact value, or an upper bound of it.
 
         Args:
             epsilon: As for `worst`.
@@ -195,10 +202,10 @@ class ListRisk(Shown):
     @overload
     def adaptive(self, epsilon: Sequence[float] | Reals) -> Reals: ...
     def adaptive(self, epsilon: ArrayLike) -> float | Reals:
-        """δ(ε) of any questions that are unions of these atoms, also if answers led to them.
+        """Return an upper bound of δ(ε) for any questions about unions of these atoms, even if they depend on answers.
 
-        It is that of the exact counts of the atoms, however many questions are asked; where an atom is small, that of
-        the worst case of this list.
+        It is δ of the exact counts of the atoms, for any number of questions. If an atom is small, it is δ of the worst
+        case of this list.
 
         Args:
             epsilon: As for `worst`.
@@ -209,11 +216,11 @@ class ListRisk(Shown):
         return _each(self._adaptive, epsilon)
 
     def _worst(self, epsilon: float) -> float:
-        """`worst` of one ε."""
+        """Return `worst` for one ε."""
         return self.worst_case.bracket(epsilon)[1]
 
     def _rest(self, epsilon: float) -> float:
-        """`rest` of one ε."""
+        """Return `rest` for one ε."""
         groups = self._groups
         if len(groups.large) < 2:  # noqa: PLR2004  (one group is no choice)
             return 0.0
@@ -223,14 +230,14 @@ class ListRisk(Shown):
         population, questions = groups.population(size)
         try:
             lower, upper = privacy_curve(self.mechanisms, population, questions).bracket(epsilon)
-        except ValueError:  # more questions than can be had
+        except ValueError:  # the list is too long for `privacy_curve`
             lower, upper = 0.0, 1.0
         if upper > _CLOSE * lower:
             upper = min(upper, groups.ceiling(epsilon))
         return min(1.0, upper + chance, self._worst(epsilon))
 
     def _adaptive(self, epsilon: float) -> float:
-        """`adaptive` of one ε."""
+        """Return `adaptive` for one ε."""
         atoms = Groups.of(
             self.population, [frozenset({atom}) for atom in range(len(self.population.rates))], self.least
         )
@@ -240,7 +247,7 @@ class ListRisk(Shown):
 
     @property
     def _groups(self) -> Groups:
-        """What the list tells apart."""
+        """Groups of records that the questions of the list distinguish."""
         return Groups.of(self.population, self.questions, self.least)
 
     def _facts(self) -> dict[str, object]:
@@ -258,5 +265,5 @@ class ListRisk(Shown):
 
 
 def _each(of: Callable[[float], float], epsilon: ArrayLike) -> float | Reals:
-    """What is told of each ε, in the shape of the argument."""
+    """Return the value of a function at each ε, in the shape of `epsilon`."""
     return shaped([of(one) for one in checked_epsilons(epsilon)], epsilon)

@@ -1,4 +1,8 @@
-"""The pairs of laws between which an outsider has to tell, one for each kind of record."""
+"""Pairs of count distributions that an adversary must distinguish, one pair for each kind of record.
+
+`neighbour_pairs` builds them for a mechanism and a population. P₊ is the distribution if one record is positive, P₋ if
+it is negative.
+"""
 
 import math
 from dataclasses import replace
@@ -29,15 +33,15 @@ from noisycount.model.populations.population import (
 from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import require_instance
 
-_DEEPEST = 700.0  # nepers below its mode at which a table ends: e^−700 is next to the least double
-_RESOLVED = 2.0  # standard deviations by which a block of counts may move a sample
-_CHUNK = 1 << 20  # probabilities held at once: 8 MB
-_ROUNDING_OF_SAMPLE = 2e-12  # of a probability of a sample: measured, with a margin
-_ROUNDING_OF_DIFFERENCES = 2e-13  # of a sum of |P₊ − P₋|: that of a weight of Q
+_DEEPEST = 700.0  # nats below the mode at which a table ends: e^−700 is close to the smallest double
+_RESOLVED = 2.0  # standard deviations by which a block of counts may move the number in a sample
+_CHUNK = 1 << 20  # probabilities in memory at once: 8 MB
+_ROUNDING_OF_SAMPLE = 2e-12  # relative error of a probability of a sample: measured, with a margin
+_ROUNDING_OF_DIFFERENCES = 2e-13  # relative error of a sum of |P₊ − P₋|: that of a weight of Q
 
 
 def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
-    """The laws of the count with one more record, and the count that is offset 0."""
+    """Return the distributions of the count with one more record, and the count at offset 0."""
     first, logs = _table(others)
     logs = logs - logs.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
@@ -46,10 +50,11 @@ def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
 
 
 def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair, int]:
-    """The laws of the number S of positive records among m of n, and the number that is offset 0.
+    """Return the distributions of the number S of positive records among m of n, and the number at offset 0.
 
-    With the share λ = m/n the record is drawn, so that P₊ = (λ + (1 − λ)·p)·B(s − 1) + (1 − λ)·(1 − p)·B(s) for the law
-    B of m − 1 records; P₋ likewise.
+    The record is drawn with probability λ = m/n. With the population's rate p and the distribution B of the number of
+    positives among the other m − 1 sampled records,
+    P₊[S = s] = (λ + (1 − λ)·p)·B(s − 1) + (1 − λ)·(1 − p)·B(s), and P₋ likewise.
     """
     others, rate = population.law(), population.rate
     first, logs = _table(others)
@@ -57,13 +62,13 @@ def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair
     with np.errstate(divide="ignore"):
         another = np.logaddexp(more + np.log(rate), same + math.log1p(-rate))
     pair = _drawn_or_not(first, (more, same, another), share, others.rounding)
-    if logs.size == population.size + 1:  # no count is left out
+    if logs.size == population.size + 1:  # the table omits no count
         pair = replace(pair, exact=lambda: _exact(population, share))
     return pair, others.mode
 
 
 def _exact(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
-    """The laws of `sampled_shift_pair`, each mass within 7 roundings."""
+    """Return P₊ and P₋ of `sampled_shift_pair`, each probability within 7 roundings."""
     law, rate = _probabilities(population), population.rate
     more, same = np.append(0.0, law), np.append(law, 0.0)
     rest = float(1 - share) * (rate * more + (1 - rate) * same)
@@ -71,7 +76,7 @@ def _exact(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
 
 
 def _probabilities(population: Binomial) -> Reals:
-    """P[K = k] for k = 0..size, each the float next to it, in 60 digits."""
+    """Return P[K = k] for k = 0..size, computed in 60 digits and rounded to the nearest float."""
     rate, weights = Decimal(population.rate), [Decimal(1)]
     odds = DIGITS.divide(rate, DIGITS.subtract(Decimal(1), rate))
     for count in range(population.size):
@@ -82,21 +87,28 @@ def _probabilities(population: Binomial) -> Reals:
 
 
 def _table(law: CountDistribution) -> tuple[float, Reals]:
-    """The first offset from the mode, and the logarithms of the probabilities from there on."""
+    """Return the first offset from the mode, and the log-probabilities from that offset on."""
     low, high = law.reach(_DEEPEST)
     return float(low - law.mode), law.log_pmf(np.arange(low, high + 1))
 
 
 def _moved(logs: Reals) -> tuple[Reals, Reals]:
-    """A table with one more positive record, and with one more negative one."""
+    """Return the log-probabilities with one more positive record, and with one more negative record."""
     nothing = np.full(1, -np.inf)
     return np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
 
 
 def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fraction, rounding: float) -> TablePair:
-    """The laws of a sample that holds one record with the probability λ = m/n.
+    """Return the pair of a sample that contains one record with probability λ = m/n.
 
-    P₊ − P₋ = λ·(P[positive and drawn] − P[negative and drawn]), whatever a sample without it holds.
+    P₊ − P₋ = λ·(P[positive and drawn] − P[negative and drawn]): samples without the record cancel.
+
+    Args:
+        first: Offset of the first count.
+        laws: Log-probabilities of the sample with the record if it is positive, with the record if it is negative, and
+            without the record.
+        share: λ.
+        rounding: Relative error of a probability.
     """
     more, same, without = laws
     drawn = math.log(share)
@@ -104,7 +116,7 @@ def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fractio
         rest = without + np.log(float(1 - share))
     plus, minus = np.logaddexp(more + drawn, rest), np.logaddexp(same + drawn, rest)
     largest, peak = max(float(plus.max()), float(minus.max())), float(more.max())
-    steps = np.exp(more - peak) - np.exp(same - peak)  # of one table: rounding telescopes
+    steps = np.exp(more - peak) - np.exp(same - peak)  # differences within one table: rounding telescopes
     gains = steps * math.exp(peak + drawn - largest)
     return TablePair.of_laws(
         first, (plus, minus), (gains, np.zeros_like(gains)), is_shift=share == 1, rounding=rounding
@@ -113,20 +125,23 @@ def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fractio
 
 @frozen
 class Sampling:
-    """How a sample is drawn from records whose count has one of two laws: Σ_k P[k]·P[S = s | K = k]."""
+    """A sample without replacement from records whose count K has one of two distributions.
+
+    Under either one, P[S = s] = Σ_k P[K = k]·P[S = s | K = k].
+    """
 
     pair: Pair
-    centre: int  # the count that is its offset 0
-    size: int  # the number n of records
-    sample_size: int  # the number m of records drawn
+    centre: int  # count at offset 0 of the pair
+    size: int  # number n of records
+    sample_size: int  # number m of records drawn
 
     @property
     def drawn_pair(self) -> TablePair:
-        """The laws of the number of positive records in the sample."""
+        """Distributions of the number of positive records in the sample."""
         return self._of_independent() if self.pair.is_shift else self._of_dependent()
 
     def _of_independent(self) -> TablePair:
-        """The pair if the others do not depend on the record: it is drawn, or only others are."""
+        """Return the pair if the other records are independent of the record, which is either drawn or not."""
         points = self._points()
         law = (points.weights * self.pair.ratio_minus(points.offsets))[None]
         drawn, without = (
@@ -142,7 +157,7 @@ class Sampling:
         return _drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
 
     def _of_dependent(self) -> TablePair:
-        """The pair from sums of P₊, P₋, and of what P₊ is more and less than P₋, over all counts."""
+        """Return the pair from sums over all counts of P₊, P₋, and the positive and negative parts of P₊ − P₋."""
         points = self._points()
         differences = self.pair.difference(points.offsets)
         ratios = [self.pair.ratio_plus(points.offsets), self.pair.ratio_minus(points.offsets)]
@@ -171,38 +186,38 @@ class Sampling:
 
     @property
     def _deviation(self) -> float:
-        """About the standard deviation of the number in a sample, given the count, in records."""
+        """Approximate standard deviation of the number of positives in a sample, given the count, in records."""
         positives = min(max(self.centre, 1), self.size - 1)
         spread = self._share * (1 - self._share) * positives * (1 - positives / self.size)
         return math.sqrt(spread)
 
     def _points(self) -> MeshPoints:
-        """Offsets of the count, and the weights that sum over them."""
+        """Return quadrature points over the offsets of the count, with their weights."""
         low, high = self.pair.base.reach(_DEEPEST)
         coarsest = _RESOLVED * max(self._deviation, 1.0) / self._share
         return self.pair.base.points((low, low), high, coarsest)
 
     def _mixture(self, points: MeshPoints, weights: Reals, size: int, sample_size: int) -> Reals:
-        """Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
+        """Return Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
         counts = self.centre + points.offsets
         if points.is_every_integer:
             return sampled_laws(int(counts[0]), weights, size, sample_size)
         return _mixture(counts, weights, size, sample_size)
 
     def _offset(self, number: int) -> float:
-        """The offset of a number of positive records in a sample."""
+        """Return the offset of a number of positive records in a sample."""
         return float(number - round(self._share * self.centre))
 
 
 def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Reals:
-    """Σ_k weight·P[S = s | K = k] for s = 0..m at few counts, which may be no integers, shape (rows, m + 1)."""
+    """Return Σ_k weight·P[S = s | K = k] for s = 0..m at a few real counts k, shape (rows, m + 1)."""
     reach = farthest_sample(counts, size, sample_size)
     laws = np.zeros((weights.shape[0], sample_size + 1))
     step = max(1, _CHUNK // (2 * reach + 1))
     for start in range(0, counts.size, step):
         part = slice(start, start + step)
         firsts, chances = _drawn(counts[part], size, sample_size, reach)
-        places = np.flatnonzero(np.diff(firsts, prepend=-1))  # counts from there on begin alike
+        places = np.flatnonzero(np.diff(firsts, prepend=-1))  # runs of counts whose tables begin at the same s
         for begin, stop in pairwise([*places.tolist(), firsts.size]):
             first = int(firsts[begin])
             added = weights[:, start + begin : start + stop] @ chances[begin:stop]
@@ -211,12 +226,14 @@ def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Real
 
 
 def _drawn(counts: Reals, size: int, sample_size: int, reach: int) -> tuple[NDArray[np.int64], Reals]:
-    """The hypergeometric laws of the positive records in a sample, for some counts k.
+    """Return the hypergeometric distributions of the positives in a sample, a row for each count k.
 
-    From P[s + 1]/P[s] = (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)), around the mean m·k/n.
+    The first array holds the number of positives at which each row begins.
+
+    They follow from P[s + 1]/P[s] = (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)), starting near the mean m·k/n.
     """
     width = min(2 * reach, sample_size) + 1
-    least = np.ceil(counts + (sample_size - size))  # others than the positive records are too few
+    least = np.ceil(counts + (sample_size - size))  # smallest s: at most n − k of the sampled records are negative
     means = np.maximum(np.floor(sample_size / size * counts), least)
     firsts = np.clip(means - reach, 0, sample_size + 1 - width)
     drawn = firsts[:, None] + np.arange(width - 1, dtype=np.float64)
@@ -229,7 +246,7 @@ def _drawn(counts: Reals, size: int, sample_size: int, reach: int) -> tuple[NDAr
 
 
 def _laws(steps: Reals, centres: NDArray[np.int64]) -> Reals:
-    """The laws whose logarithms have these steps, summed from a likely place of each."""
+    """Return the distributions whose log-probabilities have these steps, summed outward from a likely value of each."""
     ahead = np.arange(steps.shape[1]) >= centres[:, None]
     logs = np.zeros((steps.shape[0], steps.shape[1] + 1))
     np.cumsum(np.where(ahead, steps, 0.0), axis=1, out=logs[:, 1:])
@@ -240,11 +257,14 @@ def _laws(steps: Reals, centres: NDArray[np.int64]) -> Reals:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-_ROUNDING_OF_HALF = 2.0**-51  # the exponential of its logarithm
+_ROUNDING_OF_HALF = 2.0**-51  # relative error of exp(ln(1/2))
 
 
 def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: int | None) -> Pair:
-    """The laws of the count of the others moved by one, and not; or of those in a sample."""
+    """Return the pair of counts, or of numbers in a sample, for a record independent of the others.
+
+    P₊ is the distribution of the others' count plus one, P₋ that of the others' count.
+    """
     law = neighbours.others.deep_law()
     if law.variance == 0:
         count = law.mode + neighbours.positives
@@ -257,17 +277,18 @@ def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: 
 
 @cache
 def known_count_pair() -> LinearPair:
-    """The laws of the last record alone, all others being known: 1, and 0."""
+    """Return the pair if all records but one are known: the count of that record is 1 under P₊ and 0 under P₋."""
     half = Fraction(1, 2)
     base = TableLaw(0, np.log([0.5, 0.5]))
     return LinearPair(base, half, half, half, is_shift=True, precision=_ROUNDING_OF_HALF)
 
 
 def _known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:
-    """The laws of the number S in a sample, all records being known but one.
+    """Return the pair of the number S in a sample if all records but one are known.
 
-    With c positive ones among the others, C(c + 1, s)·C(n − c − 1, m − s) and C(c, s)·C(n − c, m − s) are the weights
-    of m draws from n + 1 records with c + 1 positive ones, times n − c − m + s and c + 1 − s.
+    Let c be the number of positives among the others. P₊ has the weights C(c + 1, s)·C(n − c − 1, m − s), P₋ has
+    C(c, s)·C(n − c, m − s). Both are the weights of m draws from n + 1 records of which c + 1 are positive, times
+    n − c − m + s for P₊ and c + 1 − s for P₋.
     """
     law = smooth_law([DrawnPositives(count + 1, sample_size, size + 1)])
     mean = Fraction(sample_size * (count + 1), size + 1)
@@ -280,13 +301,13 @@ def _known_sample_pair(size: int, count: int, sample_size: int) -> LinearPair:
     )
 
 
-_RAREST = 1e-250  # a share of records of which the ratio of the laws overflows
-_RAREST_RATIO = 1e-200  # a share from which on that ratio is better not taken at all
-_NARROW = 64.0  # records², a variance below which a table is short
+_RAREST = 1e-250  # expected share of records below which the ratio of the distributions overflows
+_RAREST_RATIO = 1e-200  # expected share below which a table is used in place of that ratio
+_NARROW = 64.0  # records², variance below which a table is short
 
 
 def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size: int | None) -> Pair:
-    """The laws of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P; or of those in a sample."""
+    """Return the pair of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P, or that of the number in a sample."""
     population = neighbours.population
     _refuse_rare(population)
     if sample_size is not None and not neighbours.known:
@@ -300,7 +321,7 @@ def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size
 
 
 def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:
-    """The laws of the number S of positive records among m of n, and the number that is offset 0.
+    """Return the pair of the number S of positive records among m of n, and the number at offset 0.
 
     P₊/Q = E[K | S]/E[K] with E[K | S = s] = E[K] + gain·(s − E[S]).
     """
@@ -322,13 +343,13 @@ def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:
 
 
 def _is_best_as_table(rate: Fraction, size: int, drawn: int) -> bool:
-    """Whether the laws are narrow and one moved by a record, or so rare that ratios overflow."""
+    """Return True if the distributions are short shifted tables, or so rare that their ratios would overflow."""
     is_narrow = drawn == size and size * rate * (1 - rate) < _NARROW
     return is_narrow or min(rate, 1 - rate) < _RAREST_RATIO
 
 
 def _refuse_rare(population: Exchangeable) -> None:
-    """Dependent records of a share that floats cannot weigh."""
+    """Raise ValueError for dependent records whose expected share is too small for floats."""
     rate = population.expected_positives / population.size
     rarest = float(min(rate, 1 - rate))
     if rarest < _RAREST and not population.are_independent:
@@ -339,7 +360,7 @@ def _refuse_rare(population: Exchangeable) -> None:
 
 
 def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
-    """The laws of what gets the noise, if one record is positive and if it is negative."""
+    """Return the distinct pairs of distributions of the count before noise, one for each kind of record."""
     sample_size = _sample_size(mechanism, population)
     if population is None:
         return [known_count_pair()]
@@ -349,13 +370,13 @@ def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list
 
 
 def has_independent_records(population: Population) -> bool:
-    """Whether no record tells about others."""
+    """Return True if the records of the population are independent of each other."""
     kinds = population.worst_neighbours()
     return not any(isinstance(one, ExchangeableNeighbours) and not one.population.are_independent for one in kinds)
 
 
 def _pair(neighbours: Neighbours, size: int, sample_size: int | None) -> Pair:
-    """The laws for one kind of record."""
+    """Return the pair for one kind of record."""
     match neighbours:
         case ExchangeableNeighbours():
             return exchangeable_pair(neighbours, size, sample_size)
@@ -368,7 +389,7 @@ def _pair(neighbours: Neighbours, size: int, sample_size: int | None) -> Pair:
 
 
 def _sample_size(mechanism: Mechanism, population: Population | None) -> int | None:
-    """How many records are drawn; None: all of them."""
+    """Return the number of records drawn, or None if all records are used."""
     if not isinstance(mechanism, Subsample):
         return None
     if population is None:

@@ -1,4 +1,8 @@
-"""Answers about samples of all records, which do not know each other."""
+"""Divergences of answers about several independent samples of all records, which may overlap.
+
+`samples_curve` returns their privacy curve: `SamplesOfOneProperty` bounds it for one property, `HeldSamples` for
+a question for each sample.
+"""
 
 import math
 from collections import Counter
@@ -26,48 +30,49 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.subsampling import Subsample
 
-_MOST_SETS = 256  # of samples that hold the record, equal samples alike
-_ROUNDING = 1e-12  # of a sum of products of a few chances
+_MOST_SETS = 256  # largest number of sets of samples that hold the record, if equal samples are not distinguished
+_ROUNDING = 1e-12  # relative rounding error of a sum of products of probabilities
 
 
 @frozen(eq=False, slots=False)
 class HeldSamples:
-    """The divergences of counts in samples that do not know each other, of any properties.
+    """Bounds of the divergences of counts in independent samples, each count of any property.
 
-    δ is at most Σ_B P[B]·W_B(ε): B is the set of samples that hold the record, W_B the worst case of their answers. It
-    is at least that of each sample alone. Both directions are the larger one.
+    Let B be the set of samples that hold the record, and W_B the worst case of their answers. δ(ε) is at most
+    Σ_B P[B]·W_B(ε), and at least that of each single sample. Both directions are the larger one.
     """
 
     samples: tuple[Subsample, ...]  # the samples, each with its noise
-    size: int
-    rates: tuple[float, ...]  # the rate of the property that each sample counts
+    size: int  # number of records of the database
+    rates: tuple[float, ...]  # rate of the property that each sample counts
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋ for each ε."""
+        """Return δ₊ and δ₋ for each ε."""
         found: list[Bounded] = [Between.of_bounds(self._least(epsilon), self._most(epsilon)) for epsilon in epsilons]
         return found, found
 
     def _least(self, epsilon: float) -> float:
-        """The largest lower bound of one sample."""
+        """Return the largest lower bound of a single sample."""
         return max(curve.bracket(epsilon)[0] for curve in self._alone)
 
     def _most(self, epsilon: float) -> float:
-        """The mean of the worst cases."""
+        """Return the mean of the worst cases over the sets of samples that hold the record."""
         parts = [chance * (1.0 if curve is None else curve.bracket(epsilon)[1]) for chance, curve in self._sets]
         return min(1.0, math.fsum(parts) * (1 + _ROUNDING))
 
     @cached_property
     def _alone(self) -> list[PrivacyCurve]:
-        """The curve of each sample by itself, of those with an uncertain property."""
+        """Privacy curve of each sample by itself."""
         return [
             privacy_curve(one, Binomial(self.size, rate)) for one, rate in zip(self.samples, self.rates, strict=True)
         ]
 
     @cached_property
     def _sets(self) -> list[tuple[float, PrivacyCurve | None]]:
-        """How likely samples of some noises hold the record, and the worst case of their answers.
+        """Probability of each set of samples that hold the record, and the privacy curve of its worst case.
 
-        None: an answer without noise gives the record away.
+        The curve is None if an answer of the set has no noise, as it then reveals the record. The empty set is left
+        out.
         """
         kinds = Counter(map(_kind, self.samples))
         ways = math.prod(number + 1 for number in kinds.values())
@@ -80,14 +85,14 @@ class HeldSamples:
 
 
 def _kind(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
-    """The size of a sample, and its noise; None where it has none."""
+    """Return the size of a sample and its noise, or None if it has no noise."""
     return sample.sample_size, sample.noise if isinstance(sample.noise, SymmetricNoise) else None
 
 
 def _drawn(
     kinds: Sequence[tuple[tuple[int, SymmetricNoise | None], int]], size: int
 ) -> Iterator[tuple[float, list[SymmetricNoise | None]]]:
-    """How many samples of each kind hold a record, as their noises, and how likely that is."""
+    """Yield, for each set of samples that may hold a record, its probability and the noises of its samples."""
     for numbers in product(*(range(number + 1) for _, number in kinds)):
         chance, held = 1.0, list[SymmetricNoise | None]()
         for ((drawn, noise), number), holding in zip(kinds, numbers, strict=True):
@@ -99,37 +104,38 @@ def _drawn(
 
 
 def _curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
-    """The worst case of answers with these noises; None where one has none."""
+    """Return the worst case of answers with these noises; None if one has no noise."""
     noises = [noise for noise in held if noise is not None]
     return privacy_curve(noises, None) if len(noises) == len(held) else None
 
 
-_LARGEST = 512  # records of a sample whose law is tabulated
-_WIDEST = 1024  # counts of the whole in a table
+_LARGEST = 512  # largest number of records of a sample whose distribution is tabulated
+_WIDEST = 1024  # largest range of counts of the database in a table
 
 
 def samples_curve(
     mechanisms: Sequence[Subsample], population: Binomial | Atoms, questions: Iterable[Iterable[int]] | None = None
 ) -> PrivacyCurve:
-    """What one record can change in counts in samples that do not know each other.
+    """Return the privacy curve of counts in independent samples of all records, which may share records.
 
-    Each sample is drawn of all records, so that they may share some. All that they tell of one property can be made
-    from the count in their union, which holds at most m₁ + m₂ + … records: δ is at most that of one sample of so many,
-    and at least that of the largest two. Of `Atoms` each sample counts a question of its own, also one that answers led
-    to: δ is at most the mean of the worst cases of the samples that hold the record, and at least that of each alone.
+    All answers about one property can be computed from the count in the union of the samples, which has at most m₁ + m₂
+    + … records. So δ is at most that of one sample of that size, and at least that of the two largest samples. For
+    `Atoms`, each sample counts a question of its own, which may depend on earlier answers. Then δ is at most the mean
+    of the worst cases of the samples that hold the record, and at least that of each single sample.
 
     Args:
         mechanisms: The samples, each with its noise.
-        population: The records: a `Binomial` of the one property, or `Atoms`.
-        questions: Of `Atoms`, sets of their numbers; None: their own.
+        population: The records: a `Binomial` of one property, or `Atoms`.
+        questions: Sets of numbers of atoms, for `Atoms` only. Default: the questions of the `Atoms`.
 
     Raises:
-        ValueError: If these are not samples, one is larger than the database, there are not as many questions, or more
-            different samples than can be had.
+        ValueError: If a mechanism is no sample, a sample is larger than the database, the numbers of questions and
+            samples differ, or there are too many different samples.
 
-    Source: ours: the page “Several answers, one outsider”.
-    Numerical error: `bracket` holds both bounds; δ is the upper one. Of two samples of at most 512 records both are
-    equal only as the whole is large against them.
+    Source: our own; see the page “Several answers, one outsider”.
+    Numerical error: `bracket` contains both bounds; δ is the upper one. For one property, the lower bound is that of
+    the two largest samples of at most 512 records; it is 0 if there is no such sample, or if the count of the database
+    spreads over more than 1,024 values. The bounds of two samples are equal only in the limit of a large database.
 
     Example:
         >>> import noisycount as nc
@@ -157,7 +163,7 @@ def samples_curve(
 def _of_atoms(
     samples: tuple[Subsample, ...], population: Atoms, questions: Iterable[Iterable[int]] | None
 ) -> PrivacyCurve:
-    """The curve of a question for each sample."""
+    """Return the privacy curve if each sample has a question of its own."""
     asked = asked_questions(population, questions, len(samples))
     rates = tuple(map(population.rate, asked))
     for one, rate in zip(samples, rates, strict=True):
@@ -168,18 +174,18 @@ def _of_atoms(
 
 @frozen(eq=False)
 class SamplesOfOneProperty:
-    """The divergences of counts in several samples."""
+    """Bounds of the divergences of counts of one property in several samples."""
 
     samples: tuple[Subsample, ...]
     population: Binomial
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋ for each ε."""
+        """Return δ₊ and δ₋ for each ε."""
         mirrored = Binomial(self.population.size, 1 - self.population.rate)
         return self._bounds(self.population, epsilons), self._bounds(mirrored, epsilons)
 
     def _bounds(self, population: Binomial, epsilons: list[float]) -> list[Bounded]:
-        """Below and above δ₊."""
+        """Return δ₊ with its bounds for each ε."""
         if len(self.samples) == 1:
             alone = OneAnswer.of(self.samples[0], population).directions(epsilons)[0]
             return [Between.of_bounds(one.lower, one.upper) for one in alone]
@@ -190,7 +196,7 @@ class SamplesOfOneProperty:
 
 
 def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:
-    """A lower bound of δ₊ from the largest two samples whose laws are small enough for tables."""
+    """Return lower bounds of δ₊ from the two largest samples with distributions that are small enough for tables."""
     others = Binomial(population.size - 1, population.rate)
     low, high = others.deep_law().counts_within(DEPTH)
     short = [one for one in samples if one.sample_size <= _LARGEST]
@@ -208,7 +214,7 @@ def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[f
 
 
 def _sampled(sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int) -> AnswerTable:
-    """The probabilities of the answers of a sample for each count of the whole."""
+    """Return the probabilities of the answers of a sample for each count of the database."""
     drawn = Subsample(sample.sample_size)
     rows = np.exp([drawn.logpmf(inside, counts, size) for inside in range(sample.sample_size + 1)])
     noise = sample.noise if isinstance(sample.noise, SymmetricNoise) else Exact()

@@ -1,4 +1,8 @@
-"""Two laws of a count, if a record is positive and if it is negative: lines, or tables."""
+"""Pairs of count distributions P₊ and P₋, for a record that is positive and a record that is negative.
+
+`LinearPair` has likelihood ratios that are linear in the count; `TablePair` holds any two distributions as tables.
+Both yield the excess w = (P₊ − e^ε·P₋)/Q over a common base Q.
+"""
 
 import math
 from collections.abc import Callable
@@ -13,30 +17,30 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, MeshPoints, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
 
-_HIGHEST = 1e300  # of w, so that no product with a weight overflows
-_MOST = Fraction(10) ** 305  # a rational that does not overflow as a float
-_SPARE = 40  # of the 60 digits, down to which those of a gap may fall
-_ROUNDING = 2e-13  # of a weight of Q; measured against 75 digits: up to 6e-14 near its peak
+_HIGHEST = 1e300  # bound of w, so that no product with a weight overflows
+_MOST = Fraction(10) ** 305  # largest rational that does not overflow as a float
+_SPARE = 40  # digits, of the 60, that a gap may lose
+_ROUNDING = 2e-13  # relative error of a weight of Q; measured against 75 digits: up to 6e-14 near its peak
 
 
 @frozen(eq=False, slots=False)
 class LinearPair:
-    """P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus.
+    """A pair with P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus.
 
-    That holds for records that can be exchanged.
+    This form holds for exchangeable records.
     """
 
-    base: CountDistribution  # Q, seen from some count
-    mean: Fraction  # the mean of Q, seen from there, exactly
-    length_plus: Fraction  # in records, exactly
-    length_minus: Fraction  # in records, exactly
-    is_shift: bool = False  # whether P₊ is P₋, moved up by one record
-    rounding: float = _ROUNDING  # the relative error of a term of a sum, measured, with a margin of 3
-    precision: float | None = None  # that of a mass; None: the same, or points leave out some
+    base: CountDistribution  # Q, with offsets from some count
+    mean: Fraction  # exact mean of Q, as an offset
+    length_plus: Fraction  # exact, in records
+    length_minus: Fraction  # exact, in records
+    is_shift: bool = False  # True if P₊ is P₋ shifted up by one record
+    rounding: float = _ROUNDING  # relative error of a term of a sum, measured, with a margin of 3
+    precision: float | None = None  # relative error of a mass; None: `rounding`, or the points omit counts
 
     @cached_property
     def mirrored(self) -> "LinearPair":
-        """The same from the other side."""
+        """The pair for the negative count, with P₊ and P₋ exchanged."""
         pair = replace(
             self,
             base=self.base.mirrored,
@@ -49,11 +53,10 @@ class LinearPair:
         return pair
 
     def excess(self, epsilon: float) -> "LinearExcess":
-        """The excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
+        """Return the excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
 
-        k* = top − (length_plus + length_minus)/(length_plus·c) where P₋ ends at top = mean + length_minus. If a length
-        is small, k* is as near to an integer, which takes more digits, and so it does where k* is next to one: then
-        twice as many. At ε = 0 it is the mean.
+        The root is k* = top − (length_plus + length_minus)/(length_plus·c), where P₋ is 0 at top = mean + length_minus.
+        If k* lies too close to an integer for these digits, their number is doubled. At ε = 0 the root is the mean.
         """
         if epsilon == 0:
             return self._even
@@ -76,7 +79,7 @@ class LinearPair:
 
     @cached_property
     def _even(self) -> "LinearExcess":
-        """The excess of ε = 0, exactly: P₊ − P₋ has no digits to lose."""
+        """Excess at ε = 0 in exact arithmetic, as P₊ − P₋ does not depend on an exponential."""
         slope = 1 / self.length_plus + 1 / self.length_minus
         above = math.ceil(self.mean)
         gap = above - self.mean
@@ -89,7 +92,7 @@ class LinearPair:
 
     @cached_property
     def _finer(self) -> "LinearPair":
-        """The same with twice as many digits."""
+        """The pair with twice as many digits."""
         pair = replace(self)
         pair.__dict__["_digits"] = Context(prec=2 * self._digits.prec)
         pair.__dict__["_nearest"] = self._nearest - self._digits.prec
@@ -97,89 +100,92 @@ class LinearPair:
 
     @cached_property
     def _nearest(self) -> int:
-        """The power of 10 nearer to which k* does not come to an integer with these digits."""
+        """Exponent of 10 of the smallest distance of k* from an integer that these digits resolve."""
         return -_SPARE
 
     @cached_property
     def _steepest(self) -> float:
-        """A slope at which no value overflows: steeper ones add nothing but at the threshold."""
+        """Slope at which no value overflows. Steeper ones would change values only next to the threshold."""
         low, high = self.base.support
         return _HIGHEST / (high - low + 1)
 
     @cached_property
     def _digits(self) -> Context:
-        """60 digits, and as many as 1/length_plus and 1/length_minus have before the point."""
+        """Decimal context of 60 digits, plus those of 1/length_plus and 1/length_minus before the decimal point."""
         steepest = max(1 / self.length_plus, 1 / self.length_minus)
         return Context(prec=DIGITS.prec + len(str(int(steepest))))
 
     @cached_property
     def _slopes(self) -> tuple[Decimal, Decimal]:
-        """1/length_plus and 1/length_minus."""
+        """The slopes 1/length_plus and 1/length_minus."""
         return self._decimal(1 / self.length_plus), self._decimal(1 / self.length_minus)
 
     @cached_property
     def _places(self) -> tuple[Decimal, Decimal, Decimal]:
-        """The floor of the top, what is above it, and length_minus/length_plus + 1."""
+        """Floor of top = mean + length_minus, the fractional part of top, and length_minus/length_plus + 1."""
         top = self.mean + self.length_minus
         floor = math.floor(top)
         whole = self.length_minus / self.length_plus + 1
         return Decimal(floor), self._decimal(top - floor), self._decimal(whole)
 
     def _decimal(self, value: Fraction) -> Decimal:
-        """The fraction in all digits."""
+        """Return the fraction rounded to all digits."""
         return self._digits.divide(Decimal(value.numerator), Decimal(value.denominator))
 
     def log_tail_bound(self, offset: float) -> float:
-        """From the larger of Q there and at its end: no Q has a maximum in between."""
+        """Return an upper bound of ln P₊[K >= offset].
+
+        The bound is that of Q, plus ln(P₊/Q) at the end of the support, where P₊/Q is largest.
+        """
         last = self.base.support[1]
         ratio = float(self.ratio_plus(np.array(last)))
         return self.base.log_tail_bound(offset) + math.log(ratio)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
-        """P₊/Q at offsets."""
+        """Return P₊/Q at offsets."""
         return _from_place(self.mean - self.length_plus, offsets) / float(self.length_plus)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
-        """P₋/Q at offsets."""
+        """Return P₋/Q at offsets."""
         return -_from_place(self.mean + self.length_minus, offsets) / float(self.length_minus)
 
     def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
-        """What points that sum over Q add to sums over P₊ and over P₋."""
+        """Return the weights that points over Q have in sums over P₊ and over P₋."""
         weights, offsets = points.weights, points.offsets
         return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
 
     def difference(self, offsets: Reals) -> Reals:
-        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        """Return (P₊ − P₋)/Q at offsets, without cancellation."""
         return _from_place(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
-        """0: the mean is known exactly."""
+        """Return 0, as the mean is exact."""
         return 0.0
 
 
 @lru_cache(maxsize=1024)
 def _exponential(epsilon: float, digits: int) -> Decimal:
-    """e^ε, which both directions of a curve and all its pairs share."""
+    """Return e^ε to a number of digits. The cache serves both directions of a curve and all its pairs."""
     return Context(prec=digits).exp(Decimal(epsilon))
 
 
 def _from_place(place: Fraction, offsets: Reals) -> Reals:
-    """How far offsets lie from a place, to full relative precision at the integer next to it."""
+    """Return the distances of offsets from a place, to full relative precision at the integer next to the place."""
     nearest = round(place)
     return (offsets - nearest) - float(place - nearest)
 
 
 @frozen
 class LinearExcess:
-    """A straight line."""
+    """An excess w that is linear in the offset."""
 
-    threshold: float  # the smallest offset at which it is not negative
-    at_threshold: float  # its value there
-    before_threshold: float  # its value one record before
+    threshold: float  # smallest offset at which w is not negative
+    at_threshold: float  # w at the threshold
+    before_threshold: float  # w one record below the threshold
     slope: float
 
     def at(self, offsets: Reals) -> Reals:
-        """Its values, at rising offsets."""
+        """Return w at ascending offsets."""
         start = int(offsets.searchsorted(self.threshold))
         values: Reals = offsets - self.threshold
         values[:start] = offsets[:start] - (self.threshold - 1)
@@ -190,81 +196,90 @@ class LinearExcess:
 
     @property
     def undecided(self) -> tuple[float, float]:
-        """Empty range of offsets, as every sign is known."""
+        """Empty range of offsets, as the sign of w is certain everywhere."""
         return self.threshold, self.threshold
 
     def largest_size(self, offsets: Reals) -> float:
-        """Return the larger of its sizes at the first and the last offset."""
+        """Return the larger of |w| at the first and |w| at the last offset."""
         below, above = self.threshold - 1 - float(offsets[0]), float(offsets[-1]) - self.threshold
         low, high = self.before_threshold - self.slope * below, self.at_threshold + self.slope * above
         return max(abs(low), abs(high))
 
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
-        """0: the root is known to all digits."""
+        """Return 0, as the root has all its digits."""
         return 0.0
 
     def largest_gain(self, offsets: Reals, weights: Reals) -> float:
-        """The sum of the positive ones, as all are exact."""
+        """Return the weighted sum of the positive values of w, which are exact."""
         return float(weights @ np.maximum(self.at(offsets), 0.0))
 
     def at_most(self) -> "LinearExcess":
-        """The excess itself, as it is exact."""
+        """Return this excess, as it is exact."""
         return self
 
 
-_LARGEST_EPSILON = 640.0  # beyond which e^ε times the rounding of w would overflow
-_LARGEST_EXPONENT = 700.0  # whose exponential does not overflow, and is all beside 1
-_FEW = 2.0**-50  # 8 roundings
-_BOTH_LAWS = 4.0  # w is twice a difference of two rounded terms
+_LARGEST_EPSILON = 640.0  # largest ε for which e^ε times the rounding of w does not overflow
+_LARGEST_EXPONENT = 700.0  # largest exponent used: its exponential does not overflow, and dwarfs 1
+_FEW = 2.0**-50  # relative error of 8 roundings
+_BOTH_LAWS = 4.0  # error of w in units of `rounding`: w is twice a difference of two rounded terms
 Masses = tuple[Reals, Reals]
 
 
 def _unknown() -> None:
-    """No laws that are known better than by their logarithms."""
+    """Return None, for distributions of which only the logarithms are available."""
 
 
 @frozen(eq=False, slots=False)
 class TablePair:
-    """Any two laws as tables, with Q half way between them.
+    """A pair of any two distributions as tables, with the base Q = (P₊ + P₋)/2.
 
     Attributes:
-        exact: Makes P₊ and P₋, same shape, each mass within 8 roundings; None: they are not known.
+        exact: Function that returns P₊ and P₋, same shape, each mass within 8 roundings, or None if they are not
+            available.
     """
 
-    first: float  # the offset of the first count
-    log_plus: Reals  # ln P₊, −inf where it is 0
+    first: float  # offset of the first count
+    log_plus: Reals  # ln P₊, −inf where P₊ is 0
     log_minus: Reals  # ln P₋, same shape
-    differences: Reals  # (P₊ − P₋)/Q, same shape, which the logarithms of near laws have lost
-    difference_errors: Reals  # how far these may be off, beyond the relative error of P₊ and P₋, same shape
-    is_shift: bool  # whether P₊ is P₋, moved up by one record
-    rounding: float  # the relative error of a term of a sum, measured, with a margin
+    differences: Reals  # (P₊ − P₋)/Q, same shape; the logarithms of similar distributions have lost these digits
+    difference_errors: Reals  # absolute errors of `differences`, beyond the relative error of P₊ and P₋, same shape
+    is_shift: bool  # True if P₊ is P₋ shifted up by one record
+    rounding: float  # relative error of a term of a sum, measured, with a margin
     exact: Callable[[], Masses | None] = _unknown
 
     @classmethod
     def of_laws(
         cls, first: float, logs: tuple[Reals, Reals], gains: tuple[Reals, Reals], *, is_shift: bool, rounding: float
     ) -> "TablePair":
-        """The pair of two laws and their difference."""
+        """Return the pair from the log-probabilities of both distributions and their difference.
+
+        Args:
+            first: Offset of the first count.
+            logs: ln P₊ and ln P₋.
+            gains: P₊ − P₋ and its absolute errors, both divided by the largest probability of either distribution.
+            is_shift: True if P₊ is P₋ shifted up by one record.
+            rounding: Relative error of a term of a sum.
+        """
         plus, minus = logs
         scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
         with np.errstate(invalid="ignore", divide="ignore"):
             differences, errors = gains[0] / scaled, gains[1] / scaled
-            lost = ~np.isfinite(differences)  # Q underflows there, not the ratio of the laws
+            lost = ~np.isfinite(differences)  # Q underflows there, but the ratio P₊/P₋ does not
             differences[lost] = 2 * np.tanh((plus[lost] - minus[lost]) / 2)
         errors = np.nan_to_num(errors, nan=0.0, posinf=2.0)
         return cls(first, plus, minus, differences, errors, is_shift, rounding)
 
     @cached_property
     def base(self) -> TableLaw:
-        """Q."""
+        """The base Q, the mean of both distributions."""
         return TableLaw(int(self.first), _half_way(self.log_plus, self.log_minus))
 
     @cached_property
     def _ratios(self) -> Reals:
-        """The logarithm of P₊/P₋, which grows: from the likeliest offset outward no step is back.
+        """The logarithm r = ln(P₊/P₋), made monotone: rounding cannot make it fall with the offset.
 
-        From (P₊ − P₋)/Q where that is below 1. Where both laws are 0 it is that of the neighbour towards the likeliest
-        offset.
+        It is computed from (P₊ − P₋)/Q where that is below 1. Where both distributions are 0, it is that of the
+        neighbour towards the likeliest offset.
         """
         with np.errstate(invalid="ignore"):
             ratios = self.log_plus - self.log_minus
@@ -278,7 +293,7 @@ class TablePair:
 
     @cached_property
     def mirrored(self) -> "TablePair":
-        """The same from the other side."""
+        """The pair for the negative count, with P₊ and P₋ exchanged."""
         pair = replace(
             self,
             first=-self.base.support[1],
@@ -293,21 +308,21 @@ class TablePair:
 
     @cached_property
     def _masses(self) -> Masses | None:
-        """P₊ and P₋ to a few roundings, if they are known."""
+        """P₊ and P₋ to a few roundings, or None."""
         return self.exact()
 
     def _turned(self) -> Masses | None:
-        """The same from the other side."""
+        """Return `exact` of the mirrored pair."""
         known = self._masses
         return None if known is None else (known[1][::-1], known[0][::-1])
 
     @property
     def precision(self) -> float | None:
-        """The relative error of a mass, if that is a few roundings."""
+        """Relative error of a mass if `exact` provides the masses; otherwise None."""
         return None if self._masses is None else _FEW
 
     def masses(self, points: MeshPoints) -> Masses:
-        """What points that sum over Q add to sums over P₊ and over P₋."""
+        """Return the weights that points over Q have in sums over P₊ and over P₋."""
         weights, offsets = points.weights, points.offsets
         if self._masses is None:
             return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
@@ -316,19 +331,19 @@ class TablePair:
 
     @cached_property
     def _halves(self) -> Reals:
-        """2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
+        """Values of 2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
         return 2 / (1 + np.exp(-np.abs(self._ratios)))
 
     @cached_property
     def _even(self) -> int:
-        """The first place at which P₊ is not the smaller law."""
+        """Index of the first value at which P₊ >= P₋."""
         return int(self._ratios.searchsorted(0.0))
 
     def excess(self, epsilon: float) -> "TableExcess":
-        """The excess w from r = ln(P₊/P₋): 2·(1 − e^(ε − r))/(1 + e^−r) where r is large.
+        """Return the excess w, for r = ln(P₊/P₋) >= 0 as 2·(1 − e^(ε − r))/(1 + e^−r).
 
-        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q, and where it is not negative the second term is at most 2·tanh(ε/2):
-        what rounding leaves of both is at most twice that.
+        There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q. If w is not negative, the second term is at most 2·tanh(ε/2), and
+        rounding of both terms is bounded by twice that.
         """
         ratios, even = self._ratios, self._even
         grown = math.exp(min(epsilon, _LARGEST_EPSILON))
@@ -346,73 +361,73 @@ class TablePair:
         )
 
     def log_tail_bound(self, offset: float) -> float:
-        """That of Q, as P₊/Q is at most 2."""
+        """Return an upper bound of ln P₊[K >= offset]: that of Q plus ln 2, as P₊/Q is at most 2."""
         return self.base.log_tail_bound(offset) + math.log(2)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
-        """P₊/Q at offsets."""
+        """Return P₊/Q at offsets."""
         return self._ratio(self.log_plus, offsets)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
-        """P₋/Q at offsets."""
+        """Return P₋/Q at offsets."""
         return self._ratio(self.log_minus, offsets)
 
     def difference(self, offsets: Reals) -> Reals:
-        """(P₊ − P₋)/Q at offsets, without cancellation."""
+        """Return (P₊ − P₋)/Q at offsets, without cancellation."""
         return _values_at(offsets, self.differences, self.first)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
-        """How far a weighted sum of these may be off, beyond the relative error of a term."""
+        """Return the error of a weighted sum of `difference`, beyond the relative error of a term."""
         return float(weights @ _values_at(offsets, self.difference_errors, self.first))
 
     def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
-        """One of the laws over Q at offsets."""
+        """Return exp(logs)/Q at offsets, for the log-probabilities `logs` of one of the distributions."""
         base = _values_at(offsets, self.base.log_probabilities, self.first)
         return np.exp(_values_at(offsets, logs, self.first) - base)
 
 
 @frozen(eq=False)
 class TableExcess:
-    """w as a table."""
+    """An excess w as a table."""
 
-    first: float  # the offset of the first value
-    place: int  # that of the first value that is not negative, from there
-    values: Reals  # from there on
-    error: float  # how far each may be off, beyond the relative error of a term
-    growth: float  # how much more it may be off, over the error of its difference
-    difference_errors: Reals  # the errors of the differences
+    first: float  # offset of the first value
+    place: int  # index of the first value that is not negative
+    values: Reals  # w, from the offset `first` on
+    error: float  # absolute error of each value, beyond the relative error of a term
+    growth: float  # error of w per error of `difference`
+    difference_errors: Reals  # absolute errors of `difference`
 
     @property
     def threshold(self) -> float:
-        """The smallest offset at which it is not negative."""
+        """Smallest offset at which w is not negative."""
         return self.first + self.place
 
     def at(self, offsets: Reals) -> Reals:
-        """Its values."""
+        """Return w at ascending offsets."""
         return _values_at(offsets, self.values, self.first)
 
     @property
     def undecided(self) -> tuple[float, float]:
-        """Range of offsets, without its end, outside of which no error can change the sign of w."""
+        """Half-open range of offsets outside of which no error can change the sign of w."""
         unsure = np.flatnonzero(np.abs(self.values) <= self.error + self.growth * self.difference_errors)
         first, stop = (int(unsure[0]), int(unsure[-1]) + 1) if unsure.size else (self.place, self.place)
         return self.first + min(first, self.place), self.first + max(stop, self.place)
 
     def largest_size(self, offsets: Reals) -> float:
-        """Return the larger of its sizes at the first and the last offset."""
+        """Return the larger of |w| at the first and |w| at the last offset."""
         return float(np.abs(self.at(offsets[[0, -1]])).max())
 
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:
-        """How far a weighted sum of them may be off, beyond the relative error of a term."""
+        """Return the error of a weighted sum of w, beyond the relative error of a term."""
         errors = _values_at(offsets, self.difference_errors, self.first)
         return self.error * float(weights.sum()) + self.growth * float(weights @ errors)
 
     def largest_gain(self, offsets: Reals, weights: Reals) -> float:
-        """The most that the positive ones among them may add up to, weighted."""
+        """Return an upper bound of the weighted sum of the positive values of w."""
         return float(weights @ np.maximum(self.at_most().at(offsets), 0.0))
 
     def at_most(self) -> "TableExcess":
-        """The excess as large as it may be."""
+        """Return the largest excess that the errors allow."""
         values = self.values + self.error + self.growth * self.difference_errors
         grown = np.flatnonzero(values >= 0)
         place = int(grown[0]) if grown.size else values.size
@@ -420,7 +435,7 @@ class TableExcess:
 
 
 def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
-    """The values of a table at rising offsets: a part of it where these follow each other."""
+    """Return the values of a table at ascending offsets: a slice of the table if the offsets are consecutive."""
     if offsets.size and offsets[-1] - offsets[0] == offsets.size - 1:
         start = int(offsets[0] - first)
         return table[start : start + offsets.size]
@@ -428,11 +443,11 @@ def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
 
 
 def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
-    """The logarithm of (P₊ + P₋)/2."""
+    """Return ln((P₊ + P₋)/2)."""
     return np.logaddexp(log_plus, log_minus) - math.log(2)
 
 
-# Laws P₊ and P₋ of a count with a common base Q, such that P₊/P₋ grows with the count.
+# Distributions P₊ and P₋ of a count with a common base Q, such that P₊/P₋ rises with the count.
 Pair = LinearPair | TablePair
-# w = (P₊ − e^ε·P₋)/Q of one ε as a function of the offset: negative, then positive.
+# w = (P₊ − e^ε·P₋)/Q at one ε, as a function of the offset: first negative, then positive.
 Excess = LinearExcess | TableExcess

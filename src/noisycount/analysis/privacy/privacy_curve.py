@@ -1,4 +1,7 @@
-"""How much can one record move the law of an answer, or of several?"""
+"""Privacy profile δ(ε) of one answer or several: the public function `privacy_curve` and its result `PrivacyCurve`.
+
+The adversary knows a population of records; without a population it knows all records but one (differential privacy).
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +29,7 @@ from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import PRECISE, bracketed, root
 
-Answering = Exact | SymmetricNoise  # a mechanism that can be one of several
+Answering = Exact | SymmetricNoise  # mechanisms that a list may hold
 
 
 def _checked(
@@ -34,7 +37,11 @@ def _checked(
     population: Population | Atoms | None,
     questions: Iterable[Iterable[int]] | None,
 ) -> tuple[tuple[Answering, ...], tuple[Question, ...] | None]:
-    """How each of several answers is made, and what it is about; None: all about the same count."""
+    """Return the mechanism of each of several answers, and its question; None: all answers are about the same count.
+
+    Raises:
+        ValueError: If the mechanisms, the population and the questions do not fit together.
+    """
     if not isinstance(population, Atoms):
         if questions is not None:
             raise ValueError(
@@ -52,7 +59,7 @@ def _checked(
 def _several_answers(
     mechanisms: tuple[Answering, ...], population: Population | Atoms | None, questions: tuple[Question, ...] | None
 ) -> bounds.MonotoneBounds:
-    """The divergences of several answers."""
+    """Return the divergences of several answers together."""
     whole = bounds.composed_epsilon(mechanisms)
     if isinstance(population, Atoms):
         workload = reduced_workload(population, questions or (), mechanisms)
@@ -68,9 +75,9 @@ def _several_answers(
 
 
 def _as_one_question(population: Population | None) -> Atoms | None:
-    """The atoms of one question about independent records of one rate; None if these are others.
+    """Return atoms for one question about independent records of one rate, or None for any other population.
 
-    Whoever knows all other records sees a database of one.
+    For an adversary who knows all other records, the database has one record.
     """
     match population:
         case Binomial():
@@ -81,14 +88,14 @@ def _as_one_question(population: Population | None) -> Atoms | None:
 
 
 def _mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
-    """The mechanisms of a list, each of which answers about the whole database."""
+    """Return the mechanisms of a list after a check that each one can be in a list."""
     if not mechanisms:
         raise ValueError("mechanism must be one at least, got an empty list")
     return tuple(_answering(one) for one in mechanisms)
 
 
 def _answering(mechanism: Mechanism) -> Answering:
-    """A mechanism that can be one of several."""
+    """Return the mechanism, or raise ValueError if it cannot be one of several."""
     if isinstance(mechanism, SymmetricNoise):
         require_log_concave(mechanism, "a privacy curve")
         return mechanism
@@ -100,16 +107,16 @@ def _answering(mechanism: Mechanism) -> Answering:
     )
 
 
-_LEAST_EPSILON = 2.0**-30  # the first step of a search for ε, which doubles from there
-_LARGEST_EPSILON = 700.0  # whose exponential does not overflow
-_EPSILONS = (0.0, _LARGEST_EPSILON)  # in which ε is searched
-_PRICE_STEP = 2.0**-36  # of the ε of differential privacy: the first step below it
-_LOW_STEP = 2.0**-20  # of the upper end of an ε: the first step to the lower one
-_OF_GAP = 1e-2  # of the distance of the two, if it is more than such a step
-_MOST_KEPT = 100  # ε of which δ is kept: those of a search
-_UNDERFLOW = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
-_LIKELY = 0.5  # from which on 1 less a float is exact
-_SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε
+_LEAST_EPSILON = 2.0**-30  # first step of a search for ε; the steps double
+_LARGEST_EPSILON = 700.0  # largest ε: its exponential does not overflow
+_EPSILONS = (0.0, _LARGEST_EPSILON)  # range of a search for ε
+_PRICE_STEP = 2.0**-36  # first step below the ε of differential privacy, as a share of it
+_LOW_STEP = 2.0**-20  # first step from the upper end of an ε to the lower one, as a share of the upper end
+_OF_GAP = 1e-2  # tolerance as a share of the distance of both ends, if that distance is larger than such a step
+_MOST_KEPT = 100  # number of ε whose δ is cached: those of a search
+_UNDERFLOW = 1e-305  # lower bound of a δ, so that a goal of 0 has a logarithm too
+_LIKELY = 0.5  # above this, 1 minus a float is exact
+_SHOWN = (0.0, 0.01, 0.1, 0.5, 1.0)  # ε of the displayed table
 
 _NOT_COMPOSED = (
     "guarantees against an outsider who does not know the other records must not be composed over "
@@ -123,48 +130,57 @@ def privacy_curve(
     population: Population | Atoms | None = None,
     questions: Iterable[Iterable[int]] | None = None,
 ) -> "PrivacyCurve":
-    """What one record can change in the law of answers, against somebody who knows a population.
+    """Return the privacy profile δ(ε) of answers: the influence of one record on their distribution.
 
-    δ(ε) = max(δ₊(ε), δ₋(ε)) with δ₊(ε) = sup_S P₊[Y ∈ S] − e^ε·P₋[Y ∈ S], P₊ and P₋ the laws of the answer if one
-    record is positive and if it is negative, and δ₋ the other way round; the largest over all kinds of records.
-    Guarantees for a population that leaves several records unknown must not be composed over answers about one
-    database: these share its randomness. A list of mechanisms has the curve of all their answers together, about one
-    database: each answers the same count or, with `Atoms`, its own question. There a record is in one atom or in
-    another, and δ₊ has the record in the first of the questions that tell the two apart.
+    The adversary knows a population. Let P₊ and P₋ be the distributions of the answer if one record is positive and if
+    it is negative. Then δ(ε) = max(δ₊(ε), δ₋(ε)) with δ₊(ε) = sup_S P₊[Y ∈ S] − e^ε·P₋[Y ∈ S], and δ₋ with P₊ and P₋
+    exchanged. It is the largest over all kinds of records.
+
+    A list of mechanisms has the profile of all answers together about one database. Each mechanism answers the same
+    count or, with `Atoms`, its own question. With `Atoms`, a record is in one atom or in another, and δ₊ has the record
+    in the first of the questions that distinguish the two atoms.
+
+    If the population leaves several records unknown, guarantees must not be composed over answers about one database,
+    as these answers share its randomness.
 
     Args:
-        mechanism: Exact, an additive noise, a NoiseSum or a Subsample; scales in records. Or a list of them without a
-            Subsample, one for each answer; with `Atoms` a single one answers every question.
-        population: What an outsider knows. None: all records but one, the adversary of differential privacy;
-            `Subsample` then needs `Known(size)`. `Atoms` for a list of questions.
-        questions: What each mechanism answers, as sets of numbers of atoms; None: the questions of the `Atoms`, or all
-            the same count.
+        mechanism: `Exact`, additive noise, a `NoiseSum` or a `Subsample`; scales are in records. Or a list of these
+            without a `Subsample`, one for each answer. With `Atoms`, a single mechanism answers every question.
+        population: Background knowledge of the adversary. None: all records but one, the adversary of differential
+            privacy; `Subsample` then needs `Known(size)`. `Atoms` for a list of questions.
+        questions: Question of each mechanism, a set of indices of atoms. None: the questions of the `Atoms`, or the
+            same count for all.
 
     Raises:
-        ValueError: If the property is certain (its records have no neighbour), the sample is larger than the database,
-            a population is missing, the questions are not those of as many mechanisms or hold what is no atom, or the
-            records of a population for questions are not `Atoms`.
+        ValueError: If the property is certain (its records have no neighbour), if the sample is larger than the
+            database, if a population is missing, if the number of questions is not that of the mechanisms, if a
+            question contains an index of no atom, or if questions are given for a population that is not `Atoms`.
 
     Source: Breutigam and Reischuk, Definition 4 (statistical privacy), Definition 5 (its curve) and sections 4.1 to
-    4.3, exactly in place of Lemma 6; Theorems 4.1 and 4.2 with their misprints mended.
-    Numerical error: 1e-9 relative where δ >= 1e-50; `bracket` bounds it always, from the relative error of a
-    probability (2e-13 to 2e-12; measured, with a margin) in δ or in 1 − δ, so that next to 1 it is some units in the
-    last place wide, from 4e-12 of each tail of a sum of noises and 1e-10·δ under it (measured, with a margin of 2), and
-    from what a threshold that is off can miss. It is wider than 1e-8·δ where the ratio of dependent records ends within
-    1e-4 of e^ε, in the last twentieth of the ε of a sum of Laplace noises, where e^ε is a ratio at which narrow
-    discrete noise jumps, where hardly a thousandth of the terms is left of `Strata` or a sample just below its largest
-    loss, for `Strata` of more than about 1e8 records, and below 1e-200. From ε = 600 on the lower end is 0, and the
-    upper one that at 600, or 0 from the ε of Laplace noise on. Of two `directions` the smaller may be off by as much as
-    the bracket of the larger is wide. Several answers have brackets of at most 1e-10 beside rounding of the number of
-    records, where noises are none, discrete Gaussian ones about one count, or on the integers in at most three answers
-    to a list; of 1e-6·δ for three to six independent questions with such noises whose answers are many; of 5e-4·δ for
-    Laplace noises of one scale about one count, discrete or not, and for noises with a density about it, whose answers
-    are rounded to a grid for the lower end and told more finely for the upper (1e-3·δ from 257 Laplace answers on). Of
-    a list of two or three questions with such noises it is more: 2.5e-2·δ + 5e-8 at most up to ε = 2, measured for two
-    of scales from 0.3 to 5 about up to 1,000 records. Other noises about one count, and longer lists, have true bounds
-    that may be wide; then δ is the upper one. Rounding of several answers is multiplied by e^ε: from ε = 4 on a bracket
-    may be some 1e-10 wide at least. No bracket rises with ε, nor above what the ε of differential privacy of all
-    answers leaves.
+    4.3, exactly in place of Lemma 6; Theorems 4.1 and 4.2 with their misprints corrected.
+
+    Numerical error: δ has a relative error of 1e-9 where δ >= 1e-50. `bracket` always contains the exact δ. Its width
+    comes from the relative error of a probability (2e-13 to 2e-12, measured, with a margin) in δ or in 1 − δ, so that
+    next to 1 the bracket is a few units in the last place wide. It also includes 4e-12 of each tail of a sum of noises
+    and 1e-10·δ under such a sum (measured, with a margin of 2), and the gain that an inexact threshold can miss.
+
+    The bracket is wider than 1e-8·δ in these cases: the likelihood ratio of dependent records ends within 1e-4 of e^ε;
+    ε is in the last twentieth of the ε of a sum of Laplace noises; e^ε is a ratio at which narrow discrete noise jumps;
+    hardly a thousandth of the terms is left of `Strata`, or of a sample just below its largest loss; `Strata` have more
+    than about 1e8 records; δ is below 1e-200. From ε = 600 on the lower end is 0, and the upper end is that at 600, or
+    0 from the ε of Laplace noise on. The smaller one of the two `directions` may be off by the width of the bracket of
+    the larger one.
+
+    For several answers, besides rounding of the number of records, the bracket is at most 1e-10 wide without noise, for
+    discrete Gaussian noises about one count, and for noises on the integers in at most three answers to a list of
+    questions. It is 1e-6·δ wide for three to six independent questions with such noises and many answers. It is 5e-4·δ
+    wide for Laplace noises of one scale about one count, discrete or not, and for noises with a density about one count
+    (1e-3·δ from 257 Laplace answers on); for these noises the lower end rounds the answers to a grid, and the upper end
+    grants the adversary finer answers. For a list of two or three questions with such noises it is wider: at most
+    2.5e-2·δ + 5e-8 up to ε = 2, measured for two questions with scales from 0.3 to 5 about up to 1,000 records. Other
+    noises about one count, and longer lists, have valid bounds that may be wide; δ is then the upper bound. Rounding of
+    several answers is multiplied by e^ε: from ε = 4 on, a bracket may be 1e-10 wide or wider. No end of a bracket
+    rises with ε, or exceeds the δ that the ε of differential privacy of all answers allows.
 
     Example:
         >>> import noisycount as nc
@@ -183,12 +199,12 @@ def privacy_curve(
 
 @frozen(eq=False, repr=False)
 class PrivacyCurve(Charted):
-    """δ as a function of ε: made by `privacy_curve`.
+    """A privacy profile, δ as a function of ε, made by `privacy_curve`.
 
     Attributes:
-        mechanism: How answers are made, one for each of a list.
-        population: What the outsider knows.
-        questions: What each of a list of mechanisms answers; None: the same count.
+        mechanism: Mechanism of the answer, or of each answer of a list.
+        population: Background knowledge of the adversary.
+        questions: Question of each mechanism of a list; None: all answer the same count.
     """
 
     mechanism: Mechanism | tuple[Mechanism, ...]
@@ -200,7 +216,7 @@ class PrivacyCurve(Charted):
     )
 
     def __add__(self, other: object) -> NoReturn:
-        """Refused: curves must not be composed.
+        """Raise ValueError, as curves must not be composed.
 
         Raises:
             ValueError: Always, with the reason.
@@ -212,7 +228,7 @@ class PrivacyCurve(Charted):
     @overload
     def delta(self, epsilon: Sequence[float] | Reals) -> Reals: ...
     def delta(self, epsilon: ArrayLike) -> float | Reals:
-        """δ(ε), an array for an array.
+        """Return δ(ε), as an array if `epsilon` is an array.
 
         Args:
             epsilon: ε, at least 0 and finite, a number or an array of any shape.
@@ -233,10 +249,11 @@ class PrivacyCurve(Charted):
     @overload
     def directions(self, epsilon: Sequence[float] | Reals) -> tuple[Reals, Reals]: ...
     def directions(self, epsilon: ArrayLike) -> tuple[float | Reals, float | Reals]:
-        """δ₊(ε) and δ₋(ε): how much a positive record shows, and how much a negative one.
+        """Return δ₊(ε) and δ₋(ε), the divergences for a positive and for a negative record.
 
-        Of a list of questions: one that moves to where the first question that changes holds, and back. Where a table
-        of many cells is bounded by its rarest, both are the larger of the two.
+        For a list of questions, δ₊ has the record in the first of the questions that its move between two atoms
+        changes, and δ₋ has it outside of that question. For a table of many cells, bounded by its rarest cells, both
+        are the larger one of the two.
 
         Args:
             epsilon: As for `delta`.
@@ -259,7 +276,7 @@ class PrivacyCurve(Charted):
     @overload
     def bracket(self, epsilon: Sequence[float] | Reals) -> tuple[Reals, Reals]: ...
     def bracket(self, epsilon: ArrayLike) -> tuple[float | Reals, float | Reals]:
-        """Bounds between which δ(ε) lies, with rounding and all that was left out.
+        """Return bounds of δ(ε), which include rounding and all omitted terms.
 
         Args:
             epsilon: As for `delta`.
@@ -280,19 +297,19 @@ class PrivacyCurve(Charted):
     @overload
     def epsilon(self, delta: Sequence[float] | Reals) -> Reals: ...
     def epsilon(self, delta: ArrayLike) -> float | Reals:
-        """The smallest ε with δ(ε) <= delta, never too small.
+        """Return the smallest ε with δ(ε) <= delta, never too small.
 
-        It is the smallest ε at which the upper end of the bracket of δ is at most delta. It is at most 1e-9 too large,
-        absolute or relative, where δ falls by more than its bracket is wide over so short a way. Where the curve is
-        flat, as between the jumps of narrow discrete noise, it may be too large by as much as `epsilon_bracket` tells.
-        Of a delta above 1/2 the distance to 1 is compared, which keeps the digits that δ loses: it is known to 2e-15 of
-        its size for all records but one, and for a few of a `Binomial`.
+        The result is the smallest ε at which the upper end of the bracket of δ is at most delta. It is at most 1e-9 too
+        large, absolute or relative, if δ falls by more than the width of its bracket over that distance. Where the
+        curve is flat, as between the jumps of narrow discrete noise, the error may be as large as `epsilon_bracket`
+        shows. For a delta above 1/2 the distances to 1 are compared, which keeps the digits that δ loses: 1 − δ has a
+        relative error of 2e-15 for all records but one, and for a few records of a `Binomial`.
 
         Args:
             delta: δ from 0 to 1, a number or an array of any shape.
 
         Returns:
-            ε; infinite where none up to 700 is known to be enough.
+            ε, or infinity if no ε up to 700 is certain to be enough.
 
         Raises:
             ValueError: If a δ is not in that range.
@@ -309,11 +326,11 @@ class PrivacyCurve(Charted):
     @overload
     def epsilon_bracket(self, delta: Sequence[float] | Reals) -> tuple[Reals, Reals]: ...
     def epsilon_bracket(self, delta: ArrayLike) -> tuple[float | Reals, float | Reals]:
-        """Bounds between which the smallest ε with δ(ε) <= delta lies.
+        """Return bounds of the smallest ε with δ(ε) <= delta.
 
-        The upper one is `epsilon(delta)`. At the lower one the lower end of the bracket of δ is above delta still; it
-        is 0 where that is so nowhere. Where the two lie more than 1e-6 of the upper one apart, the lower one may be too
-        small by a hundredth of the distance.
+        The upper bound is `epsilon(delta)`. At the lower bound, the lower end of the bracket of δ is still above delta;
+        the lower bound is 0 if there is no such ε. If the bounds differ by more than 1e-6 of the upper one, the lower
+        bound may be too small by a hundredth of the difference.
 
         Args:
             delta: As for `epsilon`.
@@ -343,26 +360,29 @@ class PrivacyCurve(Charted):
         return {**self._key_facts(), "deltas": told}
 
     def _key_facts(self) -> dict[str, object]:
-        """What it is about: δ may take seconds to compute."""
+        """Return the facts that need no computation; δ may take seconds."""
         facts: dict[str, object] = {"mechanism": self.mechanism, "population": self.population}
         if self.questions is None:
             return facts
         return {**facts, "questions": [sorted(question) for question in self.questions]}
 
     def _high(self, goal: float) -> float:
-        """The smallest ε at which the upper end of the bracket of δ is at most a goal.
+        """Return the smallest ε at which the upper end of the bracket of δ is at most a goal.
 
-        Where there is an ε of differential privacy, δ falls to 0 next to it.
+        For a goal of 0, the search starts next to the ε of differential privacy, if there is one: there δ falls to 0.
         """
         shortfall, price = self._shortfall(goal, 1), self._divergences.price
         start, step = 0.0, _LEAST_EPSILON
         if goal == 0 and price is not None and price < _LARGEST_EPSILON:
-            start = float(f"{price:.14g}")  # without what it was rounded up by
+            start = float(f"{price:.14g}")  # without the upward rounding
             step = max(_PRICE_STEP * start, math.ulp(start))
         return root(shortfall, bracketed(shortfall, start, step, _EPSILONS)).high
 
     def _low(self, goal: float, high: float) -> float:
-        """An ε next to the largest at which the lower end of the bracket of δ is above a goal, near the other end."""
+        """Return nearly the largest ε at which the lower end of the bracket of δ is above a goal.
+
+        The search starts at `high`, the upper end of ε.
+        """
         shortfall = self._shortfall(goal, 0)
         start, step = (0.0, _LEAST_EPSILON) if math.isinf(high) else (high, max(_LOW_STEP * high, math.ulp(high)))
         bracket = bracketed(shortfall, start, step, _EPSILONS)
@@ -370,23 +390,29 @@ class PrivacyCurve(Charted):
         return max(root(shortfall, bracket, max(PRECISE, _OF_GAP * gap)).low, 0.0)
 
     def _shortfall(self, goal: float, end: int) -> Callable[[float], float]:
-        """How far below a goal an end of the bracket of δ is at an ε, as a logarithm."""
+        """Return a function of ε: ln(goal/end) for one end of the bracket of δ, 0 lower or 1 upper.
+
+        For a goal above 1/2, the function compares the distances to 1 instead.
+        """
 
         def shortfall(epsilon: float) -> float:
             plus, minus = (one[0] for one in self._directions([epsilon]))
-            if goal > _LIKELY:  # then 1 less it has all its digits
+            if goal > _LIKELY:  # 1 − goal then has all its digits
                 return _log_ratio(-max(plus.below_1[end], minus.below_1[end]), 1 - goal)
             return _log_ratio(goal, max((one.lower, one.upper)[end] for one in (plus, minus)))
 
         return shortfall
 
     def _bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
-        """Below and above δ, for each ε."""
+        """Return the lower and the upper bound of δ, for each ε."""
         plus, minus = self._directions(epsilons)
         return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(plus, minus, strict=True)]
 
     def _directions(self, epsilons: list[float]) -> tuple[list[bounds.Bounded], list[bounds.Bounded]]:
-        """δ₊ and δ₋ for each ε; the last are kept, as δ and its bracket, or both ends of an ε, are asked one by one."""
+        """Return δ₊ and δ₋ for each ε.
+
+        The last results are cached, as callers request δ and its bracket, or both ends of an ε, one after the other.
+        """
         rising = tuple(sorted(set(epsilons)))
         places = {epsilon: place for place, epsilon in enumerate(rising)}
         found = self._last.get(rising)
@@ -400,7 +426,7 @@ class PrivacyCurve(Charted):
 
 
 def _goals(delta: ArrayLike) -> list[float]:
-    """δ as a list of numbers."""
+    """Return δ as a list of floats, or raise ValueError if one is not from 0 to 1."""
     goals = np.asarray(delta, dtype=np.float64)
     if not ((goals >= 0) & (goals <= 1)).all():
         raise ValueError(f"delta must be from 0 to 1, got {delta!r}")
@@ -408,7 +434,7 @@ def _goals(delta: ArrayLike) -> list[float]:
 
 
 def _log_ratio(above: float, below: float) -> float:
-    """The logarithm of a ratio, infinite where the lower number is next to nothing."""
+    """Return the logarithm of above/below, infinite if `below` is next to 0."""
     if below <= _UNDERFLOW:
         return math.inf
     above = max(above, _UNDERFLOW)
@@ -417,6 +443,6 @@ def _log_ratio(above: float, below: float) -> float:
 
 
 def _both_shaped(values: Sequence[tuple[float, float]], like: ArrayLike) -> tuple[float | Reals, float | Reals]:
-    """The first values and the second ones, each in the shape of an argument."""
+    """Return the first values and the second values of the pairs, each in the shape of `like`."""
     firsts, seconds = zip(*values, strict=True) if values else ((), ())
     return bounds.shaped(firsts, like), bounds.shaped(seconds, like)

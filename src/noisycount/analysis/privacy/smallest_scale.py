@@ -1,4 +1,7 @@
-"""The least noise for a guarantee, the gain of a sample, and how far beliefs move."""
+"""Smallest noise scale for an (ε, δ) guarantee, bounds of beliefs after an answer, and amplification by subsampling.
+
+Each function takes a guarantee or a mechanism of one count and returns one number, or one for each ε.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,14 +25,14 @@ from noisycount.model.searches import Bracket, bracketed_by_factors, first_whole
 from noisycount.validation import open_probability, positive_number, real_number, whole_number
 
 Function = Callable[[float], float]
-_SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: all noises have scales so small and so large
-_FACTOR = 4.0  # the first step of the search; each is the square of the one before
-_MIXED = 14e12  # times q over the goal: a dip of less than 1e-12 of it does not count
-_STEPS = 8  # for each distance of two jumps, which is 1/ε of a squared scale or more
-_MOST_STEPS = 400
-_SECTIONS = 40  # each to 0.62 of the length before
+_SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: smallest and largest scale that every noise class allows
+_FACTOR = 4.0  # first factor of the search; each later factor is the square of the one before
+_MIXED = 14e12  # if q is at most goal/_MIXED, then 14·q is at most 1e-12 of the goal; `_first` defines q
+_STEPS = 8  # scales that are tried for each 1/ε of the squared scale: jumps of δ are at least that far apart
+_MOST_STEPS = 400  # largest number of scales that are tried in one range
+_SECTIONS = 40  # golden sections: each reduces the length to 0.62 of the one before
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_LEAST = 1e-305  # below every upper end but 0: a goal of 0 has a logarithm too
+_LEAST = 1e-305  # takes the place of a goal of 0, which has no logarithm; below every upper end except 0
 
 
 @overload
@@ -45,34 +48,35 @@ def smallest_scale(
 def smallest_scale(
     noise: NoiseClass, epsilon: ArrayLike, delta: float, population: Population | None = None
 ) -> float | Reals:
-    """The least noise that keeps δ(ε) <= delta.
+    """Return the smallest noise scale with δ(ε) <= delta.
 
-    The smallest s with `privacy_curve(noise(s), population).delta(epsilon)` at most delta, raised by at most one part
-    in 10^9 so that the upper end of its bracket keeps it too. For Gaussian noise and no population that is the analytic
-    Gaussian mechanism.
+    It is the smallest s with `privacy_curve(noise(s), population).delta(epsilon)` at most delta, raised by at most one
+    part in 10^9, so that it keeps delta despite rounding. For Gaussian noise and no population it is the scale of the
+    analytic Gaussian mechanism.
 
-    Laplace, discrete Laplace and Gaussian noise of a scale is that of any smaller scale and an independent rest, so
-    that δ falls in the scale: all larger scales keep it too. Discrete Gaussian noise is not: its δ rises and falls with
-    the scale, as the answer from which on a record shows jumps from integer to integer. Then the result is the first
-    scale that is enough; larger ones need not be, and each is to be looked at by itself.
+    Larger scales keep delta too for Laplace, discrete Laplace and Gaussian noise: such noise is the sum of noise of any
+    smaller scale and independent noise, so that δ falls as the scale grows. This does not hold for discrete Gaussian
+    noise. The answer from which on a record is detected jumps from integer to integer as the scale grows, and δ rises
+    and falls with it. Then the result is the first scale that keeps delta; check each larger scale by itself.
 
     Args:
         noise: The class: `Laplace`, `DiscreteLaplace`, `Gaussian` or `DiscreteGaussian`.
         epsilon: ε, at least 0, a number or an array of any shape.
-        delta: δ, from 0 to 1. Gaussian noise never reaches 0, and no noise does at ε = 0.
-        population: What an outsider knows; None: the worst case, all records but one.
+        delta: δ, from 0 to 1. Gaussian noise never reaches 0, and no noise reaches 0 at ε = 0.
+        population: The adversary's background knowledge. Default: the worst case, all records except one are known.
 
     Returns:
-        The scale in records, an array for an array; 0 if what the outsider does not know is enough.
+        The scale in records, an array for an array; 0 if the exact count keeps delta, as the adversary knows too
+        little.
 
     Raises:
         ValueError: If an argument is out of range, or no scale up to 2^50 records is enough.
 
     Source: Breutigam and Reischuk, section 6; Balle and Wang (2018) for the worst case.
-    Numerical error: 1e-9 relative, on the safe side. Discrete Gaussian noise: the result keeps delta. In the worst case
-    it is the first, given that the smallest δ between two jumps falls. With a population, dips of δ below the last
-    scale that is not enough are looked for at eight steps a jump, at most 400 in all, which a dip may slip through for
-    an ε of tens.
+    Numerical error: 1e-9 relative, always upwards. For discrete Gaussian noise the result keeps delta. In the worst
+    case it is the first such scale, provided that the smallest δ between two jumps falls from jump to jump. With a
+    population, δ may dip below delta at scales under the last one that does not keep it. Such dips are searched at
+    eight scales for each jump, at most 400 in all; if ε is in the tens, the search may miss a dip.
 
     Example:
         >>> import noisycount as nc
@@ -92,14 +96,14 @@ def smallest_scale(
 
 
 def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Population | None) -> float:
-    """The smallest scale for one ε."""
+    """Return the smallest scale for one ε."""
     goal = max(delta, _LEAST)
     if privacy_curve(Exact(), population).bracket(epsilon)[1] <= delta:
         return 0.0
 
     def shortfall(scale: float) -> float:
         upper = privacy_curve(noise(scale), population).bracket(epsilon)[1]
-        return math.log(goal / upper) if upper else math.inf  # of the right sign to the last digit
+        return math.log(goal / upper) if upper else math.inf  # the sign is right to the last digit
 
     if shortfall(_LARGEST) < 0:
         raise ValueError(
@@ -116,10 +120,15 @@ def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Popul
 
 
 def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> float:
-    """The first scale of discrete Gaussian noise that is enough, and not above one that is.
+    """Return the first scale of discrete Gaussian noise that keeps delta in the worst case, at most `enough`.
 
-    p(z)/p(z + 1) = e^ε at z = ε·scale² − 1/2. As the scale grows δ has its dips where that is an integer, and between
-    two of them it rises at most once, and then falls.
+    With the probabilities p(z) of the noise, p(z)/p(z + 1) = e^ε at z = ε·scale² − 1/2. As the scale grows, δ has a dip
+    at each scale for which z is an integer. Between two dips δ rises at most once, and then falls.
+
+    Args:
+        shortfall: ln(delta/δ) at a scale.
+        enough: A scale that keeps delta.
+        epsilon: ε.
     """
 
     def dip(place: float) -> float:
@@ -137,14 +146,21 @@ def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> 
 
 
 def _first(shortfall: Function, found: Bracket, epsilon: float, goal: float) -> float:
-    """The same for an outsider: of the dips below a scale that is not enough, the first that is.
+    """Return the first scale of discrete Gaussian noise that keeps delta for a population.
 
-    With σ² + τ² = ρ² and q = e^(−2π²σ²τ²/ρ²), δ at the scale ρ is at most 14·q above that at σ: noises of σ and τ
-    together have the law of ρ up to factors of (1 ± 2.1·q)/(1 ∓ 2.1·q). So no dip that counts is where q is small: what
-    is left are scales next to 0, and next to ρ.
+    With σ² + τ² = ρ² and q = e^(−2π²σ²τ²/ρ²), δ at the scale ρ is at most 14·q above δ at the scale σ: the sum of
+    noises of scales σ and τ has the distribution of noise of scale ρ, up to factors of (1 ± 2.1·q)/(1 ∓ 2.1·q). Let ρ
+    be a scale that does not keep delta. Then no scale σ with a small q keeps it by more than 1e-12 of delta. Only
+    scales near 0 and scales near ρ remain; these are searched for dips of δ.
+
+    Args:
+        shortfall: ln(goal/δ) at a scale.
+        found: The bracket of a scale: `low` does not keep delta, `high` does.
+        epsilon: ε.
+        goal: delta, or a tiny number if delta is 0.
     """
     highest = found.low**2
-    mixed = math.log(_MIXED / goal) / (2 * math.pi**2)  # the least σ²τ²/ρ² at which q is small
+    mixed = math.log(_MIXED / goal) / (2 * math.pi**2)  # smallest σ²τ²/ρ² at which q is small
     apart = 1 - 4 * mixed / highest
     near = 2 * mixed / (1 + math.sqrt(apart)) if apart > 0 else highest
     for start in (0.0, max(near, highest - near)) if apart > 0 else (0.0,):
@@ -158,7 +174,7 @@ def _first(shortfall: Function, found: Bracket, epsilon: float, goal: float) -> 
 
 
 def _first_of(shortfall: Function, scales: list[float]) -> float | None:
-    """The first scale that is enough between some that follow each other; None: there is none."""
+    """Return the first scale between rising scales that keeps delta, or None if none is found."""
     values = [shortfall(scale) for scale in scales]
     for place in range(1, len(scales)):
         if values[place] >= 0:
@@ -172,7 +188,7 @@ def _first_of(shortfall: Function, scales: list[float]) -> float | None:
 
 
 def _top(function: Function, low: float, high: float) -> float:
-    """About where a function with one top between two places is largest, by golden sections."""
+    """Return about where a function with one maximum between two points is largest, by golden sections."""
     for _ in range(_SECTIONS):
         width = high - low
         one, other = high - _GOLDEN * width, low + _GOLDEN * width
@@ -184,21 +200,21 @@ def _top(function: Function, low: float, high: float) -> float:
 
 
 def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float, float]:
-    """The least and the greatest belief in a fact about one person after an ε-private answer.
+    """Return the smallest and the largest belief in a fact about one person after an ε-private answer.
 
-    Bayes' rule with a likelihood ratio between e^−ε and e^ε: the belief π becomes at most π/(π + (1 − π)·e^−ε) and at
-    least π/(π + (1 − π)·e^ε). So it is for whoever knows all other records; where records depend on each other, who
-    knows fewer may learn more.
+    By Bayes' rule with a likelihood ratio between e^−ε and e^ε, the belief π becomes at most π/(π + (1 − π)·e^−ε) and
+    at least π/(π + (1 − π)·e^ε). This holds for an adversary who knows all other records. If records depend on each
+    other, an adversary who knows fewer records may learn more.
 
     Args:
         epsilon: The privacy loss ε of the answer, positive.
-        prior: The belief π before it, in (0, 1).
+        prior: The belief π before the answer, in (0, 1).
 
     Raises:
         ValueError: If ε is not positive and finite, or the prior is not in (0, 1).
 
     Source: the definition of ε-differential privacy; Naldi and D'Acquisto (2015), eq. (2).
-    Numerical error: that of a closed form in doubles, some units in the last place.
+    Numerical error: that of a closed formula in doubles, a few units in the last place.
 
     Example:
         >>> import noisycount as nc
@@ -212,8 +228,8 @@ def belief_bounds(epsilon: float | Fraction, prior: float = 0.5) -> tuple[float,
     return low, before / (before + (1 - before) * shrink)
 
 
-_LARGEST_EPSILON = 700.0  # as of a privacy curve
-_ROUNDING = 4e-15  # 18 roundings of 2^−52: more than the few operations that follow have
+_LARGEST_EPSILON = 700.0  # largest ε of a privacy curve
+_ROUNDING = 4e-15  # 18 roundings of 2^−52: more than the few operations that follow can cause
 
 
 @overload
@@ -225,12 +241,14 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: Sequence[
 
 
 def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike) -> float | Reals:
-    """A bound on δ(ε) of the count in a sample, from the count of a database of its size.
+    """Return an upper bound of δ(ε) of the exact count in a random sample.
+
+    The bound follows from δ of the exact count in a database that has as many records as the sample.
 
     With λ = m/n, e^ε″ = 1 + (e^ε − 1)/λ and β = e^(ε − ε″) it is the larger of λ·(1 − (1 − β)·π)·δ₊(ε″) and
-    λ·(1 − (1 − β)·(1 − π))·δ₋(ε″), where δ₊ and δ₋ are the directions of `Exact` on m records of rate π. It is never
-    below δ(ε) of `Subsample(m)` on n such records, and but for rounding never above λ·max(δ₊(ε″), δ₋(ε″)), the bound
-    that was conjectured.
+    λ·(1 − (1 − β)·(1 − π))·δ₋(ε″). Here δ₊ and δ₋ are the two directions of the privacy profile of `Exact` on m records
+    of rate π. The bound is never below δ(ε) of `Subsample(m)` on n such records. Except for rounding, it is never above
+    λ·max(δ₊(ε″), δ₋(ε″)), the bound that was conjectured.
 
     Args:
         size: The number n of records, at least 1.
@@ -239,16 +257,16 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
         epsilon: The ε of the sample, from 0 to 700, a number or an array of any shape.
 
     Returns:
-        The bound, shape as epsilon; a float for a single ε.
+        The bound, in the shape of epsilon; a float for a single ε.
 
     Raises:
-        ValueError: If there are not that many records, the rate is certain (such a record has no neighbour), or an ε is
-            not in that range.
+        ValueError: If a size is out of range, the rate is 0 or 1 (such a record has no neighbour), or an ε is out
+            of range.
 
     Source: the conjecture of Breutigam and Reischuk, section 7, proved by advanced joint convexity, Balle, Barthe and
     Gaboardi (2018), Theorem 2; the page “Amplification by subsampling” has the proof.
-    Numerical error: rounded up, from the upper end of the bracket of the privacy curve, by 1e-9 relative at most where
-    it is above 1e-50.
+    Numerical error: rounded up, from the upper end of the bracket of the privacy curve: by at most 1e-9 relative if the
+    bound is above 1e-50.
 
     Example:
         >>> import noisycount as nc
@@ -261,7 +279,7 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
 
 
 def amplified_directions(size: int, sample_size: int, rate: float, epsilon: ArrayLike) -> tuple[Reals, Reals]:
-    """The two bounds of `amplified_delta`: that on δ₊ and that on δ₋, shape as epsilon."""
+    """Return the two bounds of `amplified_delta`, for δ₊ and for δ₋, each in the shape of epsilon."""
     records = whole_number(size, "size", smallest=1)
     drawn = whole_number(sample_size, "sample_size", smallest=1)
     if drawn > records:
@@ -281,7 +299,7 @@ def amplified_directions(size: int, sample_size: int, rate: float, epsilon: Arra
 
 
 def _upper_ends(pair: Pair, epsilons: Reals) -> Reals:
-    """The most that δ of a count can be in the first direction of a pair, shape as epsilons."""
+    """Return upper ends of δ in the first direction of a pair of neighbouring distributions, shape as epsilons."""
     rising, places = np.unique(epsilons, return_inverse=True)
     uppers = np.array([one.upper for one in hockey_sticks(pair, None, rising.tolist())])
     return uppers[places].reshape(epsilons.shape)

@@ -1,4 +1,7 @@
-"""The answer from which on a positive record explains more, and where it is expected."""
+"""Search for the threshold of an answer: the smallest answer at which growing log-odds are not negative.
+
+`root` searches real answers, `first_whole` integers. `ThresholdForecast` predicts the next threshold for ascending ε.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,45 +14,45 @@ from noisycount.model.searches import Bracket
 from noisycount.model.searches import first_whole as first_whole_of
 
 _MOST_STEPS = 400  # enough to halve the range of all floats, and each part of it four times
-_GROWTH = 8.0  # of a step that has not met the other side
-CLOSE = 1e-12  # log-odds below 0 that are near enough
-_SLOWEST = 4  # steps in which a bracket or the log-odds must be halved
-_PLACES = 3  # that a parabola goes through
-_LINE = 2  # places that a line goes through
+_GROWTH = 8.0  # factor by which a step may grow before the root is bracketed
+CLOSE = 1e-12  # log-odds between −CLOSE and 0 end a search
+_SLOWEST = 4  # steps in which the bracket or the log-odds must be halved
+_PLACES = 3  # points of an inverse parabola
+_LINE = 2  # points of a line
 
 
 @frozen
 class Search:
-    """Where to look for an answer.
+    """Start and range of a search for a threshold.
 
     Attributes:
-        margin: How far from the guess the log-odds are exact. What lies beyond is not searched: then the result does,
-            too, and is not what was asked for.
+        margin: Distance from the guess up to which the log-odds are exact. The search ends beyond it, with a result
+            that is not a root.
     """
 
-    guess: float  # an answer nearby
-    step: float  # about how far the guess is off, in records
-    limit: float = math.inf  # an answer from which on the log-odds are constant, or inf
+    guess: float  # answer near the root
+    step: float  # approximate error of the guess, in records
+    limit: float = math.inf  # answer from which on the log-odds are constant, or inf
     margin: float = math.inf
-    lowest: float = -math.inf  # an answer up to which they are constant, or −inf
-    slope: float = math.nan  # about how fast the log-odds grow at the guess, per record; nan: not known
+    lowest: float = -math.inf  # answer up to which the log-odds are constant, or −inf
+    slope: float = math.nan  # approximate growth of the log-odds at the guess, per record; nan: unknown
 
 
 @frozen
 class SignChange:
-    """Where growing log-odds pass 0.
+    """Place at which growing log-odds change their sign.
 
     Attributes:
-        answer: Where they are at most 0; of integers the first where they are not negative. inf if they are negative at
-            the limit, and −inf if they are not at the lowest answer.
+        answer: Answer at which the log-odds are at most 0; for integers, the first one at which they are not negative.
+            It is inf if they are negative at the limit, and −inf if they are not negative at the lowest answer.
     """
 
     answer: float
-    log_odds: float  # what they are there; of integers, at the one before
-    next: float  # an answer above where they are positive; of integers, the answer
-    place: float  # about where they are 0
-    slope: float = math.nan  # about how fast they grow there, per record; nan: not known
-    at_next: float = math.nan  # of integers, what the log-odds are at the next answer
+    log_odds: float  # log-odds at `answer`; for integers, at the integer before it
+    next: float  # answer above, with positive log-odds; for integers, `answer` itself
+    place: float  # approximate root
+    slope: float = math.nan  # approximate growth of the log-odds at the root, per record; nan: unknown
+    at_next: float = math.nan  # for integers, log-odds at `answer`
 
 
 _NEVER = SignChange(math.inf, -math.inf, math.inf, math.inf)
@@ -57,9 +60,10 @@ _ALWAYS = SignChange(-math.inf, math.inf, -math.inf, -math.inf)
 
 
 def root(log_odds: Callable[[float], float], search: Search) -> SignChange:
-    """Where log-odds pass 0: they are above −1e-12 there, or two answers are as near as floats.
+    """Return the place at which log-odds are 0: from −1e-12 to 0, or bracketed by two neighbouring floats.
 
-    Inverse parabolas; each step stays inside the bracket that is known, or near the last place.
+    The steps follow inverse parabolas. Each step stays inside the known bracket, or near the last place if there is
+    none.
     """
     low, high, at_low = -math.inf, math.inf, -math.inf
     here, step = min(search.guess, search.limit), search.step
@@ -91,7 +95,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> SignChange:
 
 
 def _inside(following: float, bracket: tuple[float, float], here: float, farthest: float) -> float:
-    """The next place of a search: no farther than said, and between what is known."""
+    """Return the next place of a search: at most `farthest` from `here`, and inside the bracket."""
     low, high = bracket
     is_open = math.isinf(high - low)
     if is_open and not abs(following - here) <= farthest:
@@ -105,13 +109,13 @@ def _inside(following: float, bracket: tuple[float, float], here: float, farthes
 
 
 def _is_slow(path: list[tuple[float, float]], widths: list[float]) -> bool:
-    """Whether the last steps halved neither the bracket nor the log-odds."""
+    """Return True if the last steps halved neither the bracket nor the log-odds."""
     is_wide = widths[-_SLOWEST] / 2 < widths[-1] < math.inf
     return is_wide and abs(path[-1][0]) > abs(path[-_SLOWEST][0]) / 2
 
 
 def _just_below(path: list[tuple[float, float]], slope: float) -> float:
-    """Where the inverse polynomial through up to three places is just below 0; nan if it is not."""
+    """Return the place at which the inverse polynomial through up to three points is just below 0; nan if unknown."""
     finite = [one for one in path if -math.inf < one[0] < math.inf]
     if len(path) == 1 and finite:
         return path[0][1] - (path[0][0] + CLOSE / 2) / slope if slope else math.nan
@@ -119,19 +123,19 @@ def _just_below(path: list[tuple[float, float]], slope: float) -> float:
         return math.nan
     try:
         return extrapolated(finite, -CLOSE / 2)[0]
-    except ZeroDivisionError:  # log-odds that are the same at two places
+    except ZeroDivisionError:  # the log-odds are equal at two places
         return math.nan
 
 
 def _slope(path: list[tuple[float, float]], here: float, at_here: float) -> float:
-    """How fast log-odds grow from the last place to the next one; nan if that is not known."""
+    """Return the slope of the log-odds from the last point of the path to `here`; nan if unknown."""
     if not path or not math.isfinite(path[0][0]) or path[0][1] == here:
         return math.nan
     return (at_here - path[0][0]) / (here - path[0][1])
 
 
 def first_whole(log_odds: Callable[[float], float], search: Search) -> SignChange:
-    """The first integer at which growing log-odds are not negative."""
+    """Return the first integer at which growing log-odds are not negative."""
     guess, limit = search.guess, search.limit
     start = float(math.ceil(min(guess, limit)))
     at_start = log_odds(start)
@@ -156,9 +160,9 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> SignChang
 
 
 def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:
-    """The value at a place of a polynomial through the last points, and its last correction.
+    """Return the value at a place of a polynomial through the last points of a path, and its last correction.
 
-    Of all degrees it is the one with the least correction, by Neville's scheme.
+    The degree is the one with the smallest correction in Neville's scheme.
     """
     away = [place - one for one, _ in path]
     values = [value for _, value in path]
@@ -175,30 +179,30 @@ def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[flo
     return found, correction
 
 
-_FEWEST, _MOST = 3, 5  # thresholds from which the next one is extrapolated
-_SHORTEST = 1e-3  # records, a step of a search
-_FIRST = 8.0  # steps that reach as far as a threshold is expected
+_FEWEST, _MOST = 3, 5  # number of thresholds from which the next one is extrapolated
+_SHORTEST = 1e-3  # records: shortest step of a search
+_FIRST = 8.0  # steps from the guess to the farthest place at which a threshold is expected
 
 
 class Seen(NamedTuple):
-    """The threshold of one ε."""
+    """A threshold that was found, at one ε."""
 
     epsilon: float
-    place: float  # about where it is
-    beyond: float  # how far it lies beyond what is expected of laws that are about normal
-    slope: float  # about how fast the log-odds grow there, per record; nan: not known
+    place: float  # approximate place of the threshold
+    beyond: float  # distance of the threshold from its prediction for normal distributions
+    slope: float  # approximate growth of the log-odds there, per record; nan: unknown
 
 
 @frozen
 class ThresholdForecast:
-    """Thresholds of rising ε, from which the next one is expected."""
+    """Thresholds at ascending ε, from which the next threshold is predicted."""
 
     errors: CertifiedErrorLaw
-    deviation: float  # the standard deviation of the count, in records
-    path: tuple[Seen, ...] = ()  # the last thresholds that were found
+    deviation: float  # standard deviation of the count, in records
+    path: tuple[Seen, ...] = ()  # last thresholds found
 
     def after(self, epsilon: float, excess: Excess, passage: SignChange) -> "ThresholdForecast":
-        """The forecast with one more threshold, if there is one."""
+        """Return the forecast with one more threshold, or the same forecast if the threshold is infinite."""
         if not math.isfinite(passage.place):
             return self
         slope, path = passage.slope, self.path
@@ -211,7 +215,7 @@ class ThresholdForecast:
         return ThresholdForecast(self.errors, self.deviation, (*path[1 - _MOST :], seen))
 
     def expected(self, epsilon: float, excess: Excess) -> tuple[float, float, float]:
-        """About the threshold, about how far off that is, and the slope of the log-odds there."""
+        """Return the predicted threshold, its approximate error, and the slope of the log-odds there."""
         if not self.path:
             return self._if_normal(excess.threshold), self._step, math.nan
         last, path = self.path[-1], self.path
@@ -224,19 +228,19 @@ class ThresholdForecast:
 
     @property
     def _step(self) -> float:
-        """The first step of a search."""
+        """First step of a search."""
         return max(self._farthest / _FIRST, _SHORTEST)
 
     def _if_normal(self, threshold: float) -> float:
-        """That for laws that are about normal, near the threshold of w."""
+        """Return the threshold predicted for nearly normal distributions, close to the threshold of w."""
         share = self.errors.spread / max(self.deviation, _SHORTEST)
-        beyond = threshold * share * share  # infinite at most, where a power raises
+        beyond = threshold * share * share  # overflows to infinity, where a power would raise an error
         farthest = self._farthest
         return threshold + max(-farthest, min(farthest, beyond))
 
     @property
     def _farthest(self) -> float:
-        """As far from there as a threshold is expected."""
+        """Largest distance from the threshold of w at which a threshold is expected."""
         most = 3 * self.errors.spread
         if self.errors.steepest is not None:
             most = min(most, self.deviation)

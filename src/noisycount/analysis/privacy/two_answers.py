@@ -1,4 +1,8 @@
-"""What noisy answers hide of the counts around a threshold, two answers or each two counts."""
+"""Bounds of the part of δ that noisy answers hide around a threshold, for two answers or for pairs of counts.
+
+`Weighed` holds the weights of the counts around a threshold. `hidden_by_two_answers` and `hidden_by_count_pairs` bound
+the part that the noise hides.
+"""
 
 import math
 from collections.abc import Callable
@@ -14,39 +18,43 @@ from noisycount.analysis.privacy.pairs import Pair
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
-# The logarithm of Σ_y √(L_y(k)·L_y(k + d)) for distances d, L the law of all answers.
+# The logarithm of Σ_y √(L_y(k)·L_y(k + d)) for distances d, where L_y(k) is the likelihood of the answers y at count k.
 Closeness = Callable[[Reals], Reals]
-_OVERFLOW = 700.0  # ε whose exponential does not overflow
-_APART = -16.0  # e^−16 of what noise hides is less than the bounds are apart
-_UNDERFLOW = 1e-300  # below every weight but 0, so that ratios stay finite
+_OVERFLOW = 700.0  # largest ε whose exponential does not overflow
+_APART = -16.0  # logarithm: e^−16 of the hidden part is less than the distance of the bounds
+_UNDERFLOW = 1e-300  # lower bound of weights in ratios, so that the ratios stay finite
 
 
 @frozen(eq=False, slots=False)
 class Weighed:
     """Weights v of the counts in a window around the threshold t: v < 0 below it, v >= 0 from t on.
 
-    With answers of the likelihood L_y(k), δ₊ = Σ_y (Σ_k v_k·L_y(k))₊ is Σ_{k >= t} v_k, δ₊ without noise, less Σ_y
-    min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): what the noise hides.
+    For answers y with the likelihood L_y(k) at count k, δ₊ is Σ_y (Σ_k v_k·L_y(k))₊. That is the δ₊ without noise,
+    Σ_{k >= t} v_k, less the hidden part Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)).
     """
 
     known: Certified  # δ₊ without noise
     factor: float  # e^ε
-    above: Reals  # v_t, v_{t + 1}, … in the window
-    below: Reals  # −v_{t − 1}, −v_{t − 2}, … in it
-    error: float  # how far all of these may be off, added up
+    above: Reals  # v_t, v_{t + 1}, … inside the window
+    below: Reals  # −v_{t − 1}, −v_{t − 2}, … inside the window
+    error: float  # bound of the sum of the errors of all weights
 
     @property
     def scale(self) -> float:
-        """The largest weight."""
+        """Largest absolute weight."""
         return float(max(self.above.max(), self.below.max()))
 
     @property
     def is_hidden(self) -> bool:
-        """Whether there is something on both sides that noise can mix up."""
+        """True if the window has counts on both sides of the threshold, so that noise can hide something."""
         return self.above.size > 0 and self.below.size > 0
 
     def shortened(self, most: int, weight: float) -> "Weighed":
-        """The same with fewer counts at the ends."""
+        """Return a shorter window with at most `most` counts on each side.
+
+        The counts at an end are omitted if they and the counts outside of the window weigh at most `weight` on that
+        side.
+        """
         if not self.is_hidden:
             return self
         above = _without_end(self.above, weight - self._outside(self.above, 0.0))
@@ -54,69 +62,81 @@ class Weighed:
         return replace(self, above=above[:most], below=below[:most])
 
     def hidden_at_most(self, closeness: Closeness) -> float:
-        """What noise hides in the window, at most.
+        """Return an upper bound of the hidden part of the window.
 
-        By Bhattacharyya's bound for each pair of counts: Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
+        Bhattacharyya's bound holds for each pair of counts with weights a and b and likelihoods f and g:
+        Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
         """
         roots = np.convolve(np.sqrt(self.above), np.sqrt(self.below))
         likely = np.exp(closeness(np.arange(1.0, roots.size + 1)))
         return min(float(roots @ likely), float(self.above.sum()), float(self.below.sum()))
 
     def most(self, hidden: float) -> float:
-        """The upper end of δ₊, if noise hides at least so much in the window.
+        """Return the upper end of δ₊ if noise hides at least `hidden` in the window.
 
-        An adversary who is told all counts outside of it can only know more.
+        It holds as an adversary who also knows every count outside of the window can only distinguish more.
         """
         return self.known.upper + self.error - hidden
 
     def least(self, hidden: float, closeness: Closeness) -> float:
-        """The lower end of δ₊, if noise hides at most so much in the window.
+        """Return the lower end of δ₊ if noise hides at most `hidden` in the window.
 
-        The answers that the window would choose are some of all sets; what lies outside of it is misjudged most often
-        at its ends, as the answers rise with the count, and there by Bhattacharyya's bound: Σ min(a·f, b·g) <= √(a·b)·Σ
-        √(f·g).
+        The set of answers that is best for the window is one of all sets, so its gain is a lower bound. Counts outside
+        of the window are misjudged most often at the ends of the window, as the answers rise with the count. There
+        Bhattacharyya's bound applies: Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
         """
         return self.known.lower - self.error - hidden - self.missed(closeness)
 
     def missed(self, closeness: Closeness) -> float:
-        """What is misjudged outside of the window, at most."""
+        """Return an upper bound of the weight outside of the window that the best set for the window misjudges."""
         above = _misjudged(self.above, self.below, closeness)
         below = _misjudged(self.below, self.above, closeness)
         missed = above * self._outside(self.above, 0.0)
         return missed + below * self._outside(self.below, self.factor - 1)
 
     def _outside(self, inside: Reals, more: float) -> float:
-        """The weights on one side that lie outside of the window, added up."""
+        """Return an upper bound of the weight of one side outside of the window.
+
+        Args:
+            inside: Weights of this side in the window.
+            more: Difference of the total weight of this side from δ₊ without noise.
+        """
         return max(0.0, self.known.upper + more - float(inside.sum())) + self.error
 
 
 def _without_end(side: Reals, weight: float) -> Reals:
-    """A side without the counts at its end that weigh at most so much, but for the first."""
+    """Return a side without the counts at its end that together weigh at most `weight`. The first count stays."""
     beyond = np.cumsum(side[::-1])[::-1]
     return side[: max(1, int(np.count_nonzero(beyond > weight)))]
 
 
 def _misjudged(side: Reals, other: Reals, closeness: Closeness) -> float:
-    """How likely the answers of the last count of a side speak for the other side, at most."""
+    """Return an upper bound of the probability that answers at the last count of a side favour the other side."""
     logs = 0.5 * (np.log(np.maximum(other, _UNDERFLOW)) - math.log(max(side[-1], _UNDERFLOW)))
     distances = np.arange(other.size, dtype=np.float64) + side.size
     return min(1.0, float(np.exp(np.minimum(0.0, logs + closeness(distances))).sum()))
 
 
 def weighed(pair: Pair, epsilons: list[float], reach: int) -> list[Weighed]:
-    """The counts around each threshold."""
+    """Return the weights of the counts around the threshold of each ε, up to `reach` counts on each side."""
     known = hockey_sticks(pair, None, epsilons)
     return [_weighed(pair, *one, reach) for one in zip(epsilons, known, strict=True)]
 
 
 def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
-    """How many counts a window has on each side, so that no answers mix up its ends."""
+    """Return the number of counts on each side of a window whose ends the answers do not confuse.
+
+    Args:
+        closeness: Logarithm of the Bhattacharyya coefficient of two counts by their distance.
+        most: Largest number of counts.
+        apart: Counts are confused if their closeness is above this.
+    """
     mixed = np.flatnonzero(closeness(np.arange(1.0, most + 1)) > apart)
     return min(most, int(mixed[-1]) + 2) if mixed.size else 1
 
 
 def _weighed(pair: Pair, epsilon: float, known: Certified, reach: int) -> Weighed:
-    """The counts around one threshold."""
+    """Return the weights of the counts around the threshold of one ε."""
     low, high = pair.base.support
     excess = pair.excess(epsilon)
     factor = math.exp(min(epsilon, _OVERFLOW))
@@ -133,28 +153,35 @@ def _weighed(pair: Pair, epsilon: float, known: Certified, reach: int) -> Weighe
     return Weighed(known, factor, above, below, error)
 
 
-_ROUNDINGS = 10.0  # of each of the sums of at most as many terms as there are distances
-_LARGEST = 600.0  # an exponent whose exponential does not overflow, nor its products
+_ROUNDINGS = 10.0  # roundings per term of each sum; a sum has at most as many terms as there are distances
+_LARGEST = 600.0  # largest exponent used: its exponential and products of it do not overflow
 
 
 @frozen(eq=False, slots=False)
 class _ThresholdSide:
-    """X = Σ_i w_i·L(i)/L(0) over the places i >= 0 of one side of the threshold.
+    """The sum X = Σ_i w_i·L(i)/L(0) over the places i >= 0 of one side of the threshold.
 
-    With answers at distances d >= 0 on this side, each has the factor e^(s·(d − |i − d|)) in L(i)/L(0); on the other
-    side it has e^(−s·i).
+    For a slope s of the noise, an answer at distance d >= 0 on this side has the factor e^(s·(d − |i − d|)) in
+    L(i)/L(0). An answer on the other side has the factor e^(−s·i).
     """
 
-    chances: Reals  # those of each distance of an answer that lies on this side
-    neither: float  # x if no answer does
-    either: Reals  # x if one does, for each distance
-    rises: Reals  # σ w_i·e^(2·s·i) over i < d, for each distance
-    sums: Reals  # σ w_i over i < d
+    chances: Reals  # probability of each distance of an answer on this side
+    neither: float  # X if no answer is on this side
+    either: Reals  # X if one of two answers is on this side, for each distance
+    rises: Reals  # Σ w_i·e^(2·s·i) over i < d, for each distance d
+    sums: Reals  # Σ w_i over i < d
     growths: Reals  # e^(2·s·d)
 
     @classmethod
     def of(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_ThresholdSide":
-        """A side with weights at rising places, and answers at a first distance, and on from it."""
+        """Return a side with weights at ascending places, and answers at distances `first`, `first` + 1, ….
+
+        Args:
+            places: Places i of the weights.
+            weights: Weights w_i.
+            slope: Slope s of the noise, per place.
+            first: Smallest distance of an answer.
+        """
         last = int(places[-1])
         ranks = np.arange(last + 1.0)
         distances = ranks + first
@@ -173,9 +200,10 @@ class _ThresholdSide:
         )
 
     def both(self, most: float) -> float:
-        """E min(X, most) if both answers lie on this side.
+        """Return E min(X, most) if both answers are on this side.
 
-        Where the nearer one lies at a distance, X grows with that of the other: up to a place.
+        For a given distance of the nearer answer, X rises with the distance of the farther one, until it exceeds
+        `most`.
         """
         least = (most - self.rises) / self.growths + self.sums
         nearest = np.arange(self.either.size)
@@ -188,28 +216,35 @@ class _ThresholdSide:
         return float(self.chances @ (2 * pairs - self.chances * same))
 
     def one_each(self, other: "_ThresholdSide") -> float:
-        """E min(X, Z) if one answer lies on this side, and one on the side of Z."""
+        """Return E min(X, Z) if one answer is on this side and one is on the other side, whose sum is Z."""
         ends = other.either.searchsorted(self.either)
         masses, moments = other.beyond
         return self.chances @ (moments[0] - moments[ends] + self.either * masses[ends])
 
     @cached_property
     def beyond(self) -> tuple[Reals, Reals]:
-        """The chances of each distance and all farther ones, and these times X."""
+        """Sums over all distances from each one on: of the probabilities, and of the probabilities times X."""
         masses, moments = np.zeros((2, self.either.size + 1))
         masses[:-1] = np.cumsum(self.chances[::-1])[::-1]
         moments[:-1] = np.cumsum((self.chances * self.either)[::-1])[::-1]
         return masses, moments
 
     def one(self, most: float) -> float:
-        """E min(X, most) if one answer lies on this side."""
+        """Return E min(X, most) if one answer is on this side."""
         return float(self.chances @ np.minimum(self.either, most))
 
 
 def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_centred: bool) -> tuple[float, float]:
-    """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)) for two answers.
+    """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)) for two answers.
 
-    They are apart by rounding: sums over pairs of distances are differences of sums over one.
+    The bounds differ by rounding only. Sums over pairs of distances are computed as differences of sums over one
+    distance.
+
+    Args:
+        weighed: Weights v of the counts.
+        slope: Slope of the noise, per step of the grid.
+        steps: Steps of the grid in a record.
+        is_centred: True if answers lie on the places of the grid, False if they lie between them.
     """
     above, below = weighed.above, weighed.below
     first = 1.0 if is_centred else 0.5
@@ -229,13 +264,13 @@ def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_cent
 
 
 def _up_to(terms: Reals, reached: NDArray[np.intp]) -> Reals:
-    """The sums of the first terms, for each number of them."""
+    """Return the sum of the first `reached` terms, for each number in `reached`."""
     sums: Reals = np.concatenate([[0.0], np.cumsum(terms)])
     return sums[reached]
 
 
 def _exponential(logs: Reals) -> Reals:
-    """Their exponentials, none of which overflows."""
+    """Return e^logs, with exponents limited so that none overflows."""
     return np.exp(np.minimum(logs, _LARGEST))
 
 
@@ -246,11 +281,18 @@ _PER_LEVEL = 16.0  # roundings of a transform for each doubling of its length
 def hidden_by_count_pairs(
     weighed: Weighed, answers: int, slope: float, steps: int, *, is_centred: bool
 ) -> tuple[float, float]:
-    """Bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)): the largest part, and all.
+    """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), from pairs of counts.
 
-    As min(a + a*, b) is at least min(a, b) and at most min(a, b) + min(a*, b), it is at least min(v_k·L, −v_l·L*) for
-    each two counts, and at most the sum over these. That of two counts is a mean over the sum of q independent parts of
-    ln(L(k)/L(l)).
+    min(a + a*, b) is at least min(a, b) and at most min(a, b) + min(a*, b). So the sum is at least
+    Σ_y min(v_k·L_y(k), −v_l·L_y(l)) for any two counts k and l, and at most the sum of these over all pairs. For one
+    pair it is a mean over the sum of q independent terms ln(L(k)/L(l)), one for each of the q answers.
+
+    Args:
+        weighed: Weights v of the counts.
+        answers: Number q of answers.
+        slope: Slope of the noise, per step of the grid.
+        steps: Steps of the grid in a record.
+        is_centred: True if answers lie on the places of the grid, False if they lie between them.
     """
     hidden = np.zeros((weighed.above.size, weighed.below.size))
     error = 0.0
@@ -269,10 +311,10 @@ def hidden_by_count_pairs(
 
 
 def _of_one(places: int, slope: float, *, is_centred: bool) -> Reals:
-    """The law of ln(L(k)/L(l)) of one answer from −slope·places to slope·places, given l.
+    """Return the distribution, given count l, of ln(L(k)/L(l)) of one answer, from −slope·places to slope·places.
 
-    It rises by two slopes where an answer lies on the next place between the counts, and by one from cell to cell next
-    to a count.
+    If `is_centred`, the logarithm rises by two slopes from one place between the counts to the next. Otherwise it rises
+    by two slopes from one cell to the next, and by one slope between an outermost cell and the answers beyond it.
     """
     ratio = math.exp(-slope)
     if is_centred:
@@ -286,7 +328,7 @@ def _of_one(places: int, slope: float, *, is_centred: bool) -> Reals:
 
 
 def _power(part: Reals, answers: int) -> Reals:
-    """The law of the sum of independent numbers with one law."""
+    """Return the distribution of the sum of independent numbers that share one distribution."""
     size = answers * (part.size - 1) + 1
     length = 1 << (size - 1).bit_length()
     law: Reals = np.fft.irfft(np.fft.rfft(part, length) ** answers, length)[:size]

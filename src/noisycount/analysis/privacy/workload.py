@@ -1,4 +1,8 @@
-"""A list of questions without what tells nothing new; as a table; and bounds of one too long."""
+"""Lists of questions about the same records, reduced to the answers that add information, and bounds for long lists.
+
+`Workload` is a reduced list. A list of disjoint questions is a table of counts; a list that is too long for an exact
+privacy curve has bounds.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,32 +20,32 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.binomial import Binomial
 
-Pattern = tuple[int, ...]  # which of some questions a record satisfies: ones and zeros
+Pattern = tuple[int, ...]  # ones and zeros: the questions that a record satisfies
 
 
 @frozen
 class Workload:
-    """Different questions, of each of which it is open whether a record satisfies it.
+    """A list of different questions, each of which some records satisfy and others do not.
 
     Attributes:
-        mechanisms: How each question is answered: once without noise, or by one or more noises.
+        mechanisms: Mechanisms that answer each question: `Exact` once, or one or more noises.
     """
 
-    size: int
-    rates: dict[Pattern, float]  # the rate of each pattern; none is 0
+    size: int  # number of unknown records
+    rates: dict[Pattern, float]  # rate of each pattern, above 0
     mechanisms: tuple[tuple[Exact | SymmetricNoise, ...], ...]
 
     @property
     def answers(self) -> list[tuple[int, Exact | SymmetricNoise]]:
-        """The place of the question of each answer, and its mechanism."""
+        """Index of the question and mechanism of each answer."""
         return [(place, one) for place, told in enumerate(self.mechanisms) for one in told]
 
     def question_rate(self, place: int) -> float:
-        """The probability that a record satisfies a question."""
+        """Return the probability that a record satisfies a question."""
         return min(1.0, math.fsum(p for pattern, p in self.rates.items() if pattern[place]))
 
     def of(self, places: Sequence[int]) -> "Workload":
-        """The list of some of the questions only."""
+        """Return the list of some of the questions."""
         rates: dict[Pattern, list[float]] = {}
         for pattern, rate in self.rates.items():
             rates.setdefault(tuple(pattern[place] for place in places), []).append(rate)
@@ -52,7 +56,16 @@ class Workload:
 def asked_questions(
     atoms: Atoms, questions: Iterable[Iterable[int]] | None, mechanisms: int | None
 ) -> tuple[Question, ...]:
-    """What so many mechanisms answer; None: the questions of the atoms, or any number of mechanisms."""
+    """Return the questions that the mechanisms answer.
+
+    Args:
+        atoms: The atoms, which contain every question.
+        questions: Sets of numbers of atoms. Default: the questions of the atoms.
+        mechanisms: Number of mechanisms that answer them; None: any number.
+
+    Raises:
+        ValueError: If the numbers of questions and mechanisms differ, or there is no question.
+    """
     asked = atoms.questions if questions is None else atoms.checked(questions)
     if mechanisms is not None and len(asked) != mechanisms:
         raise ValueError(f"questions must be as many as the {mechanisms} mechanisms that answer them, got {len(asked)}")
@@ -64,10 +77,10 @@ def asked_questions(
 def reduced_workload(
     atoms: Atoms, questions: Sequence[Question], mechanisms: Sequence[Exact | SymmetricNoise]
 ) -> Workload:
-    """The list without questions that are certain, and with equal ones as one.
+    """Return the list without certain questions, with equal questions as one.
 
-    The answer to the complement of a question tells what one to the question would, as the size is public and noise is
-    symmetric.
+    A question and its complement count as equal: as the size is public and noise is symmetric, their answers reveal the
+    same.
     """
     patterns = atoms.patterns(questions)
     if atoms.size == 0:
@@ -88,26 +101,26 @@ def reduced_workload(
 
 
 def _fewer(mechanisms: Sequence[Exact | SymmetricNoise]) -> tuple[Exact | SymmetricNoise, ...]:
-    """The mechanisms of answers about one count, in as few as tell as much."""
+    """Return fewer mechanisms that reveal as much about one count: `Exact` if there is one, else merged noises."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
     return tuple(merged_noises(noises)) if len(noises) == len(mechanisms) else (Exact(),)
 
 
 def is_table(workload: Workload) -> bool:
-    """Whether no record satisfies two of the questions, each of which is answered once."""
+    """Return True if no record satisfies two of the questions, and each question is answered once."""
     disjoint = all(sum(pattern) <= 1 for pattern in workload.rates)
     return disjoint and len(workload.answers) == len(workload.mechanisms)
 
 
 def is_noiseless(workload: Workload) -> bool:
-    """Whether no answer has noise."""
+    """Return True if no answer has noise."""
     return all(isinstance(one, Exact) for _, one in workload.answers)
 
 
 def table_answers(workload: Workload) -> TableAnswers:
-    """The divergences of disjoint questions, and of what satisfies none of them.
+    """Return the divergences of disjoint questions, with a cell for the records that satisfy none of them.
 
-    Nobody asks for the count of the rest, which is known if those of all others are.
+    The count of that cell has no answer. It is known, as an exact count, only if all answers are exact.
     """
     rest = Exact() if is_noiseless(workload) else None
     cells = (
@@ -117,25 +130,25 @@ def table_answers(workload: Workload) -> TableAnswers:
     return TableAnswers(workload.size, tuple(cells))
 
 
-MOST_MOVES = 600  # the different pairs of patterns that are bounded one by one
-_LEVELS = (1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5)  # of the number of records in two patterns
-_ROUNDING = 1e-12  # relative: of a few probabilities, each known to 3e-13
+MOST_MOVES = 600  # largest number of different pairs of patterns that are bounded one by one
+_LEVELS = (1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5)  # probabilities: quantiles of the number of records in two patterns
+_ROUNDING = 1e-12  # relative rounding error of a sum of a few probabilities, each with an error of 3e-13
 
 
 @frozen
 class PatternMove:
-    """A record in one of two patterns, beside an unknown number of others in these two."""
+    """A change of one record between two patterns, hidden by an unknown number of other records in the two patterns."""
 
-    size: int
-    share: float  # the probability of both patterns
-    rate: float  # that of the first, given both
-    mechanisms: tuple[Exact | SymmetricNoise, ...]  # those of the questions that tell the two apart
+    size: int  # number of unknown records
+    share: float  # probability of both patterns
+    rate: float  # probability of the first pattern, given both
+    mechanisms: tuple[Exact | SymmetricNoise, ...]  # mechanisms of the questions that distinguish the two patterns
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """Bounds of δ₊ and δ₋ if all records in other patterns are told, and how many they are.
+        """Return bounds of δ₊ and δ₋ if the adversary knows all records of other patterns, and their number.
 
-        Then each answer is the count of the first pattern among the others, or of the second, and noise; and the fewer
-        these are, the more it tells.
+        Then each answer is the count of the first or of the second pattern among the remaining records, plus noise. The
+        fewer these records are, the larger is δ: each range of their number is replaced by its smallest number.
         """
         law = Binomial(self.size - 1, self.share).law()
         first, last = law.support
@@ -151,13 +164,13 @@ class PatternMove:
 
 @frozen(eq=False)
 class BoundedWorkload:
-    """At least what fewer questions show, and at most what is shown if others are told."""
+    """Bounds of a long list: from below by a shorter list, from above by an adversary who knows more."""
 
-    fewer: Divergences  # the first of the questions, as many as can be had as a whole
-    moves: tuple[PatternMove, ...]  # each pair of patterns, beside others of these alone
+    fewer: Divergences  # of the first questions, as many as have an exact curve
+    moves: tuple[PatternMove, ...]  # changes of one record between each two patterns
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """Bounds of δ₊ and δ₋, whose value is the upper one."""
+        """Return δ₊ and δ₋ with their bounds for each ε; the value is the upper bound."""
         found = [move.directions(epsilons) for move in self.moves]
         plus, minus = (
             [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest(upper), strict=True)]
@@ -167,7 +180,7 @@ class BoundedWorkload:
 
 
 def moves_of_two(workload: Workload) -> tuple[PatternMove, ...]:
-    """A record in each of two patterns, the first change upwards; equal ones once."""
+    """Return the changes of one record between each two patterns, upwards in the first difference; equal ones once."""
     moves = []
     for other, one in combinations(sorted(workload.rates), 2):
         changed = [noises for noises, a, b in zip(workload.mechanisms, one, other, strict=True) if a != b]

@@ -1,4 +1,8 @@
-"""The divergences of answers to a list of questions, and which way leads to them."""
+"""Divergences of answers to a list of questions, and the choice of the method that computes them.
+
+`workload_answers` chooses the method. `WorkloadAnswers` uses the distribution of up to three answers on a lattice,
+`IndependentAnswers` log ratios of three to six independent answers.
+"""
 
 import math
 from collections.abc import Sequence
@@ -18,28 +22,28 @@ from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.populations.binomial import Binomial
 
-MOST_ANSWERS = 3  # the answers whose law is found as a whole
-_MOST_PLACES = 1e9  # whole answers: some minutes
-_FEW_PLACES = 3e6  # some tenths of a second
-_MOST_FREQUENCIES = 3e7  # of a transform: 0.5 GB
-_PLACES = 1.6e7  # of all offsets together, of which there are as many as that allows
-_AT_ONCE = 2**15  # places: 0.25 MB, which a processor's cache holds
-_MOST_STEPS = 16  # of a record, each way
-_OVERFLOW = 700.0  # ε whose exponential does not overflow
+MOST_ANSWERS = 3  # largest number of answers with a joint distribution on a lattice
+_MOST_PLACES = 1e9  # largest number of integer answers: some minutes
+_FEW_PLACES = 3e6  # number of integer answers that takes some tenths of a second
+_MOST_FREQUENCIES = 3e7  # largest number of frequencies of a transform: 0.5 GB
+_PLACES = 1.6e7  # number of lattice points over all offsets, up to which the grid of a record is made finer
+_AT_ONCE = 2**15  # lattice points at once: 0.25 MB, which fit into the cache
+_MOST_STEPS = 16  # largest number of grid steps for each record on each axis
+_OVERFLOW = 700.0  # largest ε whose exponential does not overflow
 
 
 @frozen(eq=False, slots=False)
 class WorkloadAnswers:
-    """δ₊ and δ₋ of answers to up to three questions.
+    """δ₊ and δ₋ of up to three answers to questions about the same records.
 
-    What tells two atoms apart is only the difference of their patterns, as the answers of the other records are the
-    same: δ = Σ_y (f(y − d) − e^ε·f(y))₊ of the law f of those, for d one of the differences.
+    The answers about the other records do not depend on the record that changes. So only the difference d of its two
+    patterns matters: δ = Σ_y (f(y − d) − e^ε·f(y))₊ for the distribution f of the answers about the other records.
     """
 
     workload: workloads.Workload
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋: the record moves to where the first question that changes holds, or back."""
+        """Return δ₊ and δ₋ for each ε: in δ₊ the record satisfies the first question that its change affects."""
         moves = self._lattice.moves
         factors = [math.exp(min(epsilon, _OVERFLOW)) for epsilon in epsilons]
         sums = np.zeros((2, 2, len(moves), len(epsilons)))
@@ -53,7 +57,7 @@ class WorkloadAnswers:
 
     @cached_property
     def _lattice(self) -> Lattice:
-        """The law of the answers about all records but one."""
+        """Lattice of the answers about all records except one, with a grid that is as fine as `_PLACES` allows."""
         whole = _lattice_of(self.workload, 1).shortest
         continuous = sum(is_continuous(one) for _, one in self.workload.answers)
         if not continuous:
@@ -65,7 +69,10 @@ class WorkloadAnswers:
 def _bounded(  # noqa: PLR0913, PLR0917  (what is known of both directions)
     lower: Reals, upper: Reals, factors: list[float], error: float, kernels: Sequence[Kernel], share: float
 ) -> tuple[list[Bounded], list[Bounded]]:
-    """Bounds of δ₊ and δ₋ for each e^ε, with what laws may be off: shape (2, ε)."""
+    """Return δ₊ and δ₋ with their bounds, widened by the errors of the distributions.
+
+    Shapes: lower and upper (2, ε), for δ₊ and δ₋.
+    """
     off = (1 + np.array(factors)) * error
     relative = sum(kernel.error for kernel in kernels)
     plus, minus = (
@@ -76,7 +83,7 @@ def _bounded(  # noqa: PLR0913, PLR0917  (what is known of both directions)
 
 
 def is_within_reach(workload: workloads.Workload) -> bool:
-    """Whether the law of the answers is found as a whole."""
+    """Return True if the joint distribution of the answers can be computed on a lattice."""
     if len(workload.answers) > MOST_ANSWERS:
         return False
     lattice = _lattice_of(workload, 1)
@@ -84,14 +91,14 @@ def is_within_reach(workload: workloads.Workload) -> bool:
 
 
 def is_short(workload: workloads.Workload) -> bool:
-    """Whether the law of the answers lies on the integers, and is found at once."""
+    """Return True if all answers are integers and their joint distribution takes less than a second."""
     if len(workload.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in workload.answers):
         return False
     return _lattice_of(workload, 1).places <= _FEW_PLACES
 
 
 def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
-    """Return the law of the answers about all records but one, with so many steps a record."""
+    """Return the lattice of the answers about all records except one, with so many grid steps for each record."""
     axes = workload.answers
     rates: dict[workloads.Pattern, float] = {
         tuple(pattern[place] for place, _ in axes): rate for pattern, rate in workload.rates.items()
@@ -101,7 +108,7 @@ def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
 
 
 def _excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[float]) -> Reals:
-    """Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
+    """Return Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
     sums = np.zeros((2, len(moves), len(factors)))
     for place, move in enumerate(moves):
         moved, stayed = _shifted(law, move), _shifted(law, [-step for step in move])
@@ -112,13 +119,16 @@ def _excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[floa
 
 
 def _shifted(law: Reals, move: Sequence[int]) -> Reals:
-    """The law moved, where that and the law moved back overlap; but for the last row."""
+    """Return the part of a slab where it and its shift by the move overlap, without the last row of the slab.
+
+    The last row is also the first row of the next slab.
+    """
     parts = [slice(max(0, -step), size - max(0, step)) for step, size in zip(move, law.shape, strict=True)]
     return law[(slice(-1) if move[0] == 0 else parts[0], *parts[1:])]
 
 
 def _excess(law: Reals, other: Reals, factor: float) -> float:
-    """Σ (f − factor·g)₊, a few rows at once."""
+    """Return Σ (f − factor·g)₊, over a few rows at once."""
     rows = max(1, _AT_ONCE * len(law) // max(1, law.size))
     total = 0.0
     for start in range(0, len(law), rows):
@@ -127,22 +137,22 @@ def _excess(law: Reals, other: Reals, factor: float) -> float:
     return total
 
 
-_FEWEST = 3  # questions: two are had as a whole
-_MOST = 6  # whose 64 moves take seconds
-_STEPS = 32  # of a record, for noise with a density
-_POINTS = 2**15  # of the log ratio of one answer, on each side of 0
-_APART = 1e-10  # what the rates of all patterns together may differ from products
-_FAINT = 1e-15  # a mass whose log ratio may lie beyond the points
-_WIDEST = 60.0  # of a log ratio
-_ROUNDING = 1e-12  # of the masses of one law, relative
+_FEWEST = 3  # smallest number of questions: two have a lattice
+_MOST = 6  # largest number of questions, with 64 moves that take seconds
+_STEPS = 32  # grid steps for each record, for continuous noise
+_POINTS = 2**15  # grid points of the log ratio of one answer, on each side of 0
+_APART = 1e-10  # largest difference of the rates of all patterns from products, times the number of records
+_FAINT = 1e-15  # probability up to which a log ratio may lie beyond the grid
+_WIDEST = 60.0  # largest absolute log ratio of the grid
+_ROUNDING = 1e-12  # relative error of the probabilities of one distribution
 _UNIT = 2.0**-53
-_PER_LEVEL = 32.0  # roundings of transforms for each doubling of their length
+_PER_LEVEL = 32.0  # rounding errors of transforms for each doubling of their length
 Complexes = NDArray[np.complex128]
-_Moved = tuple[Reals, Reals]  # the law of an answer, moved by a record and not
+_Moved = tuple[Reals, Reals]  # the distribution of an answer, moved by one record, and not moved
 
 
 def is_independent(workload: workloads.Workload) -> bool:
-    """Whether a list asks three or more questions that tell nothing of each other, each once."""
+    """Return True if the list has three to six independent questions, each answered once."""
     number = len(workload.mechanisms)
     if not _FEWEST <= number <= _MOST or len(workload.answers) != number:
         return False
@@ -150,7 +160,7 @@ def is_independent(workload: workloads.Workload) -> bool:
 
 
 def _difference(workload: workloads.Workload) -> float:
-    """How far the rates of patterns are from products, added up."""
+    """Return the sum of the absolute differences of the rates of patterns from products of rates of questions."""
     ones = [workload.question_rate(place) for place in range(len(workload.mechanisms))]
     products = (
         math.prod(p if bit else 1 - p for p, bit in zip(ones, pattern, strict=True)) for pattern in workload.rates
@@ -162,16 +172,17 @@ def _difference(workload: workloads.Workload) -> float:
 class IndependentAnswers:
     """δ₊ and δ₋ of answers to independent questions.
 
-    The answers about the other records have a product f of laws, and δ = E(Π r_i − e^ε)₊ under it,
-    r_i = f_i(y_i − d_i)/f_i(y_i). A coordinate that does not move tells nothing, so that all move. Ratios are parted
-    between their neighbours on a grid of logarithms, such that their means stay: as x₊ is convex this raises δ (of what
-    is told), and their means in each part lower it (of what is seen).
+    The answers about the other records have a product f of distributions f_i. With the ratios r_i = f_i(y_i −
+    d_i)/f_i(y_i) for a move d, δ = E(Π r_i − e^ε)₊ under f. δ is largest if the record moves in all coordinates, as a
+    coordinate without a move reveals nothing. Each ratio is split between its two neighbours on a grid of logarithms,
+    such that its mean stays. As x₊ is convex, this raises δ; it is done for the split noise, whose δ is an upper bound.
+    For the rounded noise, a lower bound, the ratios are averaged at each grid point, which lowers δ.
     """
 
     workload: workloads.Workload
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """δ₊ and δ₋: the record moves to where the first question holds, or from there."""
+        """Return δ₊ and δ₋ for each ε: in δ₊ the record moves to where it satisfies the first question."""
         factors: Reals = np.exp(np.minimum(epsilons, _OVERFLOW))
         lower, upper = np.zeros((2, 2, len(epsilons)))
         for moves in product((0, 1), repeat=len(self._answers)):
@@ -187,24 +198,27 @@ class IndependentAnswers:
         return _bounded(lower, upper, factors.tolist(), error, [one.kernel for one in self._answers], 0.5)
 
     def _excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
-        """Σ (P − e^ε·R)₊ of the product of some laws, for each ε."""
+        """Return Σ (P − e^ε·R)₊ for the products P and R of some distributions, for each ε."""
         masses, moments = np.fft.irfft(reduce(np.multiply, laws), self._length)
         return np.array([np.maximum(moments - factor * masses, 0.0).sum() for factor in factors])
 
     @property
     def _length(self) -> int:
-        """That of a transform, which holds the sum of all log ratios."""
+        """Length of a transform that holds the sum of all log ratios."""
         return 1 << (2 * _POINTS * len(self.workload.mechanisms)).bit_length()
 
     @cached_property
     def _answers(self) -> list["_LogRatios"]:
-        """Each answer, on a grid of log ratios that holds those of all."""
+        """Log ratios of each answer, on one grid that is wide enough for all answers."""
         laws = [self._law(place) for place in range(len(self.workload.mechanisms))]
         most = max(_widest(*law) for _, pair in laws for law in pair)
         return [_LogRatios.of(one, pair, most / _POINTS, self._length) for one, pair in laws]
 
     def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
-        """The law of an answer about the other records, moved and not: seen, and told."""
+        """Return the noise of an answer, and the distribution of the answer about the other records.
+
+        The distribution is moved by one record and not moved, first with rounded noise and then with split noise.
+        """
         mechanism, rate = self.workload.mechanisms[place][0], self.workload.question_rate(place)
         others = self.workload.size - 1
         noise = kernel(mechanism, _STEPS if is_continuous(mechanism) else 1)
@@ -224,12 +238,14 @@ class IndependentAnswers:
 
 @frozen(eq=False)
 class _LogRatios:
-    """One answer to a question, as a law of a log ratio.
+    """Distribution of the log ratio ln(P/R) of one answer, P for the moved and R for the unmoved distribution.
 
     Attributes:
-        laws: The transforms of the masses R and P at each log ratio ln(P/R), as seen and as told, for a record that
-            moves up and down.
-        beyond: The mass of P at infinite log ratios, as seen, and that beyond the grid, as told.
+        kernel: The noise of the answer.
+        laws: Transforms of R and P at each log ratio: first index rounded or split noise, second index a record that
+            moves up or down.
+        beyond: With rounded noise, the probability under P of infinite log ratios; with split noise, that of log ratios
+            beyond the grid. Indices as for `laws`.
     """
 
     kernel: Kernel
@@ -238,7 +254,14 @@ class _LogRatios:
 
     @classmethod
     def of(cls, noise: Kernel, pair: tuple[_Moved, _Moved], step: float, length: int) -> "_LogRatios":
-        """An answer from its laws, moved by a record and not."""
+        """Return the log ratios of an answer from its moved and unmoved distributions.
+
+        Args:
+            noise: The noise of the answer.
+            pair: The two distributions with rounded noise, and with split noise.
+            step: Step of the grid of log ratios.
+            length: Length of the transforms.
+        """
         (seen, told) = pair
         lower = [_parted(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]
         upper = [_parted(one, other, step, is_told=True) for one, other in (told, told[::-1])]
@@ -247,17 +270,18 @@ class _LogRatios:
 
 
 def _widest(law: Reals, other: Reals) -> float:
-    """The largest size of ln(P/R) of all but faint masses."""
+    """Return the largest absolute ln(P/R) among answers with more than a faint probability, at most `_WIDEST`."""
     is_both = (law > 0) & (other > 0) & (np.maximum(law, other) > _FAINT)
     logs = np.abs(np.log(law[is_both]) - np.log(other[is_both]))
     return min(_WIDEST, float(logs.max(initial=0.1)) * (1 + 1e-9))
 
 
 def _parted(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Reals, float]:
-    """R and P at log ratios on a grid, shape (2, points), and P beyond it.
+    """Return R and P at log ratios on a grid, shape (2, points), and the probability under P beyond the grid.
 
-    What is told has the P that belongs to R at each point, what is seen the P that is there. Of what is seen P is
-    beyond the grid where there is no R; what else lies outside is left out.
+    With split noise (`is_told`), P at each grid point is R times the ratio of that point, and the probability beyond is
+    that of all log ratios outside of the grid. With rounded noise, P is the probability of the ratios that were moved
+    to the point, and the probability beyond is that of answers that R excludes; other log ratios outside are left out.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ranks = (np.log(law) - np.log(other)) / step + _POINTS
@@ -278,15 +302,18 @@ def _parted(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Re
     return np.stack(table), beyond
 
 
-_MOST_PATTERNS = 100  # of which there are 4,950 pairs
-_FEWER = 2  # questions whose law is found soon
+_MOST_PATTERNS = 100  # largest number of patterns for bounds: they make 4,950 pairs
+_FEWER = 2  # number of questions whose joint distribution gives the lower bounds of a long list
 
 
 def workload_answers(workload: workloads.Workload) -> Divergences:
-    """Those of answers to a list of questions: a list of one is a count.
+    """Return the divergences of answers to a list of questions. A list with one question is answers about one count.
 
-    Of many answers about one count, with noises of different kinds, the upper ends are those of the count; where all
-    other records are known, what the ε of all answers leaves.
+    For many answers about one count with noises of different kinds, the upper bounds are those of the exact count, or
+    those of the sum of all ε if all other records are known.
+
+    Raises:
+        ValueError: If no method applies to the list.
     """
     first, is_one = workload.mechanisms[0], len(workload.mechanisms) == 1
     if is_one and (is_precise(first) or not is_within_reach(workload)):

@@ -1,4 +1,7 @@
-"""A column of noisy answers, each about a count of its own, refined in a file."""
+"""Refinement of a column of noisy answers in a file, each about a count of its own.
+
+Every row gets the mean, the median and the interval of its posterior distribution, and the surprise of its answer.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -25,46 +28,49 @@ from noisycount.validation import LARGEST_WHOLE
 
 @frozen
 class AnswersFile:
-    """Where answers are, and where they go with their estimates."""
+    """A file of noisy answers, its columns, and the file to write."""
 
-    path: Path  # a CSV or Parquet file; each row has an answer about a count of its own
-    column: str  # its column of answers
-    out: Path  # the file to write
-    size: str | None = None  # its column of public sizes; None: all counts have one size
-    rate: str | None = None  # its column of rates; None: all counts have one rate, or none is known
-    is_replacing: bool = False  # whether a file that is there already may be replaced
+    path: Path  # CSV or Parquet file; each row has an answer about a count of its own
+    column: str  # column of answers
+    out: Path  # file to write
+    size: str | None = None  # column of public sizes, in records; None: all counts have one size
+    rate: str | None = None  # column of rates; None: all counts have one rate, or no rate is known
+    is_replacing: bool = False  # True if an existing file `out` may be replaced
 
 
 @frozen
 class RowLaws:
-    """What is known about the count of each row before its answer."""
+    """The prior assumptions about the counts of the rows."""
 
-    whole: Population | None = None  # the population of every row; None where sizes or rates are columns
-    size: int | None = None  # of every row; None where sizes are a column
-    rate: Rate | None = None  # of every row; None where rates are a column, or none is known
-    words: str = "the rate"  # what an answer may contradict
+    whole: Population | None = None  # population of every row; None if sizes or rates are columns
+    size: int | None = None  # size of every row, in records; None if sizes are a column
+    rate: Rate | None = None  # rate of every row; None if rates are a column, or if no rate is known
+    words: str = "the rate"  # the assumption that an answer may contradict, as text
 
 
 @frozen
 class RefinedColumn:
-    """What was written."""
+    """A summary of a refined file."""
 
-    rows: int  # the number of rows
-    missing: int  # how many of them have no answer
-    contradictions: int  # how many answers contradict what was assumed of their counts
-    level: float  # that of the interval from low to high
-    seconds: float  # how long it took
-    out: Path  # the file
-    assumed: str  # what they contradict, in words
+    rows: int  # number of rows
+    missing: int  # number of rows without an answer
+    contradictions: int  # number of answers that contradict the assumption about their counts
+    level: float  # probability of the interval from low to high
+    seconds: float  # duration of the refinement
+    out: Path  # written file
+    assumed: str  # the assumption that answers may contradict, as text
 
 
-_NO_COLUMN = -1.0  # no rate
+_NO_COLUMN = -1.0  # stands for the rate of a row if there is no column of rates
 
 
 def _row_groups(
     laws: RowLaws, table: PublicTable, asked: AnswersFile, given: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
-    """Each population, and which rows with an answer it is about."""
+    """Yield each distinct population of the rows, with a mask of the rows that have it, shape (rows,).
+
+    `given` masks the rows with an answer; rows without one are in no group.
+    """
     if laws.whole is not None:
         yield laws.whole, given
         return
@@ -79,7 +85,10 @@ def _row_groups(
 
 
 def _sizes(table: PublicTable, column: str | None, size: int | None, given: NDArray[np.bool_]) -> Reals:
-    """The size of each row."""
+    """Return the number of records behind each row, shape (rows,): `size`, or the values of a column.
+
+    Raise SourceError if a row with an answer has no whole number from 1 to 2**53 in the column.
+    """
     if column is None:
         return np.full(given.shape, float(size or 0))
     sizes = table.numbers(column)
@@ -89,7 +98,10 @@ def _sizes(table: PublicTable, column: str | None, size: int | None, given: NDAr
 
 
 def _rates(table: PublicTable, column: str | None, given: NDArray[np.bool_]) -> Reals:
-    """The rate of each row, if it is a column."""
+    """Return the rate of each row, shape (rows,); -1 if there is no column of rates.
+
+    Raise SourceError if a row with an answer has no rate from 0 to 1 in the column.
+    """
     if column is None:
         return np.full(given.shape, _NO_COLUMN)
     rates = table.numbers(column, has_shares=True)
@@ -102,7 +114,10 @@ _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
 def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done) -> RefinedColumn:
-    """A table of answers, with `mean`, `median`, `low`, `high` and `surprise` added."""
+    """Write the file with the columns `mean`, `median`, `low`, `high` and `surprise` added. Return a summary.
+
+    `level` is the probability of the interval from low to high; `done` receives the finished share of the work.
+    """
     start = time.monotonic()
     with PublicTable.open(asked.path) as table:
         check_out(asked.out, asked.path, is_replacing=asked.is_replacing)
@@ -139,14 +154,17 @@ def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, leve
 
 
 def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
-    """The progress of a part of the answers, told as that of all."""
+    """Return a progress function for `number` answers that reports their share of all answers to `done`.
+
+    `before` is the number of finished answers, `whole` the number of all answers.
+    """
     return lambda share: done((before + share * number) / whole)
 
 
 def _estimates(
     answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> dict[str, Column]:
-    """The columns to add for answers about counts of one population, shape (answers,) each."""
+    """Return the columns to add for answers about counts of one population, each of shape (answers,)."""
     if not answers.size:
         return {}
     whole = _quantiles(answers, population, noise, level, done)
@@ -158,7 +176,10 @@ def _estimates(
 
 
 def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:
-    """The row of an answer that the noise cannot give: the extremes and a broken number tell."""
+    """Return the index of an answer that the noise cannot produce, or None.
+
+    Only the smallest and the largest answer and the first fraction are checked.
+    """
     given = np.flatnonzero(~np.isnan(answers))
     if not given.size:
         return None
@@ -173,7 +194,7 @@ def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) ->
 
 
 def _quantiles(answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done) -> Reals:
-    """The median, the low and the high end of each answer's posterior, shape (3, answers)."""
+    """Return the median and the lower and upper end of the interval of each posterior, shape (3, answers)."""
     tail = (1 - level) / 2
     different, places = np.unique(answers, return_inverse=True)
     blocks = np.array_split(different, min(_MOST_BLOCKS, 1 + different.size // _BLOCK))
@@ -186,12 +207,12 @@ def _quantiles(answers: Reals, population: Population, noise: AdditiveNoise, lev
 
 
 def _quantile(level: float) -> Callable[[Posterior], int]:
-    """The quantile of a posterior at one level."""
+    """Return a function that computes the quantile of a posterior at a level."""
     return lambda told: told.law.quantile(level)
 
 
 def column_text(column: RefinedColumn) -> str:
-    """What became of a table of answers, and how many of them contradict what was assumed."""
+    """Return a summary of a refined file as text, with the number of answers that contradict the assumption."""
     empty = f" ({column.missing:,} without an answer)" if column.missing else ""
     done = f"{column.rows:,} rows{empty} in {column.seconds:.1f} s: {seen_from_here(column.out)}"
     if not column.contradictions:
@@ -205,6 +226,6 @@ def column_text(column: RefinedColumn) -> str:
 
 
 def column_json(column: RefinedColumn) -> dict[str, Any]:
-    """What became of a table of answers."""
+    """Return a summary of a refined file as JSON."""
     names = ("rows", "missing", "contradictions", "level", "seconds")
     return {**{name: getattr(column, name) for name in names}, "out": str(column.out)}

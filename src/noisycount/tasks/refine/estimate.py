@@ -25,7 +25,7 @@ _DISCRETE = "discrete "
 
 @frozen
 class Refinement:
-    """A Bayes estimate of a count."""
+    """A Bayesian estimate of a count."""
 
     answers: tuple[float, ...]  # noisy answers about the count, in records
     assumed: Assumed  # prior assumption
@@ -85,7 +85,7 @@ class Refinement:
 
 
 def continuous_words(noise: AdditiveNoise) -> str:
-    """Return the options to type if the noise was continuous with the same scale; empty if it is continuous.
+    """Return the options for continuous noise of the same scale, as the end of an error; empty for continuous noise.
 
     Example:
         >>> continuous_words(DiscreteLaplace(5))
@@ -138,7 +138,7 @@ def warning(refinement: Refinement) -> str | None:
 
 
 def _remedy(refinement: Refinement) -> str:
-    """Return what to check, with a rate that is uncertain enough if there is one."""
+    """Return the advice for a warning: the inputs to check, with a sufficiently uncertain rate if there is one."""
     rate = refinement.assumed.rate
     if refinement.assumed.is_flat:
         return "check the size and the noise"
@@ -239,7 +239,7 @@ def refinement_json(refinement: Refinement) -> dict[str, Any]:
 
 
 def _noise_members(noise: AdditiveNoise) -> dict[str, str | None]:
-    """Return the noise of an answer as JSON; ε is null for noise without ε."""
+    """Return the noise of an answer as JSON; ε is null if the noise has none."""
     scale = scale_of(noise)
     values = optional_text(None if noise.epsilon is None else 1 / scale), noise.name, exact_text(scale)
     return dict(zip(_NOISE, values, strict=True))

@@ -1,4 +1,7 @@
-"""The pictures of a refined count, what was assumed, what the answer says and what both say, and of a refined table."""
+"""Charts of a refined count and of a refined table, saved as SVG or PNG files.
+
+The chart of a count shows the prior, the likelihood of the answer and the posterior.
+"""
 
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from noisycount.tasks.refine.refined import RefinedTable
 
 
 def save_plot(refinement: Refinement, file: Path) -> None:
-    """The picture of a refinement as one file, SVG or PNG by its ending."""
+    """Save the chart of a refined count to a file, as SVG or PNG by its ending."""
     size, answers = refinement.assumed.population.records, len(refinement.answers)
     kind = "average" if refinement.noise is not None else "weighted average"
     averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
@@ -31,14 +34,14 @@ def save_plot(refinement: Refinement, file: Path) -> None:
 
 
 def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
-    """The picture of the cells of a table and their sums as a file, SVG or PNG by its ending."""
+    """Save the chart of the cells of a table and their sums to a file, as SVG or PNG by its ending."""
     chart = refined_chart(_dots(refined))
     with draft(file) as part:
         save_file(chart, part)
 
 
 def _dots(refined: RefinedTable) -> RefinedDots:
-    """The answers and estimates of the cells, and of each level of sums."""
+    """Return the answers and estimates to draw: those of the cells, and those of each level of sums."""
     table = refined.published
     cells = table.levels if table.is_selected else (table.cells,)
     dots = [dot for level in cells for dot in _level(refined, level)]
@@ -52,7 +55,7 @@ def _dots(refined: RefinedTable) -> RefinedDots:
 
 
 def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
-    """The answers and estimates of a level; none where it is not told."""
+    """Return the answers and estimates of a level, without the counts that have no estimate."""
     table, error = refined.published, answer_error(level.mechanism, refined.level)
     told = zip(*(refined.estimates[name][level.rows].tolist() for name in ("mean", "low", "high")), strict=True)
     return [
@@ -70,7 +73,10 @@ def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
 
 
 def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
-    """The keys of a count; of sums of a hierarchy, or over all keys of a column, those it keeps."""
+    """Return the keys of a count as text.
+
+    For a sum, leave out the summed columns of a hierarchy, and each other summed column whose key is "all".
+    """
     keys = table.keys[row]
     if level.of_cell is not None or level is table.cells:
         return ", ".join(keys)

@@ -1,4 +1,8 @@
-"""A published table of noisy counts: what is asked of it, its rows, its levels, their noise, its tree."""
+"""Published tables of noisy counts: their rows, levels and noise, and the tree of their cells.
+
+`RefineQuery` holds the options of a refinement, `PublishedTable` the table that it reads. `nested` arranges the levels
+of a table as a tree.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -21,34 +25,35 @@ from noisycount.model.tables.tree import Tree, TreeLevel, longest_chain, tree_of
 
 @frozen
 class RefineQuery:
-    """Where a published table is, what is known of it, and what is to be told."""
+    """A request to refine a published table: where the table is, what is known about it, and what to return."""
 
     file: Path | None = None  # the file of the table
-    key: str | None = None  # or its key in the ledger,
-    source: str | None = None  # and the data set that it is of
-    by: Sequence[str] = ()  # the key columns of a file, from coarse to fine
-    column: str | None = None  # its column of answers
-    noises: Sequence[AdditiveNoise] = ()  # the noise of its answers: one for all, or one a level, the cells first
-    total: int | None = None  # the public number of records in all; None: not known
-    below: float | None = None  # what the answer of each row without one is below; None: nothing is known of it
-    below_column: str | None = None  # or the column that says so
-    geocode: str | None = None  # which place of a file of the census
-    query: str | None = None  # which of its queries
-    day: str | None = None  # the day of a file of Wikimedia, or the name of an era
-    # the tier of its countries by their codes, where it is not "lower"
+    key: str | None = None  # in place of a file, the key of the table in the ledger
+    source: str | None = None  # data set of that key
+    by: Sequence[str] = ()  # key columns of the file, from coarse to fine
+    column: str | None = None  # column of answers in the file
+    # noise of each level, the cells first; a table of Wikimedia takes one for all its rows
+    noises: Sequence[AdditiveNoise] = ()
+    total: int | None = None  # public number of all records; None: unknown
+    below: float | None = None  # threshold of every missing answer, which lies below it; None: no threshold is known
+    below_column: str | None = None  # column with the threshold of each missing answer, in place of `below`
+    geocode: str | None = None  # place of a census file
+    query: str | None = None  # query of a census file
+    day: str | None = None  # day of a Wikimedia file, or the name of an era
+    # tiers of the countries of a Wikimedia file by country code; a country without one has the tier "lower"
     tiers: Mapping[str, str] = field(default_factory=dict)
-    concentration: float | None = None  # that of each cell before the answers; None: learned from them
-    is_learned: bool = False  # whether somebody asked for a prior that is learned
-    level: float = 0.95  # the probability of each interval
-    has_shares: bool = False  # whether shares of the total are told,
-    has_ranks: bool = False  # and ranks
-    out: Path | None = None  # a file for the rows,
-    plot: Path | None = None  # and one for a picture
-    is_replacing: bool = False  # whether a file that is there already may be replaced
+    concentration: float | None = None  # concentration of the prior of the cells; None: learned from the answers
+    is_learned: bool = False  # True if a learned prior is explicitly requested
+    level: float = 0.95  # probability of each interval
+    has_shares: bool = False  # True if the result has the share of each cell in the total
+    has_ranks: bool = False  # True if the result has the rank of each cell
+    out: Path | None = None  # file for the rows
+    plot: Path | None = None  # file for a chart
+    is_replacing: bool = False  # True if an existing file `out` may be replaced
 
     @property
     def place(self) -> str:
-        """What the table was asked by, for a refusal."""
+        """The file or the key of the table, as an error names it."""
         return f"--key {self.key!r}" if self.file is None else repr(str(self.file))
 
 
@@ -59,33 +64,33 @@ NO_SUMS = "sums are not used: one person may be in several cells, or cells are h
 
 @frozen(eq=False)
 class PublishedLevel:
-    """Counts of which no two share a cell: the cells themselves, or sums of them."""
+    """A level of a table: its cells, or sums of cells such that no two of them share a cell."""
 
-    name: str  # what a reader calls it, such as "town" or "total"
-    rows: Rows = field(repr=False)  # the places of its counts among the rows of the table
-    mechanism: Mechanism  # the noise of each
-    columns: tuple[int, ...] = ()  # the places of the key columns that tell its counts apart; none for the total
-    # the count that each cell is a part of, where ranges of cells were summed; None: the keys tell
+    name: str  # name that a reader sees, such as "town" or "total"
+    rows: Rows = field(repr=False)  # indices of its counts among the rows of the table
+    mechanism: Mechanism  # noise of each count
+    columns: tuple[int, ...] = ()  # indices of the key columns by which its counts differ; none for the total
+    # index of the count that contains each cell, for sums of ranges of cells; None: the keys state it
     of_cell: Rows | None = field(default=None, repr=False)
 
 
 @frozen(eq=False)
 class PublishedTable:
-    """A table of noisy counts, row by row."""
+    """A published table of noisy counts, row by row."""
 
-    subject: str  # what was counted, and where that was read
-    names: tuple[str, ...]  # of the key columns
-    # the texts of the keys of each row; "all" where a level sums over a column
+    subject: str  # what was counted, and where the table was read
+    names: tuple[str, ...]  # names of the key columns
+    # texts of the keys of each row; "all" if the level sums over a column
     keys: Sequence[tuple[str, ...]] = field(repr=False)
-    answers: Reals = field(repr=False)  # of each row; nan where there is none; shape (rows,)
+    answers: Reals = field(repr=False)  # answer of each row, nan if it is missing; shape (rows,)
     levels: tuple[PublishedLevel, ...]  # the cells first
-    # for each row with no answer the number that its answer is below; nan: there is none; shape (rows,)
+    # threshold of each suppressed answer, which lies below it; nan for all other rows; shape (rows,)
     below: Reals = field(repr=False)
-    columns: Mapping[str, Cells] = field(repr=False)  # what the table says of each row already, for a file
-    is_hierarchy: bool = False  # whether each key column divides the one before, as county and town do
-    is_selected: bool = False  # whether only answers from some threshold on were published
-    notes: tuple[str, ...] = ()  # what a reader should know of it
-    unit: str = "count"  # what was counted, in the plural; "count": nobody says
+    columns: Mapping[str, Cells] = field(repr=False)  # columns of the table as it was read, for a file
+    is_hierarchy: bool = False  # True if each key column divides the one before, as county and town do
+    is_selected: bool = False  # True if only answers from a threshold on were published
+    notes: tuple[str, ...] = ()  # remarks for the reader
+    unit: str = "count"  # counted units, in the plural; "count" if the table does not state them
 
     @property
     def cells(self) -> PublishedLevel:
@@ -93,14 +98,20 @@ class PublishedTable:
         return self.levels[0]
 
     def without_sums(self) -> "PublishedTable":
-        """The cells alone, where coarser levels are no sums of them."""
+        """Return the table with the cells as its only level and a note; itself if it has one level.
+
+        Call this if the counts of coarser levels are not sums of cells.
+        """
         return self if len(self.levels) == 1 else replace(self, levels=self.levels[:1], notes=(NO_SUMS,))
 
 
 def written_columns(
     names: Sequence[str], keys: Sequence[Sequence[Key]], levels: list[str], answers: list[int]
 ) -> dict[str, Cells]:
-    """The rows as `count --by` writes them: `keys`, `levels` and `answers` of each."""
+    """Return the columns that `count --by` writes: the keys, the name of the level and the answer of each row.
+
+    `names` are the key columns. `keys`, `levels` and `answers` have one element for each row.
+    """
     columns: dict[str, Cells] = {name: [row[at] for row in keys] for at, name in enumerate(names)}
     columns[free_name("level", columns)] = levels
     columns[free_name("answer", columns)] = answers
@@ -109,16 +120,19 @@ def written_columns(
 
 @frozen
 class GroupedRows:
-    """The rows of a table, level by level."""
+    """The rows of a table, grouped by level."""
 
-    keys: Sequence[tuple[str, ...]] = field(repr=False)  # what people read for the keys of each row
-    # for each level, the cells first: its name, its rows, its key columns
+    keys: Sequence[tuple[str, ...]] = field(repr=False)  # texts of the keys of each row
+    # for each level, the cells first: its name, the indices of its rows, the indices of its key columns
     levels: Sequence[tuple[str, Rows, tuple[int, ...]]]
-    # for each level of ranges the range that each cell is in
+    # for each level of ranges, the index of the range that contains each cell
     of_cell: Mapping[str, Rows] = field(default_factory=dict, repr=False)
 
     def with_noises(self, noises: Sequence[Mechanism], place: str) -> tuple[PublishedLevel, ...]:
-        """The levels, each with its noise."""
+        """Return the levels, each with its noise.
+
+        Raise NoisyCountError if the number of noises is not that of the levels. `place` names the table in the error.
+        """
         if len(noises) != len(self.levels):
             names = "; ".join(name for name, _, _ in self.levels)
             number = "one level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
@@ -137,7 +151,10 @@ class GroupedRows:
 def grouped_by_name(
     keys: Sequence[Sequence[Key]], levels: Sequence[str], columns: Sequence[str], *, is_hidden: bool = False
 ) -> GroupedRows:
-    """Rows by the names of their levels, as `count --by` writes them.
+    """Return rows grouped by the names of their levels, as `count --by` writes them.
+
+    `keys` and `levels` have one element for each row; the level of the first row is that of the cells. If `is_hidden`
+    is True, only cells above a threshold are listed, and a total is shown as "all", not as the listed keys.
 
     Example:
         >>> rows = [("a",), (None,), (None,)]
@@ -174,7 +191,9 @@ def grouped_by_name(
 def grouped_by_empty(
     keys: Sequence[Sequence[str | None]], names: Sequence[str], *, is_hidden: bool = False
 ) -> GroupedRows:
-    """Rows by the columns in which they have keys: a sum runs over what is empty.
+    """Return rows grouped by the columns in which they have keys. A row sums over its empty columns.
+
+    Raise NoisyCountError if no row has a key in every column.
 
     Example:
         >>> rows = [("a", "m"), ("a", "f"), ("a", None), (None, None)]
@@ -201,7 +220,7 @@ def grouped_by_empty(
 
 
 def _kept(level: str, columns: Sequence[str]) -> tuple[int, ...] | None:
-    """The columns that a level of sums keeps, by its name; None where it is called otherwise."""
+    """Return the columns that a level of sums keeps, from its name; None if the name lists no columns."""
     if level == TOTAL and TOTAL not in columns:
         return ()
     for number in range(1, len(columns)):
@@ -212,12 +231,15 @@ def _kept(level: str, columns: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _differing(keys: Sequence[Sequence[Key]]) -> tuple[int, ...]:
-    """The columns in which a level has keys."""
+    """Return the columns in which at least one row of a level has a key."""
     return tuple(at for at in range(len(keys[0])) if any(row[at] is not None for row in keys))
 
 
 def _sums(sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: Sequence[int]) -> list[tuple[str, ...]]:
-    """What people read for the keys of each sum of a level; of no listed cell "all"."""
+    """Return the texts of the keys of each sum of a level; "all" for a summed column without listed cells.
+
+    `sums` and `cells` are the keys of the sums and of the listed cells; `kept` are the columns that the level keeps.
+    """
     over = [at for at in range(len(sums[0])) if at not in kept]
     found = summed_texts((tuple(cell[at] for at in kept), [cell[at] for at in over]) for cell in cells)
     told = []
@@ -230,29 +252,30 @@ def _sums(sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: S
 
 @frozen
 class PlacedLevel:
-    """A level of a table in its tree."""
+    """A level of a table with its place in the tree."""
 
-    published: PublishedLevel  # the level
-    depth: int  # its level in the tree, from 0 of the root
-    places: Rows = field(repr=False)  # the position there of each of its rows, shape (rows of the level,)
+    published: PublishedLevel  # the level of the table
+    depth: int  # depth in the tree; 0 is the root
+    places: Rows = field(repr=False)  # index of the node of each of its rows, shape (rows of the level,)
 
 
 @frozen
 class Nested:
-    """A table on a tree."""
+    """A table arranged as a tree."""
 
-    tree: Tree  # of its cells
-    levels: tuple[PlacedLevel, ...]  # those that nest, from coarse to the cells
-    left_out: tuple[str, ...] = ()  # the names of those that do not
+    tree: Tree  # tree of the cells
+    levels: tuple[PlacedLevel, ...]  # levels of the chain, from coarse to the cells
+    left_out: tuple[str, ...] = ()  # names of the levels outside the chain
 
 
 def nested(table: PublishedTable) -> Nested:
-    """The tree of the levels that nest; as many as do, from the total to the cells.
+    """Return the tree of the longest chain of levels that contain each other, from the total to the cells.
 
-    Where columns are a hierarchy, such as county and town, each of them has a level of its own, whether its sums were
-    published or not.
+    If the columns are a hierarchy, such as county and town, the tree has a level for each column, even if the sums of
+    that column were not published. Raise SourceError if two rows of a level have the same keys, or if a sum has no
+    cell.
     """
-    if table.cells.columns:  # else ranges, of which the keys do not tell cells apart
+    if table.cells.columns:  # else the cells are ranges, whose keys need not differ
         _check_once(table, table.cells, "cell")
     chain = _chain(table)
     left_out = tuple(level.name for level in table.levels if level not in chain)
@@ -264,7 +287,7 @@ def nested(table: PublishedTable) -> Nested:
 
 
 def _of_columns(table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]) -> Nested:
-    """The tree with a level for each column."""
+    """Return the tree that has a level for each column of a hierarchy."""
     order = list(dict.fromkeys(at for level in chain for at in level.columns))
     keys = {table.names[at]: [table.keys[row][at] for row in table.cells.rows] for at in order}
     tree = Tree.of_keys(keys)
@@ -278,7 +301,7 @@ def _of_columns(table: PublishedTable, chain: Sequence[PublishedLevel], left_out
 
 
 def _chain(table: PublishedTable) -> list[PublishedLevel]:
-    """The most levels that contain each other, from coarse to the cells."""
+    """Return the longest chain of levels that contain each other, from coarse to the cells."""
     others = sorted(table.levels[1:], key=lambda level: len(level.rows))
     if any(level.of_cell is not None for level in others):
         return [*others, table.cells]
@@ -288,14 +311,17 @@ def _chain(table: PublishedTable) -> list[PublishedLevel]:
 
 
 def _tree_level(table: PublishedTable, level: PublishedLevel) -> TreeLevel:
-    """A level with the keys of its counts."""
+    """Return a level as the tree expects it: the sum of each cell, the columns and the keys."""
     columns = level.columns if level.of_cell is None else None
     keys = [table.keys[row] for row in level.rows.tolist()]
     return TreeLevel(level.name, _partition(table, level), columns, keys)
 
 
 def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
-    """For each cell the place of its count among those of a level; one more where it has none."""
+    """Return, for each cell, the index of its count in the level; the number of counts if it has none.
+
+    Raise SourceError if two rows of the level have the same keys, or if a count has no cell.
+    """
     if level.of_cell is not None:
         return level.of_cell
     if level is table.cells:
@@ -312,7 +338,7 @@ def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
 
 
 def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None:
-    """The refusal of two rows with the same keys."""
+    """Raise SourceError if two rows of a level have the same keys. `what` is "cell" or "sum"."""
     met: dict[tuple[str, ...], int] = {}
     for row in level.rows.tolist():
         key = _key(table, row, level)
@@ -324,5 +350,5 @@ def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None
 
 
 def _key(table: PublishedTable, row: int, level: PublishedLevel) -> tuple[str, ...]:
-    """The keys of a row by which its level tells it from others."""
+    """Return the keys of a row in the columns of its level."""
     return tuple(table.keys[row][at] for at in level.columns)

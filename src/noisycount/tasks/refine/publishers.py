@@ -1,4 +1,8 @@
-"""Tables that two publishers lay out in their own ways: the census and Wikimedia."""
+"""Readers for the tables of two publishers: the United States census and Wikimedia.
+
+A census table is one query about one place, from a Parquet file of noisy measurements. A Wikimedia table is a text file
+of page views.
+"""
 
 import gzip
 import re
@@ -24,19 +28,19 @@ from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, Re
 
 _SIZES = {"cenrace": 63, "hispanic": 2, "votingage": 2, "hhgq": 8, "hhinstlevels": 3, "sex": 2}
 _DETAILED = ("hhgq", "votingage", "hispanic", "cenrace")
-_MOST_PLACES = 8  # that are named
+_MOST_PLACES = 8  # the largest number of places that an error names
 
 
 @frozen
 class _Query:
-    """One query of a place."""
+    """A query about one place, with its noisy answers."""
 
-    names: tuple[str, ...]  # what its cells differ in; none for the total
-    measured: NoisyMeasurement  # its answers
+    names: tuple[str, ...]  # key columns of its cells; none for the total
+    measured: NoisyMeasurement  # its noisy answers
 
 
 def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
-    """One query of one place, with the queries that are sums of it."""
+    """Return the cells of one census query about one place, with the queries that are sums of these cells."""
     if asked.noises:
         raise NoisyCountError(f"{asked.place} says the variance of its noise: leave --epsilon, --noise, --scale out")
     geocode = _geocode(asked, path)
@@ -51,7 +55,10 @@ def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
 
 
 def _geocode(asked: RefineQuery, path: Path) -> str:
-    """The code of the place: as it was typed, or the only one."""
+    """Return the code of the place: that of --geocode, or the only one of the file.
+
+    Raise NoisyCountError if the file has several places and no --geocode is given, or if it has no row.
+    """
     if asked.geocode is not None:
         return asked.geocode
     places = measured_places(path, 2)
@@ -65,7 +72,7 @@ def _geocode(asked: RefineQuery, path: Path) -> str:
 
 
 def _distinct(measured: Sequence[NoisyMeasurement], geocode: str) -> list[_Query]:
-    """The queries of a place, each once."""
+    """Return the queries about a place. Raise NoisyCountError if a query occurs twice."""
     names = [each.query for each in measured]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -74,7 +81,10 @@ def _distinct(measured: Sequence[NoisyMeasurement], geocode: str) -> list[_Query
 
 
 def _differing(measured: NoisyMeasurement) -> tuple[str, ...]:
-    """What the cells of a query differ in, where the number of its cells tells."""
+    """Return the key columns of a query: none for a total, its variables if the number of cells fits them.
+
+    If the number of cells is not the product of the variables' sizes, the query has one key column with its own name.
+    """
     stem = measured.query.removesuffix("_dpq").strip()
     names = _DETAILED if stem == "detailed" else tuple(part.strip() for part in stem.split("*"))
     if len(measured.values) == 1:
@@ -86,7 +96,7 @@ def _differing(measured: NoisyMeasurement) -> tuple[str, ...]:
 
 
 def _chosen(query: str | None, found: Sequence[_Query]) -> _Query:
-    """The query whose cells are refined."""
+    """Return the query of --query, or the only one that is not a total. Raise NoisyCountError if there is none."""
     names = [each.measured.query for each in found]
     several = [each for each in found if each.names]
     if query is None and len(several) == 1:
@@ -100,18 +110,21 @@ def _chosen(query: str | None, found: Sequence[_Query]) -> _Query:
 
 
 def _plain(query: str) -> str:
-    """A query without what is written in several ways."""
+    """Return the name of a query in lower case, without blanks and without the ending "_dpq"."""
     return query.lower().removesuffix("_dpq").replace(" ", "")
 
 
 def _is_sum(query: _Query, cells: _Query) -> bool:
-    """Whether the answers of a query are sums of cells."""
+    """Return True if each answer of a query is a sum of cells of the other one."""
     is_total = _plain(query.measured.query) == TOTAL
     return set(query.names) < set(cells.names) and (bool(query.names) or is_total)
 
 
 def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> PublishedTable:
-    """Queries as levels of one table."""
+    """Return the table whose levels are the queries, the cells first.
+
+    `names` are the key columns of the cells.
+    """
     keys: list[tuple[str, ...]] = []
     levels: list[PublishedLevel] = []
     for query in queries:
@@ -139,7 +152,10 @@ def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> P
 
 
 def _keys(query: _Query, kept: Sequence[int], width: int) -> list[tuple[str, ...]]:
-    """The keys of the cells of a query: numbers from 1, in the order of its list."""
+    """Return the keys of the cells of a query: numbers from 1, in row-major order; "all" in a column that it sums over.
+
+    `kept` are the columns that the query keeps; `width` is the number of all key columns.
+    """
     sizes = [_SIZES[name] for name in query.names] if len(query.names) > 1 else [len(query.measured.values)]
     codes = np.indices(sizes).reshape(len(sizes), -1).T + 1
     found = []
@@ -154,13 +170,19 @@ def _keys(query: _Query, kept: Sequence[int], width: int) -> list[tuple[str, ...
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _COLUMNS = (0, 1, 2)
 _NEXT = "medium"
-_FEW = 5  # countries that are named
+_FEW = 5  # the largest number of countries that a note names
 
 
 def _pages(
     asked: RefineQuery, codes: Sequence[str], answers: Rows
 ) -> tuple[tuple[PublishedLevel, ...], tuple[str, ...]]:
-    """The rows by their noise, and what a reader should know of it."""
+    """Return the rows as levels, one for each noise, and notes for the reader.
+
+    If --noise is given once, all rows have that noise. Otherwise the noise follows from the day and the tier of the
+    country; raise NoisyCountError if a count is below the threshold of its country.
+
+    `codes` are the country codes of the rows, `answers` their counts, shape (rows,).
+    """
     if len(asked.noises) == 1:
         noise = asked.noises[0]
         return (PublishedLevel("pages", np.arange(len(codes)), noise, _COLUMNS),), ()
@@ -187,7 +209,10 @@ def _pages(
 
 
 def _day(asked: RefineQuery) -> str:
-    """The day as it was typed, or as the name of the file says it."""
+    """Return the day of --day, or the day in the name of the file.
+
+    Raise NoisyCountError if neither states it, or if --noise is given more than once.
+    """
     if asked.day is not None and not asked.noises:
         return asked.day
     found = None if asked.file is None else _DAY.search(asked.file.name)
@@ -198,7 +223,11 @@ def _day(asked: RefineQuery) -> str:
 
 
 def _notes(asked: RefineQuery, day: str, least: dict[str, int]) -> tuple[str, ...]:
-    """Which countries may be of another tier, as all their counts are large."""
+    """Return a note that names the countries whose counts all reach the threshold of the medium tier, if any.
+
+    Such a country may be of a higher tier than "lower", with wider noise. Countries of --tier are not named. `least` is
+    the smallest count of each country.
+    """
     try:
         threshold = wikimedia(day, _NEXT).threshold
     except ValueError:
@@ -216,7 +245,7 @@ def _notes(asked: RefineQuery, day: str, least: dict[str, int]) -> tuple[str, ..
 
 _KEYS = ("country_code", "project", "page")
 
-_NAMES = {  # by the number of columns before the count
+_NAMES = {  # column names by the number of columns before the count
     4: ("country", *_KEYS),
     5: ("country", "country_code", "project", "page_id", "page"),
     6: ("country", "country_code", "project", "page_id", "page", "qid"),
@@ -228,7 +257,11 @@ _CODE = re.compile(r"[A-Z]{2}|--|")
 
 
 def is_wikimedia(path: Path) -> bool:
-    """Whether one of the first two lines is a row: a country's code, and a count at the end."""
+    """Return True if the file is a table of Wikimedia page views.
+
+    Its name must end in .tsv or .tsv.gz, and one of its first two lines must be a row: the code of a country second,
+    and a count last.
+    """
     if not path.name.lower().endswith(_ENDINGS):
         return False
     with _opened(path) as lines:
@@ -236,7 +269,10 @@ def is_wikimedia(path: Path) -> bool:
 
 
 def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
-    """The rows of a file, each with the noise of its day and its country."""
+    """Return the rows of a file of page views, each with its noise.
+
+    The noise follows from the day and the country, unless --noise is given once.
+    """
     rows = list(_rows(path))
     columns: dict[str, list[str | None] | list[int]] = {
         name: [row[at] or None for row in rows] for at, name in enumerate(_NAMES[len(rows[0]) - 1])
@@ -260,7 +296,10 @@ def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
 
 
 def _rows(path: Path) -> Iterator[list[str]]:
-    """The cells of each row; a first line of names is left out."""
+    """Yield the cells of each row, without a first line of column names.
+
+    Raise SourceError if another line is no row of page views, or has another number of cells.
+    """
     width = 0
     with _opened(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -276,7 +315,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
 
 
 def _is_row(line: str) -> bool:
-    """Whether a line has the code of a country second, and a count last."""
+    """Return True if a line has 5 to 7 cells, the code of a country second, and a count last."""
     cells = line.split("\t")
     return (
         len(cells) - 1 in _NAMES and _CODE.fullmatch(cells[1]) is not None and _COUNT.fullmatch(cells[-1]) is not None
@@ -285,7 +324,10 @@ def _is_row(line: str) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Iterator[str]]:
-    """The lines of a file of texts without their ends, which may be packed."""
+    """Yield the lines of a text file, which may be compressed by gzip, without their line ends.
+
+    Raise SourceError if the file cannot be read, or is not in UTF-8.
+    """
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8", newline="\n") as lines:

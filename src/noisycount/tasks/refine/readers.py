@@ -1,4 +1,7 @@
-"""Reading of published tables: of `noisycount count --by`, of other publishers, and of a ledger."""
+"""Readers of published tables: files of `noisycount count --by`, files of other publishers, and tables of a ledger.
+
+`opened_table` chooses the reader by the ending and the columns of the file.
+"""
 
 import json
 from collections.abc import Sequence
@@ -51,7 +54,10 @@ class OwnNoise:
 
     @property
     def is_combined(self) -> bool:
-        """True if the noise is that of the mean of several draws, which the file has in another column."""
+        """True if the answers are means of several draws of noise, which the file has in the column `mean`.
+
+        Raises NoisyCountError if that column is missing.
+        """
         if all(name != CombinedGaussian.name for name, _ in self.texts):
             return False
         if _MEAN not in self.table.columns[self.table.columns.index("level") :]:
@@ -94,7 +100,10 @@ def _own_json(query: tables.RefineQuery, path: Path) -> tables.PublishedTable:
 
 
 def _json_object(path: Path) -> dict[str, Any]:
-    """Read a JSON file, and return its object, or an empty one for other JSON."""
+    """Return the object of a JSON file, or an empty one if the file holds other JSON.
+
+    Raise SourceError if the file cannot be read, or is no JSON.
+    """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -131,7 +140,7 @@ def _table(members: dict[str, Any], path: Path) -> tables.PublishedTable:
 
 
 def _stated_noise(name: str, scale: str) -> AdditiveNoise:
-    """Return the noise of a name and a scale; for several draws together the noise of their mean."""
+    """Return the noise with a name and a scale. Several combined Gaussian draws have the noise of their mean."""
     return Gaussian(float(scale)) if name == CombinedGaussian.name else noise_of(name, Fraction(scale))
 
 
@@ -192,7 +201,7 @@ def _check_whole(
 
 
 def _key_columns(query: tables.RefineQuery, columns: Sequence[str]) -> tuple[list[str], str]:
-    """Return the key columns, and the column of answers."""
+    """Return the names of the key columns and of the column of answers."""
     if query.by:
         for name in query.by:
             if name not in columns:
@@ -209,7 +218,7 @@ def _key_columns(query: tables.RefineQuery, columns: Sequence[str]) -> tuple[lis
 def _grouped(
     table: PublicTable, keys: Sequence[tuple[str | None, ...]], names: Sequence[str], *, is_own: bool, is_hidden: bool
 ) -> tables.GroupedRows:
-    """Return the rows by their levels."""
+    """Return the rows, grouped by level: by the column `level` if `is_own`, else by their empty keys."""
     if not keys:
         raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
     if is_own:
@@ -219,7 +228,7 @@ def _grouped(
 
 
 def _below(query: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
-    """Return the thresholds of suppressed answers; nan if there is none."""
+    """Return the threshold of each missing answer, shape (rows,); nan if none is known, or if there is an answer."""
     if query.below_column is not None:
         thresholds = table.numbers(query.below_column)
     else:
@@ -233,7 +242,10 @@ _PARQUET = (".parquet", ".pq")
 def opened_table(
     query: tables.RefineQuery, configuration: Config, stack: ExitStack
 ) -> tuple[tables.PublishedTable, PublicTable | None]:
-    """Read the published table of a query. Return its file too if the result keeps other columns of it."""
+    """Return the published table of a query, and the open file if the output keeps its other columns, else None.
+
+    The file is closed with `stack`.
+    """
     if query.file is None:
         if query.noises:
             raise NoisyCountError(

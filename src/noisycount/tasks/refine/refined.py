@@ -1,8 +1,9 @@
-"""A published table refined: every count given all answers, shares and ranks from exact draws.
+"""Estimates of every count of a published table from all its answers, with shares and ranks from exact draws.
 
-Whether an answer was published depends on the answer alone, so the law of a count given its answer is what it would be
-if all had been published, for any prior. A prior that is learned from answers that were published because they are
-large would be wrong, as it never sees the small counts: there each count is as likely before, and refined by itself.
+Some tables hold only answers above a threshold. Publication then depends on the answer alone, so the posterior
+distribution of a count given its answer is the same as if all answers were published, for any prior. However, a prior
+learned from large answers alone would be wrong, as it never sees the small counts. In such a table all counts are
+therefore equally likely before the answers, and each row is refined by itself.
 """
 
 import math
@@ -27,14 +28,14 @@ from noisycount.model.tables.splits import Splits
 from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, RefineQuery, nested
 
 Counts = NDArray[np.int64]
-# Columns by their names, each of shape (rows,), masked where nothing is known: `mean`, the expected counts, in records;
-# `median`, the smallest counts k with P[K <= k] >= 1/2; `low` and `high`, the ends of the intervals; and of cells, as
-# far as they were asked for, `share` in the total and `rank`, 1 for the largest, each with its own `_low` and `_high`.
+# Columns by name, each of shape (rows,), masked if the value is unknown: `mean`, the expected count, in records;
+# `median`, the smallest count k with P[K <= k] >= 1/2; `low` and `high`, the ends of the interval; and, if requested,
+# for cells `share` in the total and `rank`, 1 for the largest, each with its own `_low` and `_high`.
 Estimates = dict[str, np.ma.MaskedArray[Any, Any]]
 
 
 def _unknown(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN401 - of a number
-    """A column of which nothing is known yet."""
+    """Return a masked column: no value is known yet."""
     return np.ma.array(np.zeros(rows, kind), mask=True)
 
 
@@ -45,19 +46,21 @@ def _empty(rows: int) -> Estimates:
     }
 
 
-SEED = 1  # the same table says the same again
+SEED = 1  # fixed, so that the same table has the same estimates again
 _MOST, _FEWEST = 10_000, 100
-_NUMBERS = 10_000_000  # counts of all draws together, where draws are many
-_BLOCK = 1_000_000  # counts that are looked at together
+_NUMBERS = 10_000_000  # approximate number of counts in all draws together, between the limits of the number of draws
+_BLOCK = 1_000_000  # number of counts that are processed together
 
 
 def _number_of_draws(cells: int) -> int:
-    """How many tables are drawn of so many cells: fewer of large ones."""
+    """Return the number of tables to draw, from 100 to 10,000: fewer if a table has many cells."""
     return min(_MOST, max(_FEWEST, _NUMBERS // cells))
 
 
 def shares(tables: Counts, level: float) -> Reals:
-    """The mean share of each cell in the total, and the ends of its interval; 0 of a table with no record.
+    """Return the mean share of each cell in the total and the ends of its interval, shape (3, cells).
+
+    `tables` are draws of the counts, shape (draws, cells). The shares of a table without records are 0.
 
     Example:
         >>> shares(np.array([[1, 3], [2, 2]]), 0.9)[0].tolist()
@@ -74,7 +77,10 @@ def shares(tables: Counts, level: float) -> Reals:
 
 
 def ranks(tables: Counts, level: float) -> Counts:
-    """The median rank of each cell, and the ends of its interval; 1 is the largest, equal counts share a rank.
+    """Return the median rank of each cell and the ends of its interval, shape (3, cells).
+
+    `tables` are draws of the counts, shape (draws, cells). Rank 1 is the largest count; equal counts have the same
+    rank.
 
     Example:
         >>> ranks(np.array([[1, 3, 3], [2, 5, 1]]), 0.9)[1].tolist()
@@ -94,11 +100,14 @@ def _tails(level: float) -> tuple[float, float]:
 
 
 _SELECTED = "each count as likely before its answer, as only large answers were published"
-_REACH = 20  # standard deviations of the noise: less than 1e-12 of its mass lies beyond
+_REACH = 20  # standard deviations of the noise; less than 1e-12 of its mass lies beyond
 
 
 def selected_estimates(table: PublishedTable, level: float) -> Estimates:
-    """The count of each row given its own answer, all counts from 0 on being as likely before."""
+    """Return the estimate of each row from its own answer alone.
+
+    All counts from 0 on are equally likely before the answer. `level` is the probability of each interval.
+    """
     estimates = _empty(len(table.answers))
     for part in table.levels:
         rows = part.rows[~np.isnan(table.answers[part.rows])]
@@ -108,10 +117,12 @@ def selected_estimates(table: PublishedTable, level: float) -> Estimates:
 
 
 def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals | NDArray[np.int64]]:
-    """The mean and the quantiles of each law.
+    """Return the mean, the median and the interval of the posterior distribution of each count K, shape (answers,).
 
-    The noise Z is at most y, as counts are not negative: with W(e) = P[Z <= e] its cumulated law, P[K >= k | y] = W(y −
-    k)/W(y), and E[K | y] = y − E[Z | Z <= y].
+    The answer is y = K + Z with noise Z. As counts are not negative, Z is at most y. With the cumulative distribution
+    W(e) = P[Z <= e] of the noise, P[K >= k | y] = W(y − k)/W(y), and E[K | y] = y − E[Z | Z <= y].
+
+    Raise SourceError if an answer is a fraction, or too far below 0 for the noise.
     """
     assert isinstance(mechanism, SymmetricNoise)  # noqa: S101 - published counts have added noise
     reach = math.ceil(_REACH * math.sqrt(mechanism.variance)) + 1
@@ -132,24 +143,25 @@ def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals
     }
 
 
-_TOLD = 0.95  # the level of the intervals that a posterior tells of all nodes
+_TOLD = 0.95  # level of the intervals that a posterior has for all nodes
 
 
 @frozen
 class RefinedTable:
     """A published table with the estimates of its rows."""
 
-    published: PublishedTable  # the table
-    estimates: Estimates  # of its rows
-    level: float  # the probability of each interval
-    nested: Nested | None = None  # the tree of its levels; None: each row was refined by itself
-    told: TablePosterior | None = None  # the law of the whole table; None: the same
-    draws: int = 0  # how many tables shares and ranks come from; 0: neither was asked for
+    published: PublishedTable
+    estimates: Estimates  # estimates of the rows
+    level: float  # probability of each interval
+    nested: Nested | None = None  # tree of the levels; None: each row was refined by itself
+    # posterior distribution of the whole table; None: each row was refined by itself
+    told: TablePosterior | None = None
+    draws: int = 0  # number of tables that were drawn for shares and ranks; 0: neither was requested
 
     def intervals(self) -> Iterator[tuple[int, int, int]]:
-        """Yield each row of the tree, with the shortest interval that holds the count with the level.
+        """Yield each row of the tree, with the shortest interval that has the probability `level`.
 
-        Rows that were refined by themselves have their equal-tailed interval.
+        If the rows were refined by themselves, yield their equal-tailed intervals.
         """
         if self.told is None or self.nested is None:
             known = np.flatnonzero(~np.ma.getmaskarray(self.estimates["low"]))
@@ -162,20 +174,24 @@ class RefinedTable:
 
     @property
     def prior_words(self) -> str:
-        """What was assumed, or learned from the answers."""
+        """The prior, given or learned from the answers, as text."""
         return _SELECTED if self.told is None else self.told.prior.words
 
 
 def refined_table(
     asked: RefineQuery, table: PublishedTable, done: Done, total: int | Population | None = None
 ) -> RefinedTable:
-    """Return a table with the estimates that were asked for.
+    """Return a table with the requested estimates.
 
     Args:
-        asked: What is known and wanted.
+        asked: The request.
         table: The table.
-        done: Hears which share of the work is done.
+        done: Receives the finished share of the work.
         total: The number of all records, or its distribution, in place of the total of the request.
+
+    Raises:
+        NoisyCountError: If only answers from a threshold on were published, and an option of the request needs all.
+        SourceError: If two rows of a level have the same keys, or if a sum has no cell.
     """
     if table.is_selected:
         _check_selected(asked)
@@ -197,7 +213,7 @@ def refined_table(
 
 
 def _check_selected(asked: RefineQuery) -> None:
-    """The refusal of what only a whole table tells."""
+    """Raise NoisyCountError if the request has an option that needs the answers of all cells."""
     for option, is_given in (
         ("--total", asked.total is not None),
         ("--shares", asked.has_shares),
@@ -212,7 +228,7 @@ def _check_selected(asked: RefineQuery) -> None:
 
 
 def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  # noqa: ANN401 - numbers and suppressed ones
-    """The answers of a level in the order of its nodes."""
+    """Return the answers of a level in the order of its nodes; a suppressed answer is given by its threshold."""
     rows = level.published.rows
     size = tree.tree.sizes[level.depth]
     answers = np.full(size, np.nan)
@@ -229,7 +245,7 @@ def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  #
 
 
 def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level: float) -> Estimates:
-    """What is told of each row whose level is in the tree."""
+    """Return the mean, the median and the interval of each row whose level is in the tree."""
     estimates = _empty(len(table.answers))
     for placed in tree.levels:
         nodes, rows = told.level(placed.depth), placed.published.rows
@@ -245,7 +261,7 @@ def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level:
 
 
 def _drawn(asked: RefineQuery, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
-    """The same with shares and ranks of the cells."""
+    """Return the refined table with the requested shares and ranks of the cells, from exact draws."""
     table, estimates = refined.published, dict(refined.estimates)
     number = _number_of_draws(len(table.cells.rows))
     tables = told.draws(number, random_state=SEED)

@@ -1,4 +1,7 @@
-"""Counts and tables that a ledger keeps, read again: free, and without their records."""
+"""Counts and tables that are read from a ledger again.
+
+Reading a stored answer costs no privacy budget, and it needs no access to the records.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -23,7 +26,10 @@ Places: TypeAlias = NDArray[np.int64]
 
 
 def _stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
-    """The debit under a key of the ledger, or under the one key that begins so."""
+    """Return the ledger entry under a key, or under the only key that begins with it.
+
+    Raise NoisyCountError if the entry is about another data set than `source`.
+    """
     entry = entry_under_key(key, configuration, "--key")
     if source is not None and configuration.dataset(source).account != entry.request.dataset:
         raise NoisyCountError(
@@ -33,7 +39,7 @@ def _stored_entry(key: str, source: str | None, configuration: Config) -> Entry:
 
 
 def stored_count(key: str, source: str | None, configuration: Config) -> tuple[int, Fraction]:
-    """Return the count under a key of the ledger, and its price in ε with all that it replaces."""
+    """Return the count under a key of the ledger, and the total price in ε of the answer and those it tops up."""
     entry = _stored_entry(key, source, configuration)
     if asks_for_table(entry):
         raise NoisyCountError(
@@ -46,12 +52,12 @@ def stored_count(key: str, source: str | None, configuration: Config) -> tuple[i
 
 
 def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
-    """Return the table under a key of the ledger, or under the one key that begins so."""
+    """Return the table under a key of the ledger, or under the only key that begins with it."""
     return table_of_entry(_stored_entry(key, source, configuration), key)
 
 
 def table_of_entry(entry: Entry, key: str) -> PublishedTable:
-    """Return the table of an entry. Raises NoisyCountError if it is a count, or has no answer."""
+    """Return the table of a ledger entry. Raise NoisyCountError if it is a count, or has no answer."""
     if not asks_for_table(entry):
         raise NoisyCountError(f"--key {key!r}: that is one count: add --size N, and --rate P if it is known")
     if not isinstance(entry.answer, TableAnswer):
@@ -87,7 +93,7 @@ def _table(release: TableRelease, words: str) -> PublishedTable:
 
 
 def _levels(counted: Sequence[Level], noises: Sequence[Mechanism]) -> tuple[PublishedLevel, ...]:
-    """Levels, each with its rows and its noise."""
+    """Return the levels of a stored table, each with its rows and its noise."""
     starts = accumulate((level.size for level in counted), initial=0)
     return tuple(
         PublishedLevel(
@@ -102,7 +108,7 @@ def _levels(counted: Sequence[Level], noises: Sequence[Mechanism]) -> tuple[Publ
 
 
 def _kept(level: Level) -> tuple[int, ...]:
-    """The columns by which the counts of a level differ."""
+    """Return the indices of the columns by which the counts of a level differ."""
     if level.codes is None:
         return ()
     return tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())

@@ -1,4 +1,7 @@
-"""A published table on the command line: read, refined, told as lines or JSON, and written."""
+"""Command line task of refining a published table.
+
+It reads and refines the table, prints it as text or JSON, and writes it to a file.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,11 +24,15 @@ from noisycount.tasks.refine.published import PublishedTable, RefineQuery
 from noisycount.tasks.refine.readers import opened_table
 from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_table
 
-_MOST_CELLS = 5000  # of a larger table it takes too long to solve it twice more
+_MOST_CELLS = 5000  # A sensitivity solves the table twice more, which takes too long for a larger table.
 
 
 def _told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
-    """What half and twice the concentration change; None where there is none, or it takes long."""
+    """Return the changes under half and under twice the concentration of the prior.
+
+    Return None if the prior has no concentration, if each row was refined by itself, or if the table has more than
+    5,000 cells.
+    """
     told = refined.told
     if told is None or len(told) > _MOST_CELLS:
         return None
@@ -38,7 +45,10 @@ Texts = list[str]
 
 
 def _shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
-    """The names of columns, and the cells of some rows."""
+    """Return the column names and the texts of some rows, with keys, answer, mean, median and interval.
+
+    `places` are the indices of the rows in the table.
+    """
     table, told = refined.published, refined.estimates
     ends = _ranges(*(_texts(told[name], places, signed) for name in ("low", "high")))
     known = ~np.ma.getmaskarray(told["mean"])[list(places)]
@@ -52,7 +62,7 @@ def _shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, li
 
 
 def _shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
-    """The names of columns, and the shares and ranks of some cells, as far as they were asked for."""
+    """Return the column names and the texts of some rows, with the requested shares and ranks."""
     told = refined.estimates
     columns: dict[str, Texts] = {}
     if "share" in told:
@@ -63,14 +73,14 @@ def _shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts,
 
 
 def _beside_keys(table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
-    """Columns of numbers to the right of the keys of their rows."""
+    """Return the column names and the texts of some rows: their keys, then the columns of numbers."""
     numbers = zip(*map(output.padded, columns.values()), strict=True)
     rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
     return [*table.names, *columns], rows
 
 
 def _answer(table: PublishedTable, place: int) -> str:
-    """An answer, or what it is below."""
+    """Return the text of an answer, or "below" and the threshold of a suppressed one."""
     if not np.isnan(table.answers[place]):
         return to_one_place(table.answers[place])
     limit = table.below[place]
@@ -78,27 +88,27 @@ def _answer(table: PublishedTable, place: int) -> str:
 
 
 def _texts(column: np.ma.MaskedArray[Any, Any], places: Sequence[int], shown: Callable[[float], str]) -> Texts:
-    """The numbers of some rows of a column, as far as they are known."""
+    """Return the texts of some rows of a column; a masked value becomes "-"."""
     return [_UNKNOWN if value is None else shown(value) for value in column[list(places)].tolist()]
 
 
 def _spread(told: Estimates, name: str, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
-    """An estimate of each cell with its interval."""
+    """Return an estimate with its interval as a text such as "0.5 (0.4 to 0.6)" for each of some rows."""
     middle, low, high = (output.padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
     return [f"{one} ({end.strip()})" for one, end in zip(middle, _ranges(low, high), strict=True)]
 
 
 def _ranges(lows: Texts, highs: Texts) -> Texts:
-    """Intervals whose "to" are below each other."""
+    """Return texts such as "1 to 20" of intervals, padded so that every "to" is in the same column."""
     widest = max(map(len, highs), default=0)
     return [f"{low} to {high.ljust(widest)}" for low, high in zip(lows, highs, strict=True)]
 
 
-_LEVELS = 4  # more are told by their number
+_LEVELS = 4  # If a table has more noises than these, only their number and the noise of the cells are printed.
 
 
 def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, plot: Path | None) -> None:
-    """A refined table on standard output."""
+    """Print a refined table on standard output."""
     table = refined.published
     output.print_facts(
         [
@@ -110,7 +120,7 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
     )
     places = output.shown_places(len(table.answers))
     output.print_rows(*_shown_rows(refined, places), len(table.answers))
-    if refined.draws:  # below, as both have no room beside each other
+    if refined.draws:  # in a second table, as one line has no room for all columns
         cells = table.cells.rows.tolist()
         told = [cells[place] for place in output.shown_places(len(cells))]
         output.print_rows(*_shown_spreads(refined, told), len(cells))
@@ -118,7 +128,7 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
 
 
 def _noise(table: PublishedTable) -> str:
-    """The noise of each level, or how many there are."""
+    """Return the noise of each level as a text; of more than four noises only their number and that of the cells."""
     words: dict[str, list[str]] = {}
     for level in table.levels:
         words.setdefault(_noise_words(level.mechanism), []).append(level.name)
@@ -130,14 +140,17 @@ def _noise(table: PublishedTable) -> str:
 
 
 def _noise_words(mechanism: object) -> str:
-    """A noise by its name and its scale."""
+    """Return the name of a noise and its scale as a text."""
     if isinstance(mechanism, AdditiveNoise):
         return f"{mechanism.name}, scale {float(mechanism.scale):,.4g}"
     return repr(mechanism)
 
 
 def _facts(refined: RefinedTable, shown: int, out: Path | None) -> output.Facts:
-    """What is to be known of all rows."""
+    """Return the facts below the rows: interval, prior, unused levels, draws, hidden rows and warnings.
+
+    `shown` is the number of printed rows.
+    """
     moved, rows = _told_sensitivity(refined), len(refined.published.answers)
     facts = [(percent(refined.level), "the count lies in that interval with this probability")]
     facts.append(("prior", refined.prior_words))
@@ -157,7 +170,7 @@ def _facts(refined: RefinedTable, shown: int, out: Path | None) -> output.Facts:
 
 
 def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
-    """A refined table; a number that is not known is null."""
+    """Return a refined table as JSON; an unknown number is null."""
     table = refined.published
     levels = [""] * len(table.answers)
     for level in table.levels:
@@ -195,7 +208,7 @@ def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
 
 
 def _number(value: float) -> int | float | None:
-    """A number, whole where it is whole; None of nan."""
+    """Return a number as an int if it is whole, else as a float; return None for nan."""
     if math.isnan(value):
         return None
     return int(value) if value == int(value) else float(value)
@@ -205,7 +218,11 @@ _JSON = ".json"
 
 
 def check_files(asked: RefineQuery) -> None:
-    """The refusal of files that could not be written, before anything is read."""
+    """Raise NoisyCountError if an output file of the query is not allowed. Reads no table.
+
+    A file must be regular, and not the file of the table. The file of rows must not exist unless it may be replaced,
+    and its ending must be that of a table format or .json.
+    """
     if asked.plot is not None:
         _check_apart(asked.plot, asked.file)
     if asked.out is not None:
@@ -214,7 +231,11 @@ def check_files(asked: RefineQuery) -> None:
 
 
 def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool = True) -> None:
-    """The refusal of a file for rows that could not be written, or should not be."""
+    """Raise NoisyCountError if a file for rows must not be written, or if it exists and `is_replacing` is False.
+
+    `read` is the file of the published table, which must not be overwritten; it is None for a table of the ledger. If
+    `is_rows` is True, the ending must be that of a table format, such as CSV or Parquet.
+    """
     _check_apart(out, read)
     if out.exists() and not is_replacing:
         raise NoisyCountError(f"--out {str(out)!r} exists already: name another file, or add --overwrite")
@@ -227,14 +248,14 @@ def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool
 
 
 def _check_apart(file: Path, read: Path | None) -> None:
-    """The refusal of the file that is read as one that is written."""
+    """Raise NoisyCountError if a file to write is no regular file, or is the file that is read."""
     output.check_regular(file)
     if read is not None and file.exists() and file.samefile(read):
         raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
 
 def check_addition(asked: RefineQuery, rows: PublicTable | None) -> None:
-    """The refusal of names that the file has already, before the work."""
+    """Raise SourceError if `rows` cannot be written with the estimates, such as if it has a column of that name."""
     if rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
         names = ["mean", "median", "low", "high"]
         for name, is_there in (("share", asked.has_shares), ("rank", asked.has_ranks)):
@@ -243,7 +264,7 @@ def check_addition(asked: RefineQuery, rows: PublicTable | None) -> None:
 
 
 def save_refined(asked: RefineQuery, rows: PublicTable | None, refined: RefinedTable, out: Path) -> None:
-    """The file of a refined table, of the kind that its ending names."""
+    """Write a refined table to a file, in the format of its ending."""
     added = refined.estimates
     if out.suffix.lower() == _JSON:
         text = output.json_text(_refined_json(refined, asked.total), indent=2)
@@ -260,7 +281,7 @@ def save_refined(asked: RefineQuery, rows: PublicTable | None, refined: RefinedT
 
 
 def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> None:
-    """A refined table, told on standard output and written where that was asked for."""
+    """Refine a published table, print the result, and write the files of the query."""
     check_files(asked)
     with ExitStack() as opened:
         with output.status("reading"):
