@@ -128,6 +128,13 @@ def test_a_question_is_sent_as_it_was_read(said: dict[str, Any]) -> None:
         ({"margins": ["a,"]}, "^margins must name margins with commas"),
         ({"confidence": "95"}, "^confidence must lie strictly between 0 and 1"),
         ({"within": "120%"}, "^within must be above 0 and at most 100%"),
+        ({"noise": "foo"}, "^noise must be laplace or gaussian, not 'foo'"),
+        ({"where": 5}, "^where must be a text or a list in JSON, not 5"),
+        ({"by": ["town", 3]}, "^by must be a list of texts"),
+        ({"epsilon": True}, "^epsilon must be a text or a number in JSON, not True"),
+        ({"groups_per_unit": "2"}, "^groups_per_unit must be a number in JSON, not '2'"),
+        ({"keys": {"town": "Bern"}}, "^keys must list texts, whole numbers, true, false or null for 'town'"),
+        ({"epsilonn": "1"}, "^epsilonn is no member of a query: use one of where, by, "),
     ],
 )
 def test_a_member_that_stands_for_nothing_is_refused_by_name(said: dict[str, Any], message: str) -> None:

@@ -1,1 +1,1 @@
-"""The text of a question becomes a typed tree with one normal form."""
+"""Queries: their texts, their typed trees with one normal form, their tables and keys, and public values of columns."""

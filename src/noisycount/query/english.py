@@ -1,4 +1,7 @@
-"""A predicate in plain English, as an answer repeats a question."""
+"""Predicates in plain English.
+
+An answer repeats its query in these words; `predicate.canonical_text` writes the predicate language.
+"""
 
 from noisycount.display.texts import printable
 from noisycount.query.predicate import (
@@ -29,7 +32,7 @@ _NUMBER_PHRASES, _ORDER_PHRASES = (dict(zip(Operator, said, strict=True)) for sa
 
 
 def english(predicate: Predicate) -> str:
-    """Return the predicate in plain English, to follow "records where"."""
+    """Return the predicate in plain English, for use after "records where"."""
     match predicate:
         case Constant(value):
             return "anything holds" if value else "nothing holds"
@@ -90,5 +93,5 @@ def _subject(column: Column) -> str:
 
 
 def _spoken(operand: Column | Literal) -> str:
-    """Return what a column is compared with, for one line of a sentence."""
+    """Return the other side of a comparison, for one line of a sentence."""
     return printable(_subject(operand) if isinstance(operand, Column) else value_text(operand).removesuffix(".0"))

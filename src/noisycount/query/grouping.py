@@ -1,6 +1,6 @@
-"""What a table is grouped by: columns, ranges of numbers, months, quarters, years.
+"""Groupings of tables by keys: by values, ranges of numbers, months, quarters or years.
 
-Which groups a table has: the keys that everybody knows, and the counts that a source gives.
+`resolve_group_by` reads them. `CellQuestion` and `KeyQuestion` are the requests that a source of records answers.
 """
 
 import re
@@ -26,46 +26,50 @@ from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, normaliser_of
 from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength
 
-Key: TypeAlias = int | str | bool | date | None  # what stands for a group; None for missing values
+Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
 
-# The key of what belongs to no group: numbers below the first edge, and days that are infinite or
-# not of the years 1 to 9999.
+# Key of values that belong to no group: numbers below the first edge, and days that are infinite or outside the years 1
+# to 9999.
 OUTSIDE = -(2**62)
-_MOST_EDGES = 4096  # each is compared with in a table of one part
+_MOST_EDGES = 4096  # largest number of edges of a column
 
 
 @frozen
 class GroupBy(ABC):
-    """One of the things that a table is grouped by."""
+    """A column by which a table groups, and the rule that gives each value the key of its group."""
 
-    column: Column  # whose values are grouped
+    column: Column  # column whose values are grouped
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """The part as an analyst writes it."""
+        """The grouping as an analyst writes it, such as `age:0,18,65`."""
 
     @property
     def known_keys(self) -> tuple[Key, ...] | None:
-        """The keys that everybody knows without a list, in order; None: they must be listed."""
+        """The keys in order, if the grouping alone determines them; else None."""
         return None
 
     @property
     def keys_example(self) -> str:
-        """How its keys are listed."""
+        """Example of a list of keys, for error messages."""
         return {Kind.INTEGER: "1,2,3", Kind.DATE: "2026-01-31,2026-02-28"}.get(self.column.kind, "a,b,c")
 
     @abstractmethod
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
-        """The key of the group of a value."""
+        """Return the key of the group to which a value belongs."""
 
     @abstractmethod
     def checked(self, key: object) -> Key:
-        """A key that somebody asks for, in its one form: as `key` gives it."""
+        """Return a key of a query in its canonical form, the form that `key` returns.
+
+        Raises:
+            PredicateError: The key is invalid.
+        """
 
     @abstractmethod
     def label(self, key: Key) -> int | str | bool | None:
-        """What a reader sees of a key."""
+        """Return the text or value that stands for a key in results."""
 
     def _refused(self, key: object, remedy: str) -> PredicateError:
         return PredicateError(f"keys of {self.text} have {short(key)}: {remedy}")
@@ -73,7 +77,7 @@ class GroupBy(ABC):
 
 @frozen
 class EachValue(GroupBy):
-    """Each value a group of its own."""
+    """A grouping in which each value is a group of its own."""
 
     # function that returns the normal form of a text of the column
     normalise: Callable[[str], str] = field(default=str, compare=False, repr=False)
@@ -87,35 +91,35 @@ class EachValue(GroupBy):
 
     @property
     def text(self) -> str:
-        """The name of the column."""
+        """Name of the column."""
         return self.column.name
 
     @property
     def known_keys(self) -> tuple[Key, ...] | None:
-        """False and true, where that is all that there is."""
+        """The keys false and true of a boolean column; None for every other kind."""
         return self.column.kind.known_keys
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
-        """The value itself."""
+        """Return the value, which is its own key."""
         return value  # type: ignore[no-any-return]  # of one of four types
 
     def checked(self, key: object) -> Key:
-        """A value of the kind of the column; a date may be a text, or the midnight of its day."""
+        """Return a key as a value of the kind of the column; a date may be a text, or the midnight of its day."""
         key = self.column.kind.key(self.normalise(key) if isinstance(key, str) else key)
         if key is not None and not self.column.kind.is_key(key):
             raise self._refused(key, f"write {self.column.kind.example}, or null")
-        return key  # type: ignore[return-value]  # its type was just looked at
+        return key  # type: ignore[return-value]  # its type has just been checked
 
     def label(self, key: Key) -> int | str | bool | None:
-        """The value itself; a date as ISO 8601 writes it."""
+        """Return the key; a date in the form of ISO 8601."""
         return self.column.kind.label(key)
 
 
 @frozen
 class NumberRanges(GroupBy):
-    """Ranges of numbers: each from one edge to below the next, the last one without end.
+    """A grouping by ranges of numbers: each from its edge to below the next edge, the last one without an upper end.
 
-    The key of a range is its number, from 0; NaN is in the last range, as it follows every number.
+    The key of a range is its index, from 0. NaN belongs to the last range, since NaN is greater than every number.
 
     Example:
         >>> age = NumberRanges(Column("age", Kind.INTEGER), (0, 18, 65))
@@ -123,7 +127,8 @@ class NumberRanges(GroupBy):
         ([0, 0, 1, 2], '18 to 64')
     """
 
-    edges: tuple[int | float, ...]  # where ranges begin, rising; what is below the first is in none
+    # lower ends of the ranges, in increasing order; a number below the first belongs to none
+    edges: tuple[int | float, ...]
 
     def __post_init__(self) -> None:
         if not self.column.kind.is_number:
@@ -142,23 +147,23 @@ class NumberRanges(GroupBy):
 
     @property
     def text(self) -> str:
-        """The name of the column, and the edges."""
+        """Name of the column with the edges."""
         return f"{self.column.name}:{','.join(map(_number_text, self.edges))}"
 
     @property
     def known_keys(self) -> tuple[Key, ...] | None:
-        """Every range."""
+        """The indices of all ranges."""
         return tuple(range(len(self.edges)))
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
-        """The number of the range that the value is in."""
+        """Return the index of the range that contains the value, or `OUTSIDE`."""
         if value is None:
             return None
         placed = bisect_right(self.edges, inf if isnan(value) else value) - 1
         return OUTSIDE if placed < 0 else placed
 
     def checked(self, key: object) -> Key:
-        """The number of a range, or its label."""
+        """Return the index of a range, from its index or its label."""
         if isinstance(key, str):
             key = _places(self).get(key, key)
         if key is None or (type(key) is int and 0 <= key < len(self.edges)):
@@ -166,10 +171,10 @@ class NumberRanges(GroupBy):
         raise self._refused(key, "they follow from the edges, so leave them out, or add null")
 
     def label(self, key: Key) -> int | str | bool | None:
-        """The range in words."""
+        """Return the range in words, such as "18 to 64"."""
         if key is None:
             return None
-        low, *later = self.edges[int(key) :]  # type: ignore[arg-type]  # the number of a range
+        low, *later = self.edges[int(key) :]  # type: ignore[arg-type]  # index of a range
         if not later:
             return f"{_number_text(low)} or more"
         if self.column.kind is Kind.INTEGER:
@@ -179,12 +184,13 @@ class NumberRanges(GroupBy):
 
 @frozen
 class Period(GroupBy):
-    """Days or times by the month, quarter or year that they are in.
+    """A grouping of days or times by month, quarter or year.
 
-    The key is the number of the period from the beginning of year 0: year·periods + period − 1.
+    The key is the index of the period from the beginning of year 0: year · n + period − 1, where n is the number of
+    periods in a year.
     """
 
-    span: PeriodLength  # how long a period is
+    span: PeriodLength  # length of a period
 
     def __post_init__(self) -> None:
         if not self.column.kind.is_moment:
@@ -192,23 +198,23 @@ class Period(GroupBy):
 
     @property
     def text(self) -> str:
-        """The name of the column, and the length of a period."""
+        """Name of the column with the length of the period."""
         return f"{self.column.name}:{self.span.name.lower()}"
 
     @property
     def keys_example(self) -> str:
-        """Two periods."""
+        """Labels of two periods."""
         first = 2026 * self.span.value
         return f"{self.label(first)},{self.label(first + 1)}"
 
     def key(self, value: Any) -> Key:  # noqa: ANN401 - of the kind of the column
-        """The number of the period."""
+        """Return the index of the period that contains the value."""
         if value is None:
             return None
         return int(value.year * self.span.value + (value.month - 1) * self.span.value // 12)
 
     def checked(self, key: object) -> Key:
-        """The number of the period that a text names, such as 2026, 2026-Q1 or 2026-01."""
+        """Return the index of the period that a text such as 2026, 2026-Q1 or 2026-01 names."""
         if key is None:
             return None
         is_text = isinstance(key, int | str) and not isinstance(key, bool)
@@ -218,18 +224,18 @@ class Period(GroupBy):
         return number
 
     def label(self, key: Key) -> int | str | bool | None:
-        """The period as `checked` reads it."""
-        return None if key is None else self.span.label(int(key))  # type: ignore[arg-type]  # a number
+        """Return the name of the period, which `checked` reads."""
+        return None if key is None else self.span.label(int(key))  # type: ignore[arg-type]  # an index
 
 
 @lru_cache(maxsize=8)
 def _places(ranges: NumberRanges) -> dict[object, int]:
-    """The number of each range by its label."""
+    """Return the index of each range by its label."""
     return {ranges.label(place): place for place in range(len(ranges.edges))}
 
 
 def _number_text(edge: float) -> str:
-    """An edge as one writes it, whole where it is whole."""
+    """Return an edge as text, a whole number without ".0"."""
     return str(edge).removesuffix(".0")
 
 
@@ -241,7 +247,11 @@ _REAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 def resolve_group_by(
     by: str | Sequence[str | ColumnGrouping], schema: Mapping[str, Kind], unit: str | None
 ) -> tuple[GroupBy, ...]:
-    """The parts of a table."""
+    """Return the groupings that `by` states.
+
+    Raises:
+        PredicateError: A grouping is invalid, or names an unknown column or the unit.
+    """
     listed = [by] if isinstance(by, str) else by
     written = [each.text if isinstance(each, ColumnGrouping) else each for each in listed]
     if not all(isinstance(each, str) for each in written):
@@ -258,10 +268,10 @@ def resolve_group_by(
 
 
 def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
-    """The items of a list with commas, of which those between edges belong to their column."""
+    """Yield the items of a list with commas. Numbers after a colon are edges of the column before them."""
     name, _, how = text.rpartition(":")
     is_grouped = how.strip().lower() in PERIODS or all(_REAL.fullmatch(edge.strip()) for edge in how.split(","))
-    if text in schema or (name in schema and is_grouped):  # whatever commas its name has
+    if text in schema or (name in schema and is_grouped):  # a name of a column may contain commas
         yield text
         return
     item = ""
@@ -277,7 +287,7 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
 
 
 def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
-    """One part, from its name and what follows a colon."""
+    """Return one grouping, from the name of a column and the edges or period after a colon."""
     if item in schema:
         return EachValue(Column(item, schema[item]), normaliser_of(schema, item))
     name, colon, how = item.rpartition(":")
@@ -305,7 +315,11 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
 
 
 def _edges(text: str, column: Column) -> tuple[int | float, ...]:
-    """The numbers where ranges begin."""
+    """Return the edges of the ranges that a text lists.
+
+    Raises:
+        PredicateError: The text has a piece that is not a number of the kind of the column.
+    """
     pieces = [piece.strip() for piece in text.split(",")]
     pattern = _INTEGER if column.kind is Kind.INTEGER else _REAL
     if not all(map(pattern.fullmatch, pieces)):
@@ -318,11 +332,11 @@ def _edges(text: str, column: Column) -> tuple[int | float, ...]:
 
 @frozen(eq=False, slots=False)
 class KeySet:
-    """The cells of a table: combinations of keys, one of each part."""
+    """The cells of a table: combinations of keys, one key for each grouping."""
 
-    parts: tuple[GroupBy, ...]  # what the table is grouped by
-    values: tuple[tuple[Key, ...], ...]  # the keys of each part, each once
-    # the places of each cell's keys among the values, shape (cells, parts); no two rows are alike
+    parts: tuple[GroupBy, ...]  # groupings of the table
+    values: tuple[tuple[Key, ...], ...]  # keys of each grouping, each once
+    # index into `values` of each key of each cell, shape (cells, parts); no two rows are equal
     codes: Codes = field(repr=False)
 
     def __len__(self) -> int:
@@ -330,7 +344,7 @@ class KeySet:
 
     @cached_property
     def is_grid(self) -> bool:
-        """Whether it has every combination of its values, in order."""
+        """True if the cells are all combinations of the keys, in order."""
         sizes = [len(values) for values in self.values]
         if len(self) != int(np.prod(sizes)):
             return False
@@ -338,48 +352,48 @@ class KeySet:
         return bool((self.codes == grid).all())
 
     def key(self, cell: int) -> tuple[Key, ...]:
-        """The keys of a cell."""
+        """Return the keys of a cell, one for each grouping."""
         return tuple(values[code] for values, code in zip(self.values, self.codes[cell], strict=True))
 
 
 @frozen(eq=False, slots=False)
 class CellQuestion:
-    """What a source counts for a table whose keys are known.
+    """The request for the counts of a table with known keys.
 
-    A unit is in a cell where at least one of its records that match has the keys of the cell. The
-    last cell, if ``has_other``, is that of records with any other keys.
+    A cell counts the units with at least one record that matches and has the keys of the cell. If `has_other`, there is
+    one more cell, the last, which counts units with a matching record with any other keys.
     """
 
-    keys: KeySet  # the cells
-    where: Predicate | None  # which records match; None: all
-    # what is counted, "other" included as the last cell of each. A unit is in a node where it is in at least one of
-    # its cells
+    keys: KeySet  # cells that are counted
+    where: Predicate | None  # condition of the records; None: all records
+    # levels that are counted; each includes "other" as its last node, if there is one. A node counts each unit that is
+    # in at least one of its cells
     levels: tuple[Level, ...]
-    has_other: bool = False  # whether other keys are a cell
-    # in how many cells a unit is at most: it is left in those with the smallest keyed hashes of unit and cell; None:
-    # in all that it is in
+    has_other: bool = False  # True if records with other keys are a cell
+    # contribution bound: the largest number of cells in which a unit counts. A unit keeps the cells with the smallest
+    # keyed hash of unit and cell. None: no bound
     max_groups: int | None = None
-    salt: str = ""  # the key of that hash
+    salt: str = ""  # key of the hash
 
     @property
     def size(self) -> int:
-        """The number of cells."""
+        """Number of cells, with that of other keys."""
         return len(self.keys) + self.has_other
 
 
 @frozen
 class KeyQuestion:
-    """What a source counts for a table whose keys only the records know."""
+    """The request for the counts of a table with hidden keys, which only the records know."""
 
-    parts: Sequence[GroupBy]  # what the table is grouped by
-    where: Predicate | None  # which records match; None: all
-    max_groups: int | None = None  # in how many groups a unit is at most, as for ``CellQuestion``
-    salt: str = ""  # the key of that hash
+    parts: Sequence[GroupBy]  # groupings of the table
+    where: Predicate | None  # condition of the records; None: all records
+    max_groups: int | None = None  # contribution bound, as in `CellQuestion`
+    salt: str = ""  # key of the hash that chooses those groups
 
 
 @frozen(eq=False)
 class KeyCounts:
-    """Some groups that have units, and how many each has."""
+    """Groups with at least one unit each, and their counts of units."""
 
-    keys: list[tuple[Key, ...]]  # the keys of each group, one of each part
-    counts: NDArray[np.int64]  # how many units each has, at least one; shape (groups,)
+    keys: list[tuple[Key, ...]]  # keys of each group, one for each grouping
+    counts: NDArray[np.int64]  # number of units of each group, at least 1; shape (groups,)

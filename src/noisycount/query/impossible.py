@@ -1,4 +1,7 @@
-"""What no record can satisfy: by the words of a question alone, or by what its owner says of a column."""
+"""Queries that no record can match: by their own text, or by the public values of a column.
+
+`impossible_hints` explains them to the analyst, and `contradictions` finds the parts. No data is read.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,14 +20,14 @@ from noisycount.query.schema import Kind, PublicValues, did_you_mean
 
 @frozen
 class _End:
-    """An end of what a column may hold: every value on its side, with or without the end itself."""
+    """A bound of a column: all values on one side of it, with or without the bound itself."""
 
     value: Any
     is_open: bool
 
 
 def _only_values(test: tree.Predicate) -> list[Any] | None:
-    """The only values for which a test of a column is true; None: nobody knows a list."""
+    """Return the only values of a column for which a test is true; None if the test does not list them."""
     column = next(tree.columns(test))
     values = [_value(column, literal) for literal in _named(test)]
     if not values or None in values:
@@ -33,7 +36,7 @@ def _only_values(test: tree.Predicate) -> list[Any] | None:
 
 
 def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
-    """Whether a test of a column may be true where the column has the value."""
+    """Return True if a test of a column may be true when the column has this value."""
     match test:
         case tree.Comparison(column, operator, tree.Literal() as literal):
             other = _value(column, literal)
@@ -53,7 +56,7 @@ def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of th
 
 
 def _have_disjoint_bounds(tests: Sequence[tree.Predicate]) -> bool:
-    """Whether the tests of a column leave no value between its ends."""
+    """Return True if the bounds that the tests set leave no value of the column between them."""
     ends = [end for test in tests for end in _ends(test)]
     lows = [_end(end) for end in ends if end.operator in (tree.Operator.MORE, tree.Operator.AT_LEAST)]
     highs = [_end(end) for end in ends if end.operator in (tree.Operator.LESS, tree.Operator.AT_MOST)]
@@ -66,7 +69,7 @@ def _is_past(low: _End, high: _End) -> bool:
 
 
 def _ends(test: tree.Predicate) -> Iterator[tree.Comparison]:
-    """The comparisons with literals that a test is made of."""
+    """Yield the comparisons with literals of which a test consists."""
     match test:
         case tree.Comparison(_, _, tree.Literal()):
             yield test
@@ -76,7 +79,7 @@ def _ends(test: tree.Predicate) -> Iterator[tree.Comparison]:
 
 
 def _end(test: tree.Comparison) -> _End | None:
-    """The end that a comparison sets; of integers and days the nearest that is within."""
+    """Return the bound that a comparison sets; for integers and days, the nearest value within it."""
     column, operator = test.left, test.operator
     value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_ends`
     if value is None:
@@ -90,9 +93,10 @@ def _end(test: tree.Comparison) -> _End | None:
 
 
 def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
-    """A literal on the scale of its column: days by their number, numbers as they are.
+    """Return a literal on the scale of its column: a day as its number, any other value unchanged.
 
-    None for reals beside integers that engines compare as reals, so large that integers merge.
+    Return None for a real of 2^53 or more beside a column of integers. Engines compare the two as reals, and different
+    large integers are the same real.
     """
     value = literal.value
     if column.kind is Kind.INTEGER and isinstance(value, float):
@@ -106,7 +110,7 @@ def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 -
 
 _LESS, _SAME, _MORE = "less", "same", "more"
 
-_ORDERS = {  # how two columns may stand to each other where a comparison of them is true
+_ORDERS = {  # possible orders of two columns of which a comparison is true
     tree.Operator.EQUAL: {_SAME},
     tree.Operator.NOT_EQUAL: {_LESS, _MORE},
     tree.Operator.LESS: {_LESS},
@@ -116,15 +120,16 @@ _ORDERS = {  # how two columns may stand to each other where a comparison of the
 }
 
 
-_LONG = 1000  # public values of a column: of more of them only the ends are looked at
-Public: TypeAlias = Mapping[str, PublicValues]  # what the values of some columns can be, by name
+_LONG = 1000  # number of public values of a column up to which each is tested; of more, only the ends
+Public: TypeAlias = Mapping[str, PublicValues]  # public values of some columns, by name
 
 
 def contradictions(predicate: tree.Predicate, public: Public = MappingProxyType({})) -> Iterator[tree.Predicate]:
-    """The smallest parts of a predicate that are true of no record; none of them is a guess.
+    """Yield the smallest parts of a predicate that are true of no record, each a proven contradiction.
 
-    What is compared is the tests of one column, or of the same two columns, that an ``and`` joins. Patterns are
-    compared with their own negation only. So a predicate without such a part may still be true of no record.
+    The search compares the tests of one column, or of the same two columns, that an `and` joins. It compares patterns
+    only with their own negation and with listed public values. So a predicate without such a part may still match no
+    record.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -148,7 +153,7 @@ def contradictions(predicate: tree.Predicate, public: Public = MappingProxyType(
 
 
 def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterator[tree.Predicate]:
-    """The contradictions in what an ``and`` joins."""
+    """Yield the contradictions between predicates that an `and` joins."""
     tests: dict[tuple[tree.Column, ...], list[tree.Predicate]] = defaultdict(list)
     for operand in operands:
         if isinstance(operand, tree.And | tree.Or | tree.Constant):
@@ -164,7 +169,7 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
 
 
 def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
-    """Return the public values of a column, of a parsed one those that its texts spell; None if it has none."""
+    """Return the public values of a column, for a parsed column the values of its texts; None if it has none."""
     values = public.get(column.name)
     if values is None or not column.is_parsed:
         return values
@@ -175,7 +180,7 @@ def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
 def _least(
     tests: Sequence[tree.Predicate], fails: Callable[[Sequence[tree.Predicate]], bool]
 ) -> list[tree.Predicate] | None:
-    """Tests that contradict each other, without those that the contradiction can do without; None: they do not."""
+    """Return tests that fail together, without any that can be left out; None if all tests together do not fail."""
     if not fails(tests):
         return None
     kept = list(tests)
@@ -187,10 +192,10 @@ def _least(
 
 
 def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Predicate]) -> list[tree.Predicate] | None:
-    """The tests that no public value of a column satisfies; None: some may, or it may be missing."""
+    """Return tests that rule out every public value of a column; None if a value, or a missing one, passes all."""
     if any(isinstance(test, tree.Missing) for test in tests):
         return None
-    if not values.listed and values.low is None:  # no text of a parsed column spells any
+    if not values.listed and values.low is None:  # no public text of a parsed column has a value
         return [tests[0]]
     naming = [test for test in tests if any(_named(test))]
     if naming:
@@ -212,7 +217,7 @@ def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Pred
 
 
 def _named(test: tree.Predicate) -> Iterator[tree.Literal]:
-    """The only values of which a test is true, where it names them."""
+    """Yield the literals of an equality or a list: the test is true of no other value."""
     match test:
         case tree.Comparison(_, tree.Operator.EQUAL, tree.Literal() as literal):
             yield literal
@@ -221,7 +226,7 @@ def _named(test: tree.Predicate) -> Iterator[tree.Literal]:
 
 
 def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
-    """Whether a test of a column may be true of one of its public values."""
+    """Return True if a test of a column may be true of one of its public values."""
     match test:
         case tree.Pattern(_, pattern):
             return tree.like_expression(pattern).fullmatch(value) is not None
@@ -232,7 +237,7 @@ def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of
 
 
 def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
-    """Yield the values that a predicate names and that are no public value of their column, which is not parsed."""
+    """Yield values in a predicate that are not public values of their column. Skip parsed columns."""
     match predicate:
         case tree.Not(operand):
             yield from outside(operand, public)
@@ -249,7 +254,7 @@ def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Co
 
 
 def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
-    """Whether no values of the columns, which are the same in all tests, satisfy all of them."""
+    """Return True if no values of the columns satisfy all tests; every test is about the same columns."""
     distinct = set(tests)
     if any(isinstance(test, tree.Missing) for test in tests) and len(distinct) > 1:
         return True
@@ -269,11 +274,11 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
     return _have_disjoint_bounds(tests)
 
 
-_SHOWN = 3  # of the parts that no record can satisfy
+_SHOWN = 3  # number of hints in full
 
 
 def impossible_hints(predicates: Iterable[tree.Predicate], public: Public = MappingProxyType({})) -> list[str]:
-    """A sentence for each part of questions that no record can satisfy; no data is read.
+    """Return a sentence for each part of the predicates that no record can satisfy. Reads no data.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -294,7 +299,7 @@ def impossible_hints(predicates: Iterable[tree.Predicate], public: Public = Mapp
 
 
 def not_public(name: str, values: PublicValues, value: object) -> str:
-    """That a value, or the label of a group, is none of the public ones of its column, and what may be meant."""
+    """Return the error about a value or label that is not public, with the public values that may be meant."""
     told = f"{_written(value)} is none of the public values of {printable(name)}"
     if not values.listed:
         return f"{told}, {values.words}"
@@ -307,7 +312,7 @@ def _written(value: object) -> str:
 
 
 def _as_public(part: tree.Predicate, public: Public) -> str:
-    """That it is what the owner says of its column that no value satisfies it."""
+    """Return the end of a hint that gives the public values of a column as the reason."""
     name = next(tree.columns(part)).name
     return f", as the public values of {printable(name)} are {printable(public[name].words)}"
 

@@ -1,4 +1,7 @@
-"""The typed tree of a question, from the text of an analyst who is not trusted; other texts are refused."""
+"""Parser of the predicate language. It turns the text of an untrusted analyst into a typed tree, or raises an error.
+
+`_Grammar` checks the syntax, and `_TypedSyntax` the columns and their kinds.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,10 +24,13 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     """Return the typed tree of a predicate about columns of a schema.
 
-    The language: ``and``, ``or``, ``not``, parentheses; ``= <> != < <= > >=`` between a column and a literal or another
-    column; ``in``, ``between``, ``like``, ``is null`` and their negations; a boolean column; ``true`` and ``false``;
-    ``number()`` and ``date()`` of a column of texts. Names resolve exactly, else by their only match in another case.
-    A day beside a timestamp stands for all of its moments.
+    The language: `and`, `or`, `not`, parentheses; `= <> != < <= > >=` between a column and a literal or another column;
+    `in`, `between`, `like`, `is null` and their negations; a boolean column; `true` and `false`; `number()` and
+    `date()` of a column of texts. Names match exactly, else by the only name that differs in case. A day beside a
+    timestamp represents all of its moments.
+
+    Raises:
+        PredicateError: The text is not a predicate of the language, or does not suit the schema.
 
     Example:
         >>> tree.canonical_text(parse("(Age>=30) AND NOT health='poor'",
@@ -44,7 +50,7 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     return predicate
 
 
-Node: TypeAlias = tuple[Any, ...]  # a word of the language, or what a value is, and its parts
+Node: TypeAlias = tuple[Any, ...]  # first the keyword, operator or kind of value, then its parts
 _SHOWN_DIGITS = 40
 _LAST_MOMENT = datetime.max  # noqa: DTZ901 - columns have no zone
 _EQUALITIES, _ORDERS = ("=", "<>"), ("<", "<=", ">", ">=")
@@ -60,7 +66,7 @@ _MISPLACED = {
 
 
 class _Grammar:
-    """Syntax of the tokens, whatever the kinds of columns are; parentheses leave no trace."""
+    """Parser of tokens that ignores the kinds of columns. Parentheses leave no node of their own."""
 
     def __init__(self, found: Sequence[Token]) -> None:
         self.found, self.at = found, 0
@@ -79,7 +85,7 @@ class _Grammar:
         )
 
     def take(self, *words: str) -> str | None:
-        """Return the next token and pass it, if it is one of these keywords or symbols; else return None."""
+        """Return the next token and advance if it is one of these keywords or symbols; else return None."""
         token = self.found[self.at] if self.at < len(self.found) else None
         if token is None or token.kind in VALUES or token.text not in words:
             return None
@@ -94,7 +100,7 @@ class _Grammar:
         return self.joined("or", lambda: self.joined("and", self.equality))
 
     def joined(self, word: str, operand: Callable[[], Node]) -> Node:
-        """Return one node for a run of the same connective."""
+        """Return one node for a sequence of operands with the same connective."""
         found = [operand()]
         while self.take(word):
             found.append(operand())
@@ -165,7 +171,7 @@ class _Grammar:
         return (token.kind.value, token.text)
 
     def argument(self) -> Node:
-        """Return the one operand in parentheses behind the name of a function."""
+        """Return the only operand in parentheses after the name of a function."""
         self.need("(")
         node = self.operand()
         self.need(")")
@@ -173,7 +179,7 @@ class _Grammar:
 
 
 def _about_decimals(found: Sequence[Token]) -> str:
-    """Return how to write the decimals of a number with a decimal comma, or an empty text if there is none."""
+    """Return advice if the text has a number with a decimal comma; else an empty text."""
     for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
         numbers = whole.kind is decimals.kind is TokenKind.NUMBER
         if numbers and comma == COMMA and before.kind not in VALUES and before not in (OPENING, COMMA):
@@ -182,7 +188,7 @@ def _about_decimals(found: Sequence[Token]) -> str:
 
 
 def _outside(node: Node) -> PredicateError:
-    """Return the refusal of a part that stands where it has no meaning."""
+    """Return the error about a node in a place where it has no meaning."""
     dates = ""
     match node:
         case ("-", *parts):
@@ -199,7 +205,11 @@ def _outside(node: Node) -> PredicateError:
 
 
 def _parsed(function: str, column: tree.Column) -> tree.Column:
-    """Return the column of what texts spell; a column of such values already is itself."""
+    """Return the column of the values that a function reads in texts; a column of such values is unchanged.
+
+    Raises:
+        PredicateError: The function does not apply to the kind of the column.
+    """
     kind = FUNCTIONS[function]
     if column.kind is Kind.TEXT:
         return tree.Column(column.name, kind, is_parsed=True)
@@ -212,13 +222,13 @@ def _parsed(function: str, column: tree.Column) -> tree.Column:
 
 
 def _joined(connective: type[tree.And] | type[tree.Or], predicates: Iterable[tree.Predicate]) -> tree.Predicate:
-    """Join predicates, with the operands of those that are so joined already in their place."""
+    """Join predicates by a connective. Operands that are joined by the same connective replace their node."""
     operands = [part for each in predicates for part in (each.operands if isinstance(each, connective) else (each,))]
     return connective(tuple(operands)) if len(operands) > 1 else operands[0]
 
 
 def _is_day_of(column: tree.Column, literal: tree.Column | tree.Literal) -> bool:
-    """Return True if a literal is a day, which stands for all of its moments beside a column of times."""
+    """Return True if a literal is a day beside a column of timestamps, where it represents all of its moments."""
     return column.kind is Kind.TIMESTAMP and isinstance(literal, tree.Literal) and literal.kind is Kind.DATE
 
 
@@ -228,9 +238,9 @@ def _midnight(day: Any) -> tree.Literal:  # noqa: ANN401 - a date
 
 
 def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -> tree.Predicate:  # noqa: ANN401 - a date
-    """Compare times with a whole day, by its first moment and that of the next day.
+    """Return the comparison of timestamps with a whole day, by the first moment of the day and of the next day.
 
-    The tree has moments alone, so that its text in a ledger never changes its meaning.
+    The tree contains only moments, so that its text in a ledger never changes its meaning.
     """
     begins = tree.Comparison(column, tree.Operator.AT_LEAST, _midnight(day))
     if day == date.max:
@@ -251,17 +261,17 @@ def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -
 
 
 def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.Predicate:
-    """Return the predicate of a column between two literals, of which days count whole."""
+    """Return the predicate of a column between two literals. A day includes all of its moments."""
     moments = (_midnight(end.value) if _is_day_of(column, end) else end for end in (low, high))
     whole = tree.Range(column, *moments)
     if not _is_day_of(column, high) or whole.low.value > whole.high.value:  # type: ignore[operator]  # of one kind
-        return whole  # with its ends the wrong way round it is true of nothing
+        return whole  # a range with the greater end first is true of no record
     begins = tree.Comparison(column, tree.Operator.AT_LEAST, whole.low)
     return _joined(tree.And, [begins, _compared_with_day(column, tree.Operator.AT_MOST, high.value)])
 
 
 def _require_real(column: tree.Column, numerals: Iterable[str]) -> None:
-    """Refuse a number that a column of reals cannot hold: several numbers would be the same there."""
+    """Raise PredicateError for a number that no real represents, since other numbers would have the same real."""
     for numeral in numerals:
         nearest = float(numeral)
         if nearest and Decimal(numeral) not in {Decimal(nearest), Decimal(repr(nearest))}:
@@ -276,7 +286,7 @@ def _require_real(column: tree.Column, numerals: Iterable[str]) -> None:
 
 
 def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Predicate:
-    """Return the predicate of a column equal to one of some literals, of which days count whole."""
+    """Return the predicate of a column equal to one of several literals. A day includes all of its moments."""
     days = [choice for choice in choices if _is_day_of(column, choice)]
     moments = tuple(choice for choice in choices if choice not in days)
     listed = [tree.Membership(column, moments)] if moments or not days else []
@@ -285,7 +295,7 @@ def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Pr
 
 @frozen
 class _TypedSyntax:
-    """Typed trees of syntax about columns of a schema."""
+    """Builder of typed trees from the syntax, for the columns of a schema."""
 
     schema: Schema
 
@@ -380,9 +390,9 @@ class _TypedSyntax:
     def beside(
         self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]
     ) -> tuple[tree.Literal, ...]:
-        """Return what a column is compared with, of its kind if there is such a value, and texts in their normal form.
+        """Return the literals as values of the kind of a column, if they have such values; texts in their normal form.
 
-        All are reals if one of them is. What does not fit stays as it is: the tree refuses it.
+        If one literal is a real, all become reals. Other literals stay unchanged, and the tree refuses them.
         """
         bare = (node[1] if node[0] == "-" else node for node in nodes)
         numerals = [node[1] for node in bare if node[0] == "number"]
@@ -402,7 +412,7 @@ class _TypedSyntax:
         return tree.Literal(Kind.TEXT, normalise(text)) if normalise and isinstance(text, str) else literal
 
     def normal_pattern(self, name: str, pattern: str) -> str:
-        """Return a like pattern with the texts between its wildcards in the normal form of a column.
+        """Return a like pattern in which the texts between wildcards are in the normal form of a column.
 
         Raises:
             PredicateError: No text of the column can have the blanks at an end of the pattern, or the pattern has signs
@@ -410,7 +420,7 @@ class _TypedSyntax:
         """
         normalise = self.schema.normalisers.get(name, str)
         pieces = re.split("([%_])", pattern)
-        pieces[::2] = [normalise(f"|{piece}|")[1:-1] for piece in pieces[::2]]  # blanks beside a wildcard stay
+        pieces[::2] = [normalise(f"|{piece}|")[1:-1] for piece in pieces[::2]]  # blanks next to a wildcard remain
         normal = "".join(pieces)
         if normalise(normal) != normal or any(re.search("[%_]", piece) for piece in pieces[::2]):
             raise PredicateError(

@@ -1,4 +1,7 @@
-"""A question that is read: one tree for its many wordings."""
+"""Normal forms of predicates: one tree for all wordings of a query.
+
+`parse_predicate` reads a text and returns the tree of the text with its normal form.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,13 +16,14 @@ from noisycount.query.language import parse
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.tokens import tokens
 
-_SURELY_WITHIN_BOUNDS = 100  # characters of a normal form: a level of its nesting takes more than five of them
-# Reals hold every integer below it, so that no two of them become one number.
+# characters of a normal form that is certainly within the limits: each level of nesting takes more than five
+_SURELY_WITHIN_BOUNDS = 100
+# Every smaller integer is exact as a real, so that different integers stay different.
 EXACT_INTEGERS = 2**53
 
 
 def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column | tree.Literal) -> tree.Predicate:
-    """The one tree of a comparison."""
+    """Return the normal form of a comparison."""
     if isinstance(right, tree.Column):
         return (
             tree.Comparison(right, operator.mirrored, left)
@@ -33,9 +37,9 @@ def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column |
 
 
 def _literal(column: tree.Column, literal: tree.Literal) -> tree.Literal:
-    """Zero without its sign, which no comparison sees; a whole real beside integers as the integer.
+    """Return the normal form of a literal: zero without its sign, and a whole real beside integers as an integer.
 
-    That only where both tell the same integers apart.
+    A whole real becomes an integer only below 2^53 in absolute value, where every integer is exact as a real.
     """
     value = literal.value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
@@ -51,11 +55,13 @@ _LISTED = {tree.And: tree.Operator.NOT_EQUAL, tree.Or: tree.Operator.EQUAL}
 
 
 def normal_form(predicate: tree.Predicate) -> tree.Predicate:
-    """The one tree of all wordings that differ in negations, order, repetitions, ranges and lists.
+    """Return the normal form of a predicate, one tree for its many wordings.
 
-    It is true, false and unknown of the same records: De Morgan's laws hold in three-valued logic,
-    a negated comparison is unknown where its column is missing, and NaN has a place in the order.
-    A predicate whose normal form would exceed the bounds of the language stays as it is.
+    Wordings may differ in negations, order, repetitions, ranges and lists.
+
+    The normal form is true, false and unknown for the same records. De Morgan's laws hold in three-valued logic, a
+    negated comparison is unknown if its column is missing, and NaN has a place in the order. If the normal form
+    exceeded the limits of the language, the predicate is returned unchanged.
 
     Example:
         >>> age = tree.Column("age", Kind.INTEGER)
@@ -74,7 +80,7 @@ def normal_form(predicate: tree.Predicate) -> tree.Predicate:
 
 
 def _formed(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
-    """The normal form of a predicate or of its negation."""
+    """Return the normal form of a predicate, or of its negation."""
     match predicate:
         case tree.Not(operand):
             return _formed(operand, negated=not negated)
@@ -92,7 +98,7 @@ def _formed(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
 
 
 def _joined(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
-    """Normal operands in one connective: each once, in order, ranges and lists as such."""
+    """Join normal forms by one connective: each once, in order, with ranges and lists where they are possible."""
     decisive = tree.Constant(kind is tree.Or)
     parts = set(_parts(operands, kind))
     if decisive in parts:
@@ -105,7 +111,7 @@ def _joined(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predi
 
 
 def _parts(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tree.Predicate]:
-    """The operands, with those of the same connective, range or list in the place of it."""
+    """Yield the operands; those of the same connective, and the comparisons of ranges and lists, replace their node."""
     for operand in operands:
         inner = operand.operand if isinstance(operand, tree.Not) else operand
         is_plain = inner is operand
@@ -121,7 +127,7 @@ def _parts(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tr
 
 
 def _with_ranges(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
-    """The parts with a range for the two ends of a column, where it has one of each."""
+    """Return the parts, with a range in place of the two bounds of a column that has one of each."""
     found = set(parts)
     for ends in _by_column(parts, _ENDS[kind]).values():
         low, high = ([end for end in ends if end.operator is operator] for operator in _ENDS[kind])
@@ -132,7 +138,7 @@ def _with_ranges(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Pred
 
 
 def _range(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:
-    """What two ends of one column say: the range, or that the column lies outside it."""
+    """Return the predicate of two bounds of one column: a range, or the values outside it."""
     if low.right == high.right:
         return replace(low, operator=tree.Operator.EQUAL if kind is tree.And else tree.Operator.NOT_EQUAL)
     ends = [end.right for end in (low, high) if isinstance(end.right, tree.Literal)]
@@ -141,7 +147,7 @@ def _range(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tr
 
 
 def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
-    """The parts with one list for all values that a column is compared with."""
+    """Return the parts, with one list in place of all values that a column is compared with."""
     found = set(parts)
     for equal in _by_column(parts, (_LISTED[kind],)).values():
         if len(equal) > 1:
@@ -156,7 +162,7 @@ def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predi
 def _by_column(
     parts: Iterable[tree.Predicate], operators: Sequence[tree.Operator]
 ) -> dict[tuple[tree.Column, Kind], list[tree.Comparison]]:
-    """Comparisons with literals by these operators, of one column and one kind each."""
+    """Return the comparisons with literals by these operators, grouped by column and kind of literal."""
     found = defaultdict(list)
     for part in parts:
         if not isinstance(part, tree.Comparison) or not isinstance(part.right, tree.Literal):
@@ -168,14 +174,18 @@ def _by_column(
 
 @frozen
 class ParsedPredicate:
-    """A question of the predicate language."""
+    """A predicate that was read from a text."""
 
-    asked: tree.Predicate  # in the words of the asker
-    normal: tree.Predicate  # the one tree of all its wordings
+    asked: tree.Predicate  # tree of the text as the analyst wrote it
+    normal: tree.Predicate  # tree that is the same for all wordings
 
 
 def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:
-    """The question that a text asks about columns of a schema; see ``parse``."""
+    """Return the predicate of a text about columns of a schema; see `language.parse`.
+
+    Raises:
+        PredicateError: The text is not a predicate of the language.
+    """
     if not isinstance(text, str):
         raise PredicateError(
             "a question must be a text, such as \"town = 'Bern' and age >= 65\", got an object of the class"
@@ -186,7 +196,7 @@ def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:
 
 @frozen(eq=False)
 class _Same:
-    """A schema that equals itself alone: to compare all columns takes longer than to read."""
+    """A schema that equals only itself: comparing all columns would take longer than reading a query."""
 
     schema: Schema
 
@@ -197,7 +207,7 @@ class _Same:
         return id(self.schema)
 
 
-@lru_cache(maxsize=256)  # a question is read at every step from its text to its answer
+@lru_cache(maxsize=256)  # a query is read at each step from its text to its answer
 def _read(text: str, same: _Same) -> ParsedPredicate:
     asked = parse(text, same.schema)
     return ParsedPredicate(asked, normal_form(asked))

@@ -1,4 +1,7 @@
-"""The typed tree of a predicate, of which every one that can be built can be counted; its texts."""
+"""Typed trees of predicates, with their texts in the predicate language.
+
+Each class checks itself when it is built, so that every engine can count every tree that exists.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,14 +18,14 @@ from noisycount.frozen import frozen
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import Date, Kind, Schema, did_you_mean
 
-# The words of the language, which are no names without quotes.
+# Words of the language. As names of columns they need quotes.
 KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
 
 SIMPLE_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Operator(Enum):
-    """A comparison, by its symbol in SQL."""
+    """A comparison operator, by its symbol in SQL."""
 
     EQUAL = "="
     NOT_EQUAL = "<>"
@@ -38,7 +41,7 @@ class Operator(Enum):
 
     @property
     def negated(self) -> "Operator":
-        """The operator that holds exactly where this one fails."""
+        """The operator that is true exactly where this one is false."""
         return _NEGATED[self]
 
 
@@ -60,21 +63,21 @@ _NEGATED = {
 }
 
 
-# What each says of two values.
+# Function of Python that applies each operator to two values.
 TESTS: Mapping[Operator, Callable[[Any, Any], Any]] = dict(zip(Operator, (eq, ne, lt, le, gt, ge), strict=True))
 
 
 @frozen
 class Column:
-    """A column that a question may use, and the kind of its values.
+    """A column that a query may use, and the kind of its values.
 
-    A parsed column is a column of texts under a function of the language: `number(code)`, `date(visit)`. Its value is
-    missing if the text spells no number or no day.
+    A parsed column is a column of texts under a function of the language, such as `number(code)` or `date(visit)`. Its
+    value is missing if the text is not a number or a day.
     """
 
-    name: str  # the name of the column
-    kind: Kind  # the kind of its values
-    is_parsed: bool = False  # True if the column holds texts, and the values are what they spell
+    name: str  # name of the column
+    kind: Kind  # kind of the values, for a parsed column the kind that the function returns
+    is_parsed: bool = False  # True if the column holds texts that a function of the language parses
 
     def __str__(self) -> str:
         if self.is_parsed:
@@ -83,12 +86,21 @@ class Column:
 
     @property
     def stored(self) -> "Column":
-        """The column as the records have it: of a parsed one that of its texts."""
+        """The column of the records; for a parsed column, the column of its texts."""
         return Column(self.name, Kind.TEXT) if self.is_parsed else self
 
     @classmethod
     def named(cls, name: str, schema: Schema, beside: Kind) -> "Column":
-        """The column that is meant, exactly or by the only match in another case, beside a value of a kind."""
+        """Return the column of a name, matched exactly or by the only name that differs in case.
+
+        Args:
+            name: The name in the query.
+            schema: The schema.
+            beside: The kind of the column on the other side of the comparison, for the advice.
+
+        Raises:
+            PredicateError: No column or several columns match, or queries may not use the column.
+        """
         names = [*schema, *schema.others]
         same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
         if len(same) > 1:
@@ -111,7 +123,7 @@ class Column:
 
 @frozen
 class Literal:
-    """A value that the analyst wrote: an integer of 64 bits, a finite real, a text without NUL."""
+    """A literal in a query: a 64-bit integer, a finite real, a text without NUL, a boolean, a day or a time."""
 
     kind: Kind
     value: int | float | str | date | datetime
@@ -124,10 +136,13 @@ class Literal:
         return f"the {self.kind.value} {shortened(self.value)}"
 
     def beside(self, kind: Kind) -> "Literal":
-        """The literal as a value of the kind of what it is compared with, where it has such a value.
+        """Return the literal as a value of the kind of the other side, if it has such a value.
 
-        A text beside a date or a timestamp is read as ISO 8601; an integer beside a real becomes one. A day beside a
-        timestamp stays a day: it stands for all of its moments.
+        A text beside a date or a timestamp is read as ISO 8601, and an integer beside a real becomes a real. A day
+        beside a timestamp stays a day, which represents all of its moments.
+
+        Raises:
+            PredicateError: The other side is a date or a timestamp, and the text states none.
         """
         value = self.value
         if self.kind is Kind.INTEGER and kind is Kind.REAL:
@@ -148,20 +163,20 @@ class Literal:
 
 
 _SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
-_SHORT = 30  # characters of a text that a message repeats
+_SHORT = 30  # characters of a text that an error repeats
 _NUMERAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
 @frozen
 class Constant:
-    """True of every record, or of none."""
+    """A predicate that is true of every record, or of none."""
 
     value: bool
 
 
 @frozen
 class Flag:
-    """A boolean column, itself a predicate."""
+    """A boolean column, which is itself a predicate."""
 
     column: Column
 
@@ -174,10 +189,10 @@ class Flag:
 
 @frozen
 class Comparison:
-    """A column compared with a literal or with another column of the same kind.
+    """A comparison of a column with a literal or with another column of the same kind.
 
-    Numbers of different kinds compare as 64-bit floating-point numbers; NaN equals itself and is
-    greater than every other number; texts compare by their code points.
+    Numbers of different kinds compare as 64-bit floating-point numbers. NaN equals itself and is greater than every
+    other number. Texts compare by their code points.
     """
 
     left: Column
@@ -193,7 +208,7 @@ class Comparison:
 
 @frozen
 class Range:
-    """A column between two literals, both ends included."""
+    """A range test: a column between two literals, both ends included."""
 
     column: Column
     low: Literal
@@ -208,7 +223,7 @@ class Range:
 
 @frozen
 class Membership:
-    """A column equal to one of some literals, all of one kind."""
+    """A list test: a column equal to one of several literals of one kind."""
 
     column: Column
     choices: tuple[Literal, ...]
@@ -226,7 +241,7 @@ class Membership:
 
 @frozen
 class Pattern:
-    """A text like a pattern: ``%`` is any text, ``_`` any one character, nothing escapes them."""
+    """A pattern test: `%` matches any text, `_` any one character, and neither can be escaped."""
 
     column: Column
     pattern: str
@@ -240,9 +255,9 @@ class Pattern:
         Literal(Kind.TEXT, self.pattern)
 
 
-@lru_cache(maxsize=256)  # more than the patterns of one question, which every record tries
+@lru_cache(maxsize=256)  # more than a query has patterns; each record tests them
 def like_expression(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a like pattern, which never tries a part twice."""
+    """Return the regular expression of a like pattern. It cannot backtrack into an earlier part of the pattern."""
     first, *rest = (
         "".join("." if character == "_" else re.escape(character) for character in part) for part in pattern.split("%")
     )
@@ -252,21 +267,21 @@ def like_expression(pattern: str) -> re.Pattern[str]:
 
 @frozen
 class Missing:
-    """A column without a value."""
+    """A test that is true if a column has no value."""
 
     column: Column
 
 
 @frozen
 class Not:
-    """True where its operand is false, unknown where that is unknown."""
+    """A negation: true if its operand is false, unknown if its operand is unknown."""
 
     operand: "Predicate"
 
 
 @frozen
 class And:
-    """True where all its operands are: two or more, none itself an ``And``."""
+    """A conjunction of two or more operands, none of which is an `And`."""
 
     operands: tuple["Predicate", ...]
 
@@ -276,7 +291,7 @@ class And:
 
 @frozen
 class Or:
-    """True where one of its operands is: two or more, none itself an ``Or``."""
+    """A disjunction of two or more operands, none of which is an `Or`."""
 
     operands: tuple["Predicate", ...]
 
@@ -288,7 +303,7 @@ Predicate: TypeAlias = Constant | Flag | Comparison | Range | Membership | Patte
 
 
 def columns(predicate: Predicate) -> Iterator[Column]:
-    """Every column that the predicate reads, in order and with repetitions."""
+    """Yield the columns that a predicate reads, in order and with repetitions."""
     match predicate:
         case Constant():
             return
@@ -313,7 +328,7 @@ def _require_comparable(column: Column, other: Column | Literal, *, is_order: bo
 
 
 def _remedy(column: Column, other: Column | Literal, *, is_order: bool) -> str:
-    """Return what to write in place of what a column cannot be compared with."""
+    """Return advice on a comparison of a column with something of another kind."""
     if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
         text = "" if is_order else f"'{other.value}' for the text itself, or "
         number = f"number({_typed(column.name)}) for the numbers that its texts spell"
@@ -343,7 +358,7 @@ def _require_flat(node: And | Or) -> None:
 
 
 def canonical_text(predicate: Predicate) -> str:
-    """The predicate in its own language: one text for each tree, which parses to that tree."""
+    """Return the predicate in its own language: one text for each tree, and parsing the text returns the same tree."""
     match predicate:
         case Constant(value):
             return str(value).lower()
@@ -389,7 +404,7 @@ def _grouped(predicate: Predicate, *weaker: type) -> str:
 
 
 def quoted_name(name: str) -> str:
-    """A name as one writes it in a question: in double quotes where it needs them."""
+    """Return a name as a query writes it, in double quotes if it needs them."""
     if SIMPLE_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     escaped = name.replace('"', '""')
@@ -397,19 +412,19 @@ def quoted_name(name: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A text as one writes it in a question."""
+    """Return a text as a query writes it, in single quotes."""
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
 
 
 def _name(column: Column) -> str:
-    """Return a column as one writes it in a question."""
+    """Return a column as a query writes it."""
     name = quoted_name(column.name)
     return f"{_FUNCTION_NAMES[column.kind]}({name})" if column.is_parsed else name
 
 
 def value_text(operand: Column | Literal) -> str:
-    """Return what a column is compared with, as one writes it in a question."""
+    """Return a column or a literal as a query writes it."""
     if isinstance(operand, Column):
         return _name(operand)
     match operand.value:
@@ -424,12 +439,12 @@ def value_text(operand: Column | Literal) -> str:
 
 
 def _typed(name: str) -> str:
-    """A name as one types it, for one line."""
+    """Return a name as a query writes it, for one line of an error."""
     return printable(quoted_name(name))
 
 
 def _no_column(name: str, beside: Kind) -> str:
-    """What to write in place of a name that is no column, beside a value of a kind."""
+    """Return advice for a name that is no column, by the kind of the other side of the comparison."""
     if beside is not Kind.TEXT:
         return f"{beside.example} beside a {beside.value} column"
     text = f": {printable(quoted_text(name))}" if len(name) <= _SHORT else ""

@@ -1,4 +1,7 @@
-"""The public values of columns: read from what their owner says, and the groups of tables that follow from them."""
+"""Public values of columns, and the keys of tables that follow from them.
+
+`public_values` reads the owner's statements, and `public_keys` derives the keys of a grouping.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,13 +15,16 @@ from noisycount.query.impossible import Public, not_public
 from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean, normaliser_of
 from noisycount.query.typed import PeriodLength
 
-MOST_VALUES = 10_000  # of a column, and groups of a table that nobody lists
+MOST_VALUES = 10_000  # maximum number of public values of a column, and of groups without a list
 _RANGE = re.compile(r"\s*(.+?)\s*(?:\bto\b|\.\.)\s*(.+?)\s*", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,19}(\.[0-9]{1,19})?")
 
 
 def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> dict[str, PublicValues]:
-    """What the values of columns can be, once their kinds are known.
+    """Return the public values of columns from the owner's statements.
+
+    Raises:
+        ConfigError: A statement names no column, or does not suit the kind of its column.
 
     Example:
         >>> kinds = {"age": Kind.INTEGER, "visit": Kind.DATE}
@@ -38,18 +44,22 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
 
 
 def with_public_values(schema: Schema, stated: Mapping[str, Stated]) -> Schema:
-    """The same schema, with what the values of columns that questions may use can be."""
+    """Return the schema with the public values of the columns that queries may use."""
     public = public_values(stated, schema.entire)
     return replace(schema, public={name: public[name] for name in schema if name in public})
 
 
 def _normal(said: Sequence[object], normalise: Callable[[str], str]) -> list[object]:
-    """Return a list of values with its texts in the normal form of their column."""
+    """Return a list of values, with its texts in the normal form of their column."""
     return [normalise(value) if isinstance(value, str) else value for value in said]
 
 
 def _list(kind: Kind, said: Sequence[object]) -> PublicValues:
-    """Values of a kind, each once."""
+    """Return listed values of a kind.
+
+    Raises:
+        ValueError: A value is repeated or of another kind, or there are none or too many.
+    """
     if kind is Kind.BOOLEAN:
         raise ValueError("are true and false anyway: leave them out")
     values = []
@@ -67,7 +77,7 @@ def _list(kind: Kind, said: Sequence[object]) -> PublicValues:
 
 
 def _single(kind: Kind, said: object) -> object:
-    """One value of a list, of a file too, whose values are all texts."""
+    """Return a listed value as a value of the kind. A number may be a text, as in a file of values."""
     if kind.is_number and isinstance(said, str) and _NUMBER.fullmatch(said.strip()):
         said = float(said) if "." in said else int(said)
     if kind is Kind.REAL and type(said) is int:
@@ -76,7 +86,11 @@ def _single(kind: Kind, said: object) -> object:
 
 
 def _range(kind: Kind, said: str) -> PublicValues:
-    """The values between two ends, or those of one year, quarter or month."""
+    """Return the range between two ends, or of one year, quarter or month.
+
+    Raises:
+        ValueError: The text is no range of the kind.
+    """
     ends = _RANGE.fullmatch(said)
     first, last = ends.groups() if ends else (said.strip(), said.strip())
     if kind.is_moment:
@@ -89,13 +103,13 @@ def _range(kind: Kind, said: str) -> PublicValues:
         example = "2026, or 2026-01 to 2026-12" if kind.is_moment else "0 to 120"
         remedy = f"write a range such as {example}" if kind.is_number or kind.is_moment else 'write a list, ["a", "b"]'
         raise ValueError(f"are {short(said)}, and the column is of kind {kind.value}: {remedy}")
-    if low > high:  # type: ignore[operator]  # of one kind, by its fault
+    if low > high:  # type: ignore[operator]  # both ends are of one kind, as `fault` checked
         raise ValueError(f"are {short(said)}, which does not rise: write the smaller end first")
     return PublicValues(kind, low=low, high=high)
 
 
 def _moment(kind: Kind, text: str, *, is_last: bool) -> date | None:
-    """The first day or time that a text names, or the last; None where it names none."""
+    """Return the first or the last day or time of the period that a text names; None if it names none."""
     for length in PeriodLength:
         if (number := length.number(text)) is not None:
             months = 12 // length.value
@@ -116,12 +130,14 @@ def _moment(kind: Kind, text: str, *, is_last: bool) -> date | None:
 
 
 def _of_day(kind: Kind, day: date, *, is_last: bool) -> date:
-    """A day, or its first or last moment."""
+    """Return a day; for timestamps, its first or its last moment."""
     return day if kind is Kind.DATE else datetime.combine(day, time.max if is_last else time.min)
 
 
 def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] | None:
-    """The groups of a part of a table that follow from the public values of its column; None: none do.
+    """Return the keys of a grouping that follow from the public values of its column; None if none follow.
+
+    Ranges of numbers need no public values, so None is returned for them.
 
     Example:
         >>> from noisycount.query.predicate import Column
@@ -145,7 +161,7 @@ def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] |
 
 
 def foreign_keys(keys: KeySet, public: Public) -> Iterator[str]:
-    """A sentence for each key of a table that the public values of its column do not have."""
+    """Yield an error for each key of a table that the public values of its column rule out."""
     for part, listed in zip(keys.parts, keys.values, strict=True):
         values = public.get(part.column.name)
         known = public_keys(part, values)

@@ -1,6 +1,6 @@
 """`Query`, the class of all queries, with its JSON.
 
-`typed` has the texts that people type for its parts, and `rules` states which parts go together.
+The module `typed` parses the texts that people type for its parts, and `rules` checks that the parts go together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,39 +25,68 @@ from noisycount.query.typed import (
     parse_within,
 )
 
-# The kinds of noise that a table may have, by what one types for them.
+# Kinds of noise that a table may have, by their names.
 TABLE_NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
-ALL = "true"  # the condition of all records
+# Types of the members of a query in JSON. A price may also be a number, which then means its shortest decimal.
+_PRICE = (str, int, float)
+_MEMBER_TYPES: Mapping[str, tuple[type, ...]] = {
+    "where": (str, list),
+    "by": (str, list),
+    "keys": (dict,),
+    "margins": (list,),
+    "other": (bool,),
+    "groups_per_unit": (int,),
+    "cumulative": (bool,),
+    "noise": (str,),
+    "epsilon": _PRICE,
+    "rho": _PRICE,
+    "delta": _PRICE,
+    "within": (str,),
+    "at_most": _PRICE,
+    "of": (str,),
+    "guess": (int, float),
+    "confidence": (str,),
+}
+_JSON_NAMES = {
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+}
+
+ALL = "true"  # condition that is true of every record
 
 
 @frozen(kw_only=True)
 class Query:
-    """A query: one count, several counts or a table by keys, with its price or the accuracy that it needs.
+    """A query: one count, several counts or a table by keys, with a price or an accuracy goal.
 
-    `Desk.answer` answers it and `Desk.plan` prices it. `noisycount count`, the service and its form read what a user
-    states into the same class, so that a query has the same meaning and price however it is asked. `query.rules` has
-    the rules which parts go together.
+    `Desk.answer` answers it and `Desk.plan` prices it. `noisycount count`, the service and its form build this same
+    class, so that a query has the same meaning and price in every interface. `query.rules` checks that the parts go
+    together.
 
     Args:
-        wheres: Conditions in the predicate language. A count has one (default: all records), a list has several, and
-            a table by keys has at most one, which applies to every cell.
-        is_list: True for a list: one row per condition, even if there is only one.
-        by: Columns by which a table groups, as in `Desk.release_table`. None: it is no table by keys.
+        wheres: Conditions in the predicate language. A count has one (default: all records), a list has several, and a
+            table by keys has at most one, which applies to every cell.
+        is_list: True for a list: one row for each condition, even if there is only one.
+        by: Columns by which a table groups, as in `Desk.release_table`. None: no table by keys.
         keys: The keys of each column by its name, or the keys of each cell. None: they follow from the columns, or are
             hidden, which needs `delta`.
-        margins: Sums of a table that are measured too.
-        other: True if units with other keys are counted in one more cell.
-        groups_per_unit: Contribution bound: the number of cells in which a person counts. None: all.
-        cumulative: True if ranges of cells are measured too, for accurate sums up to each cell.
+        margins: Sums of a table to measure besides the cells.
+        other: True to count units with other keys in one more cell.
+        groups_per_unit: Contribution bound: the number of cells in which a person counts. None: every cell.
+        cumulative: True to measure ranges of cells as well, for accurate sums up to each cell.
         noise: Class of the noise of a table. None: `DiscreteGaussian` if `rho` is given, else `DiscreteLaplace`.
         epsilon: The price, in ε.
         rho: The price of Gaussian noise, in ρ.
         delta: δ of hidden keys, or of the price of Gaussian noise in ε.
         within: The accuracy in place of a price, as a share of the count, such as "20%".
-        error: The accuracy in units.
-        at_most: With `within` and no guess: the largest price, in ε.
-        of: With `at_most`, the counts of a table that need the accuracy: "largest", "total" or "90%-of-cells".
+        error: The accuracy in place of a price, in units.
+        at_most: With `within` and without `guess`: the largest price, in ε.
+        of: With `at_most`: the counts of a table that need the accuracy, "largest", "total" or "90%-of-cells".
         guess: With `within`: a public guess of the count, never the true count.
         confidence: The probability with which errors and the accuracy hold, in (0, 1).
 
@@ -87,7 +116,7 @@ class Query:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        """Set the condition of a count without one to that of all records."""
+        """Set the condition of a count that states none to all records."""
         if not self.wheres and not self.is_table:
             object.__setattr__(self, "wheres", (ALL,))
 
@@ -95,7 +124,10 @@ class Query:
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """Return the query that a program sends as JSON, with the member names of the service.
 
-        A key is taken as it stands, never as a range. Raises ValueError with the name of a member that is invalid.
+        A key is taken literally, never as a range.
+
+        Raises:
+            ValueError: A member is unknown, or its value is invalid. The message begins with the name of the member.
 
         Example:
             >>> import noisycount as nc
@@ -103,6 +135,9 @@ class Query:
             >>> nc.Query.from_json(sent).to_json()
             {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '0.5', 'confidence': '95%'}
         """
+        said = {name: value for name, value in said.items() if value is not None}
+        for name, value in said.items():
+            _check_member(name, value)
         wheres = _listed(said.get("where", []))
         return cls(
             wheres=wheres,
@@ -125,7 +160,7 @@ class Query:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON with which a program sends the query, and which `from_json` reads.
+        """Return the query as JSON, which a program sends and which `from_json` reads.
 
         Keys must be listed by column, each in full, not as a range.
         """
@@ -154,12 +189,12 @@ class Query:
 
     @property
     def is_table(self) -> bool:
-        """True if it is a list or a table by keys, not one count."""
+        """True for a list or a table by keys, False for one count."""
         return self.is_list or self.by is not None
 
     @property
     def noise_class(self) -> type[DiscreteNoise]:
-        """Class of the noise: as chosen, else Gaussian for a price in ρ and Laplace for one in ε."""
+        """Class of the noise: the chosen one, else Gaussian for a price in ρ and Laplace for one in ε."""
         return self.noise or (DiscreteLaplace if self.rho is None else DiscreteGaussian)
 
 
@@ -168,11 +203,29 @@ Value = TypeVar("Value")
 
 
 def _named(name: str, read: Callable[[Typed], Value], typed: Typed) -> Value:
-    """Return the value of a member. A ValueError begins with the name of the member."""
+    """Return the value of a member. The message of a ValueError begins with the name of the member."""
     try:
         return read(typed)
     except ValueError as error:
         raise ValueError(f"{name} {error}") from None
+
+
+def _check_member(name: str, value: object) -> None:
+    """Raise ValueError if a query has no member of this name, or if the value has another type than the member."""
+    if name not in _MEMBER_TYPES:
+        raise ValueError(f"{name} is no member of a query: use one of {', '.join(_MEMBER_TYPES)}")
+    allowed = _MEMBER_TYPES[name]
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        types = " or ".join(dict.fromkeys(_JSON_NAMES[each] for each in allowed))
+        raise ValueError(f"{name} must be {types} in JSON, not {value!r}")
+    if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name} must be a list of texts, not {value!r}")
+    if name == "noise" and value not in TABLE_NOISES:
+        raise ValueError(f"noise must be {' or '.join(TABLE_NOISES)}, not {value!r}")
+    if isinstance(value, dict):
+        for column, keys in value.items():
+            if not isinstance(keys, list) or not all(isinstance(key, str | int | None) for key in keys):
+                raise ValueError(f"{name} must list texts, whole numbers, true, false or null for {column!r}")
 
 
 def _listed(texts: str | Sequence[str]) -> Sequence[str]:

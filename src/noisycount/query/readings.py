@@ -1,7 +1,7 @@
-"""Numbers and days that texts spell, as the functions `number` and `date` of the language read them.
+"""Numbers and days in texts, as the functions `number` and `date` of the language read them.
 
-A ledger knows a question by its text, and a top-up rests on an answer to the same text. So these rules must not change:
-another rule needs a function of another name.
+These rules must not change: a ledger recognises a query by its text, and a top-up builds on an answer to the same text.
+Another rule needs a function with another name.
 """
 
 import re
@@ -11,11 +11,11 @@ from typing import Any
 
 from noisycount.query.schema import Kind
 
-BLANKS = " \t\n\v\f\r"  # characters that may stand around a value without belonging to it
-MOST_DIGITS = 32  # before and behind the point of a number
-MOST_CLOCK_DIGITS = 16  # of each part of a time of day, which may be a fraction of a second
+BLANKS = " \t\n\v\f\r"  # characters that are ignored around a value
+MOST_DIGITS = 32  # maximum number of digits before and after the point of a number
+MOST_CLOCK_DIGITS = 16  # maximum number of digits in each part of a time of day, such as fractions of a second
 
-# The exponent has two digits at most, so that no engine overflows or underflows.
+# The exponent has at most two digits, so that no engine overflows or underflows.
 _NUMBER = re.compile(
     rf"[+-]?([0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{0,{MOST_DIGITS}}})?|\.[0-9]{{1,{MOST_DIGITS}}})([eE][+-]?[0-9]{{1,2}})?"
 )
@@ -27,7 +27,7 @@ _DAY = re.compile(
 
 
 def read_number(text: str) -> float | None:
-    """Return the double nearest to the number that a text spells; None if it spells none.
+    """Return the double that is nearest to the number in a text; None if the text is not a number.
 
     Example:
         >>> [read_number(text) for text in (" 12 ", "-.5", "1e+05", "1,5", "NaN")]
@@ -38,7 +38,7 @@ def read_number(text: str) -> float | None:
 
 
 def read_day(text: str) -> date | None:
-    """Return the day of ISO 8601 that a text spells, alone or with a time of day; None if it spells none.
+    """Return the day in a text of ISO 8601, with or without a time of day; None if the text is not a day.
 
     Example:
         >>> [str(read_day(text)) for text in ("2024-02-29", "2024-02-29T23:30:00Z", "2023-02-29", "29.02.2024")]
@@ -53,6 +53,6 @@ def read_day(text: str) -> date | None:
         return None
 
 
-# The functions of the language by name, each with the kind of its values.
+# Functions of the language by name, each with the kind of its values.
 FUNCTIONS: Mapping[str, Kind] = {"number": Kind.REAL, "date": Kind.DATE}
 READERS: Mapping[Kind, Callable[[str], Any]] = {Kind.REAL: read_number, Kind.DATE: read_day}

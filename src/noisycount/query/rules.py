@@ -1,7 +1,7 @@
-"""Rules which parts of a query go together. All ways of asking share them, so that a query has one meaning.
+"""Rules about the parts of a query that go together. All interfaces share them, so that a query has one meaning.
 
-`check_query` raises `QueryError`, which names the parts; each surface spells them as its readers write them. What one
-part may be by itself is checked where it is read: in `query`, `grouping` and `table`.
+`check_query` raises `QueryError` with the names of the parts; each interface writes these names in its own way. The
+modules `query`, `grouping` and `table` check each part alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,19 +15,19 @@ from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.typed import ColumnGrouping, parse_of
 from noisycount.validation import open_probability
 
-Rules = Iterator[tuple[bool, str]]  # a condition that must not hold, and the message if it does
+Rules = Iterator[tuple[bool, str]]  # a condition that must not hold, and the error if it holds
 
 
 def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidden_keys: bool | None = None) -> None:
     """Raise QueryError if parts of a query do not go together.
 
-    A command calls it before it reads a file, and `plan_of` calls it once the columns are known.
+    A command calls it before it reads a file, and `plan_of` calls it again once the columns are known.
 
     Args:
         query: The query.
-        columns: The columns by which a table groups; None: those that `by` names.
-        has_hidden_keys: True if only the records know the keys of the table; None: that depends on the columns, so
-            the rules that rest on it are left to the next call.
+        columns: The columns by which a table groups; None: the columns that `by` names.
+        has_hidden_keys: True if only the records know the keys of the table; None: unknown, since it depends on the
+            columns. The next call then checks the rules about hidden keys.
     """
     if columns is None:
         columns = [item.column for item in query.by or () if isinstance(item, ColumnGrouping)]
@@ -47,7 +47,13 @@ def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidde
 
 
 def check_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> None:
-    """Raise QueryError if a table by keys does not suit the privacy unit; None: each row is a unit."""
+    """Raise QueryError if a table by keys does not suit the privacy unit.
+
+    Args:
+        query: The query.
+        unit: The column that names the person; None: each row is a privacy unit.
+        has_hidden_keys: True if only the records know the keys of the table.
+    """
     _check([_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
 
 
@@ -58,7 +64,7 @@ def _check(rules: Sequence[Rules]) -> None:
 
 
 def _rules_of_kind(query: Query) -> Rules:
-    """Yield the rules of a count, of several counts and of a table by keys."""
+    """Yield the rules of a single count, of several counts and of a table by keys."""
     is_several = query.is_list or len(query.wheres) > 1
     yield query.by is not None and is_several, "give {by} with one {wheres}, or several {wheres} without {by}"
     grouped = {name: bool(getattr(query, name)) for name in ("other", "margins", "groups_per_unit", "cumulative")}
@@ -70,7 +76,7 @@ def _rules_of_kind(query: Query) -> Rules:
 
 
 def _rules_of_price(query: Query) -> Rules:
-    """Yield the rules of the price: it is given, or follows from an accuracy."""
+    """Yield the rules of the price, which is stated or follows from an accuracy."""
     is_noise = query.noise is None or query.noise in TABLE_NOISES.values()
     yield not is_noise, "{noise} must be DiscreteLaplace or DiscreteGaussian, the class"
     is_wrong = query.noise is DiscreteLaplace and query.rho is not None
@@ -94,7 +100,7 @@ def _rules_of_gaussian_noise(query: Query) -> Rules:
 
 
 def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
-    """Yield the rules of an accuracy whose price is left open."""
+    """Yield the rules of an accuracy goal without a fixed price."""
     is_open, is_grouped = query.at_most is not None, query.by is not None
     is_wrong = query.of is not None and not (is_open and is_grouped)
     yield is_wrong, "{of} belongs to a table with {by}, {within} and {at_most}: leave it out"
@@ -119,7 +125,7 @@ def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
 
 
 def _rules_of_cells(query: Query, columns: Sequence[str]) -> Rules:
-    """Yield the rules of the cells of a table by keys, and of their sums."""
+    """Yield the rules of the cells and sums of a table by keys."""
     yield query.cumulative and len(columns) > 1, "{cumulative} needs one column in order: leave the others out of {by}"
     for name in ("margins", "other"):
         is_wrong = query.cumulative and bool(getattr(query, name))
@@ -130,7 +136,7 @@ def _rules_of_cells(query: Query, columns: Sequence[str]) -> Rules:
 
 
 def _rules_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: bool) -> Rules:
-    """Yield the rules of known keys, or of hidden ones."""
+    """Yield the rules of known keys, or of hidden keys."""
     if has_hidden_keys:
         for name in ("other", "cumulative"):
             yield bool(getattr(query, name)), f"{{{name}}} needs known keys: list {{keys}}, or leave it out"
@@ -145,7 +151,7 @@ def _rules_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: boo
 
 
 def _rules_of_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> Rules:
-    """Yield the rules of a contribution bound, the number of groups in which a person counts."""
+    """Yield the rules of the contribution bound, the number of groups in which a person counts."""
     groups, is_person = query.groups_per_unit, unit is not None
     is_wrong = groups is not None and not is_person
     yield is_wrong, "{groups_per_unit} is for persons, and a row is in one group only: leave it out"
@@ -156,6 +162,6 @@ def _rules_of_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> 
 
 
 def _margins(query: Query) -> list[str | tuple[str, ...]]:
-    """Return the margins of a query as they are named: a text, or a tuple of columns."""
+    """Return the margins of a query, each as its name or as a tuple of columns."""
     margins = [query.margins] if isinstance(query.margins, str) else query.margins
     return [margin if isinstance(margin, str) else tuple(margin) for margin in margins]

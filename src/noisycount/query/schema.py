@@ -1,4 +1,8 @@
-"""What a question may be about: named columns, each of one kind."""
+"""Kinds of values and schemas of columns: the vocabulary of queries.
+
+`Kind` has a class for each kind of value, `Schema` maps columns to kinds, and `PublicValues` lists what a column can
+hold.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,12 +20,12 @@ from unicodedata import combining, normalize
 from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
 
-INTEGERS = range(-(2**63), 2**63)  # signed 64 bits: what every engine compares exactly
-_CELLS = range(-(2**63), 2**64)  # the widest columns of files: BIGINT and UBIGINT
+INTEGERS = range(-(2**63), 2**63)  # signed 64-bit integers, which every engine compares exactly
+_CELLS = range(-(2**63), 2**64)  # integers that a file can hold: BIGINT and UBIGINT
 _LONGEST_KEY = 1000  # characters
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
-# The date format of moments in ISO 8601 that state their zone; they are kept in UTC.
+# Date format of moments in ISO 8601 that state their time zone; they are stored in UTC.
 ZONED = "iso+zone"
 _ISO_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
@@ -34,17 +38,17 @@ _WRITTEN_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?"
 
 @frozen
 class Spelling:
-    """One way in which most cells of a column of texts may be written."""
+    """A way of writing values as texts, which a check can recognise in a column."""
 
-    pattern: str  # the regular expression of such cells
-    words: str  # what they are called
-    decimal: str = "."  # what stands before the decimals of a number
-    thousands: str | None = None  # what stands between thousands; None: the other mark, or nothing
-    date_format: str | None = None  # how a date or time is written; None: in ISO 8601
-    has_groups: bool = False  # whether digits stand in groups, which is rarer than any other way
+    pattern: str  # regular expression of texts in this spelling
+    words: str  # name of such texts, for the owner
+    decimal: str = "."  # decimal mark of a number
+    thousands: str | None = None  # mark between thousands; None: the other of point and comma, or no mark
+    date_format: str | None = None  # format of a date or time; None: ISO 8601
+    has_groups: bool = False  # True if digits are grouped by thousands, which is the least common spelling
 
 
-# The marks between thousands: each as it is stated, as a regular expression, and in words.
+# Marks between thousands: as an owner states the mark, as a regular expression, and in words.
 _GROUPS = (
     *((",", ",", "commas"), (".", "[.]", "points")),
     *((" ", "[ \u00a0\u2009\u202f]", "blanks"), ("'", "['\u2019]", "apostrophes")),
@@ -56,7 +60,7 @@ THOUSANDS = {mark: pattern for mark, pattern, _ in _GROUPS}
 
 
 def _real_spelling(mark: str, mark_words: str, group: tuple[str, str, str]) -> Spelling:
-    """Return the spelling of numbers with a decimal mark and a mark between thousands, which need not occur."""
+    """Return the spelling of numbers with a decimal mark and an optional mark between thousands."""
     thousands, pattern, group_words = group
     has_groups = thousands in " '"
     words = "numbers" if mark == "." else f"numbers with a decimal {mark_words}"
@@ -71,9 +75,9 @@ def _real_spelling(mark: str, mark_words: str, group: tuple[str, str, str]) -> S
 
 
 class Kind:
-    """A kind of values that predicates can compare: all that is known of it without an engine.
+    """A kind of values that predicates can compare, with everything that does not depend on an engine.
 
-    Each is the one instance of a class below; what an engine makes of it is a line in a table of that engine.
+    Each kind is the only instance of one of the classes below. Each engine has a table with its types of the kinds.
     """
 
     INTEGER: ClassVar["Kind"]
@@ -83,49 +87,49 @@ class Kind:
     DATE: ClassVar["Kind"]
     TIMESTAMP: ClassVar["Kind"]
 
-    value: ClassVar[str]  # its name in configurations, ledgers and answers
-    type: ClassVar[type]  # the Python type of its values
-    example: ClassVar[str]  # what to write in a predicate for a value of this kind
-    literal: ClassVar[str]  # such a value, as it stands in a predicate
-    # how one is written between quotes; None: as a number, a word or a text
+    value: ClassVar[str]  # name of the kind in configurations, ledgers and answers
+    type: ClassVar[type]  # Python type of the values
+    example: ClassVar[str]  # advice on writing such a value in a predicate
+    literal: ClassVar[str]  # example of a literal of this kind in a predicate
+    # regular expression of a quoted literal of this kind; None: numbers, words and plain texts
     quoted: ClassVar[re.Pattern[str] | None] = None
-    noun: ClassVar[str] = ""  # what such a value is, for one that does not exist
-    keys_example: ClassVar[str] = "2026-01..2026-12"  # some values, as a list of keys
-    # what its owner can say of how its texts are written, beside words for missing
+    noun: ClassVar[str] = ""  # noun for a value, in errors about one that does not exist
+    keys_example: ClassVar[str] = "2026-01..2026-12"  # example of a list of keys
+    # options that an owner can state for the texts of a column, besides the words for a missing value
     options: ClassVar[frozenset[str]] = frozenset()
-    spellings: ClassVar[tuple[Spelling, ...]] = ()  # how its texts are written, the likeliest first
-    # the regular expression of its texts where their owner says nothing; empty: they are no texts of one form
+    spellings: ClassVar[tuple[Spelling, ...]] = ()  # spellings of the texts, the likeliest first
+    # regular expression of the texts if their owner states nothing; empty: they have no single form
     iso: ClassVar[str] = ""
-    is_number: ClassVar[bool] = False  # whether its values compare with numbers
-    is_discrete: ClassVar[bool] = False  # whether there is no value between two neighbours
-    is_moment: ClassVar[bool] = False  # whether its values are of a year and a month
-    grouping: ClassVar[str | None] = None  # how a table groups values of which few are equal; None: each is a group
-    known_keys: ClassVar[tuple[bool, ...] | None] = None  # all its values, where everybody knows them
+    is_number: ClassVar[bool] = False  # True if the values compare with numbers
+    is_discrete: ClassVar[bool] = False  # True if no value lies between two neighbouring values
+    is_moment: ClassVar[bool] = False  # True if each value has a year and a month
+    grouping: ClassVar[str | None] = None  # usual grouping of values that are rarely equal; None: each value is a group
+    known_keys: ClassVar[tuple[bool, ...] | None] = None  # all values, if the kind alone determines them
 
     def to_dict(self) -> str:
-        """What JSON has of it."""
+        """Return the name of the kind, for JSON."""
         return self.value
 
     def __repr__(self) -> str:
         return f"<Kind.{self.value.upper()}: {self.value!r}>"
 
     def __reduce__(self) -> str:
-        return f"Kind.{self.value.upper()}"  # its one instance, also in copies
+        return f"Kind.{self.value.upper()}"  # pickling and copying return the only instance
 
     def fault(self, value: object) -> str | None:
-        """What to write in place of a value that is not one of a question; None: it is."""
+        """Return advice if a value cannot be a literal of this kind; None if it can."""
         return None if type(value) is self.type else f"write {self.example}"
 
     def holds(self, cell: object) -> bool:
-        """Whether a cell of records in memory is of this kind."""
+        """Return True if a cell of records in memory is of this kind."""
         return type(cell) is self.type
 
     def parsed(self, text: str) -> Any:  # noqa: ANN401 - of its type
-        """The value that stands between quotes in a question, where `quoted` matches."""
+        """Return the value of a text in quotes; the text must match `quoted`."""
         return self.type(text)
 
     def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
-        """A key that somebody asks for or a ledger keeps, as a value where it names one."""
+        """Return a key from a query or a ledger as a value of this kind, or unchanged if it is none."""
         if self.quoted is None or not isinstance(key, str) or not self.quoted.fullmatch(key):
             return key
         try:
@@ -134,11 +138,11 @@ class Kind:
             return key
 
     def is_key(self, key: object) -> bool:
-        """Whether somebody may ask for such a key."""
+        """Return True if a key is a valid value of this kind."""
         return type(key) is self.type
 
     def label(self, key: object) -> int | str | bool | None:
-        """What a reader sees of a key, which `key` reads again."""
+        """Return the text or value that represents a key in results. `key` reads the label back."""
         return key if key is None or isinstance(key, int | str) else str(key)
 
 
@@ -168,16 +172,16 @@ class Integer(Kind):
     is_discrete = True
 
     def fault(self, value: object) -> str | None:
-        """One within 64 bits."""
+        """Return advice for a value that is not an integer of 64 bits."""
         fits = type(value) is not int or value in INTEGERS
         return super().fault(value) if fits else "write an integer within signed 64 bits"
 
     def holds(self, cell: object) -> bool:
-        """One that a file can hold, which may be without a sign."""
+        """Return True for an integer that a file can hold, signed or unsigned."""
         return type(cell) is int and cell in _CELLS
 
     def is_key(self, key: object) -> bool:
-        """One within 64 bits."""
+        """Return True for an integer of 64 bits."""
         return type(key) is int and key in INTEGERS
 
 
@@ -202,12 +206,12 @@ class Real(Kind):
     grouping = "0,18,65"
 
     def fault(self, value: object) -> str | None:
-        """A finite one."""
+        """Return advice for a value that is not a finite number."""
         fits = not isinstance(value, float) or isfinite(value)
         return super().fault(value) if fits else "write a finite number, at most 1.79e308"
 
     def holds(self, cell: object) -> bool:
-        """Any, and integers."""
+        """Return True for a float, and for an integer that a file can hold."""
         return type(cell) is float or (type(cell) is int and cell in _CELLS)
 
 
@@ -222,12 +226,12 @@ class Text(Kind):
     options = frozenset({"trim", "fold_case", "normalise", "drop_zeros", "drop_marks", "drop_missing"})
 
     def fault(self, value: object) -> str | None:
-        """One without NUL."""
+        """Return advice for a value that is not a text, or that contains NUL."""
         has_nul = isinstance(value, str) and "\0" in value
         return "leave out the NUL character" if has_nul else super().fault(value)
 
     def is_key(self, key: object) -> bool:
-        """One that is not too long, and can be written."""
+        """Return True for a text of at most 1,000 characters without NUL and surrogates."""
         return type(key) is str and len(key) <= _LONGEST_KEY and _UNWRITABLE.search(key) is None
 
 
@@ -244,14 +248,14 @@ class Boolean(Kind):
 
 
 class _Moment(Kind):
-    """Days and times, in no zone."""
+    """Days and times without a time zone."""
 
     options = frozenset({"date_format"})
     is_moment = True
     type: ClassVar[type[date | datetime]]
 
     def parsed(self, text: str) -> date:
-        """What ISO 8601 writes so."""
+        """Return the day or time that a text in ISO 8601 states."""
         return self.type.fromisoformat(text)
 
 
@@ -269,7 +273,7 @@ class Date(_Moment):
     is_discrete = True
 
     def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
-        """The day that a text names or a midnight begins."""
+        """Return the day that a text names, or that begins at a midnight; any other key unchanged."""
         if isinstance(key, datetime) and key.time() == time.min:
             return key.date()
         try:
@@ -295,34 +299,34 @@ class Timestamp(_Moment):
     grouping = "month"
 
     def holds(self, cell: object) -> bool:
-        """One without a zone."""
+        """Return True for a time without a time zone."""
         return type(cell) is datetime and cell.tzinfo is None
 
 
 Kind.INTEGER, Kind.REAL, Kind.TEXT = Integer(), Real(), Text()
 Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP = Boolean(), Date(), Timestamp()
 
-# Each kind by its name.
+# Kinds by name.
 KINDS = {kind.value: kind for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP)}
 
-# What an owner says of the values of a column: a list, or a range such as "0 to 120".
+# Owner's statement of the values of a column: a list, or a range such as "0 to 120".
 Stated: TypeAlias = Sequence[object] | str
 _LISTED_NAMES = 8
 
-# Likeness takes time as the square of the length: at most 0.1 s in all, whatever the columns are.
+# Finding similar names takes time quadratic in their length: these limits keep it below 0.1 s.
 _COMPARED_NAMES = 200
 _COMPARED_CHARACTERS = 40
-_SHOWN_CHARACTERS = 80  # of a listed name: as much as fits a line
+_SHOWN_CHARACTERS = 80  # length of a name in a list, so that the list fits a line
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
 @frozen(slots=False)
 class PublicValues:
-    """All values that a column can have beside missing ones, as its owner says: a list, or a range."""
+    """All values that a column can have besides missing ones, as its owner states: a list, or a range."""
 
-    kind: Kind  # of the values
-    listed: tuple[Any, ...] = ()  # each of them, in the owner's order; none: they are a range
-    low: Any = None  # the ends of the range, both included; None: they are listed
+    kind: Kind  # kind of the values
+    listed: tuple[Any, ...] = ()  # values in the owner's order; empty: they are a range
+    low: Any = None  # lower end of the range, included like `high`; None: the values are listed
     high: Any = None
 
     def __contains__(self, value: object) -> bool:
@@ -334,12 +338,12 @@ class PublicValues:
 
     @property
     def labels(self) -> tuple[int | str | bool | None, ...]:
-        """What a reader sees of each value, or of the two ends of a range."""
+        """Labels of the listed values, or of the two ends of the range."""
         return tuple(map(self.kind.label, self.listed or (self.low, self.high)))
 
     @property
     def words(self) -> str:
-        """All of them in a few words.
+        """The values in a few words.
 
         Example:
             >>> PublicValues(Kind.INTEGER, low=0, high=120).words
@@ -352,24 +356,25 @@ class PublicValues:
         return f"{told} and {more:,} more" if more > 0 else told
 
     def to_dict(self) -> dict[str, Any]:
-        """The list, or the ends of the range; null is what they are not."""
+        """Return the list or the ends of the range as JSON; the members that do not apply are null."""
         low, high = (None, None) if self.listed else self.labels
         return {"listed": list(self.labels) if self.listed else None, "low": low, "high": high}
 
 
 @frozen(eq=False)
 class Schema(Mapping[str, Kind]):
-    """The kind of every column that questions may use, as a read-only mapping."""
+    """The kinds of all columns that queries may use, as a read-only mapping."""
 
-    kinds: Mapping[str, Kind]  # the kind of each column
-    # the engine's type of each column that exists but no question can use
+    kinds: Mapping[str, Kind]  # kind of each column
+    # engine's type of each column that exists but that no query can use
     others: Mapping[str, str] = field(default_factory=dict)
-    whole: "Schema | None" = None  # all columns of the records, where these are those that their owner chose
-    unit: str | None = None  # the column that names the person, which no question may use; None: not known here
-    commas: frozenset[str] = frozenset()  # the columns whose numbers have a decimal comma where they are written
-    # what the values of columns can be, as their owner tells everybody; no record has a say in it
+    # schema of all columns of the records, if the owner chose some of them; None: this one
+    whole: "Schema | None" = None
+    unit: str | None = None  # column that names the person, which no query may use; None: unknown or none
+    commas: frozenset[str] = frozenset()  # columns whose numbers are written with a decimal comma in the file
+    # public values of columns, as their owner states them; they do not depend on the records
     public: Mapping[str, "PublicValues"] = field(default_factory=dict)
-    # function of each column whose texts its owner states to be normalised; it returns the normal form of a text
+    # function that returns the normal form of a text, for each column whose texts are normalised
     normalisers: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Kind:
@@ -383,11 +388,15 @@ class Schema(Mapping[str, Kind]):
 
     @property
     def entire(self) -> "Schema":
-        """All columns of the records, chosen by their owner or not."""
+        """Schema of all columns of the records, also of those that queries may not use."""
         return self.whole or self
 
     def for_questions(self, unit: str | None, columns: Sequence[str] | None) -> "Schema":
-        """The columns that questions may use: ``columns``, or all but the unit."""
+        """Return the schema of the columns that queries may use: `columns`, or all except the unit.
+
+        Raises:
+            SourceError: `unit` or `columns` names an unknown column, or `columns` names the unit.
+        """
         names = [*self.kinds, *self.others]
         for argument, name in [("unit", unit), *(("columns", name) for name in columns or ())]:
             if name is not None and name not in names:
@@ -406,7 +415,10 @@ class Schema(Mapping[str, Kind]):
         )
 
     def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
-        """The refusal of 1.000 for a column where that is a thousand, as in questions it is 1."""
+        """Raise PredicateError for a number such as 1.000 if the numbers of the column have a decimal comma.
+
+        In queries 1.000 is one; in such a file it is a thousand.
+        """
         if name not in self.commas:
             return
         for numeral in filter(_THOUSANDS.fullmatch, map(str.strip, numerals)):
@@ -419,17 +431,17 @@ class Schema(Mapping[str, Kind]):
 
 
 def normaliser_of(schema: Mapping[str, Kind], name: str) -> Callable[[str], str]:
-    """Return the function that returns the normal form of a text of a column."""
+    """Return the function that brings the texts of a column into normal form."""
     return schema.normalisers.get(name, str) if isinstance(schema, Schema) else str
 
 
 def public_of(schema: Mapping[str, Kind]) -> Mapping[str, PublicValues]:
-    """What the values of columns can be, as everybody may know."""
+    """Return the public values of columns, by their names."""
     return schema.public if isinstance(schema, Schema) else {}
 
 
 def close_names(name: str, names: Sequence[str], written: Callable[[str], str] | None = None) -> str:
-    """The names most like ``name``, or the first few where none is like it."""
+    """Return the names that are most similar to `name` as one text, or the first few if none is similar."""
     listed = _like(name, names) or names[:_LISTED_NAMES]
     return ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
 
@@ -437,7 +449,7 @@ def close_names(name: str, names: Sequence[str], written: Callable[[str], str] |
 def did_you_mean(
     name: str, names: Sequence[str], written: Callable[[str], str] | None = None, other: str | None = None
 ) -> str:
-    """The remedy of a mistyped name: what is most like it, or the first few, or `other`.
+    """Return the advice for a mistyped name: similar names, or the first few, and `other` as an alternative.
 
     Example:
         >>> did_you_mean("koln", ["Bern", "Köln"])
@@ -453,21 +465,22 @@ def did_you_mean(
 
 
 def _like(name: str, names: Sequence[str]) -> list[str]:
-    """The names most like ``name``, whatever their case and accents are.
+    """Return the names that are most similar to `name`, without regard to case and accents.
 
-    Of many or long names only those nearest in their beginning and length are compared, and only their beginnings.
+    If there are many names, only the nearest by beginning and length are compared. Of long names only the beginning is
+    compared.
     """
     by_start = {_bare(other[:_COMPARED_CHARACTERS]): other for other in _nearest(name, names)}
     return [by_start[start] for start in get_close_matches(_bare(name[:_COMPARED_CHARACTERS]), by_start)]
 
 
 def _bare(text: str) -> str:
-    """Letters without case and accents."""
+    """Return a text in small letters without accents."""
     return "".join(letter for letter in normalize("NFKD", text.casefold()) if not combining(letter))
 
 
 def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
-    """The names worth comparing with another: all, or those of most like beginning and length."""
+    """Return the names to compare with `name`: all, or those with the most similar beginning and length."""
     if len(names) <= _COMPARED_NAMES:
         return names
 

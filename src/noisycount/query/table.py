@@ -1,6 +1,6 @@
-"""A table as it is asked: its cells, margins and levels, and what a ledger keeps of them.
+"""Tables by keys as an analyst requests them: their cells, margins and levels, and their facts for the ledger.
 
-The cells come from the keys that an asker lists: typed, in Python, or as a data frame.
+`key_set` reads the cells from keys that are typed, listed in Python, or in a data frame.
 """
 
 import hashlib
@@ -33,18 +33,18 @@ _NO_VALUES: Public = MappingProxyType({})
 
 @frozen
 class TableQuestion:
-    """Cells and sums of a table by keys, and the condition of its records."""
+    """A table by keys: its groupings, cells and sums, and the condition of its records."""
 
-    parts: tuple[GroupBy, ...]  # what it is grouped by
-    keys: KeySet | None  # the cells, in the order in which they are shown; None: only the records know them
-    where: Predicate | None = None  # which records are counted; None: all
-    margins: Margins = ()  # the parts of each margin that is measured beside the cells; none of the total
-    has_other: bool = False  # whether records with other keys are a cell of their own
-    max_groups: int | None = None  # in how many cells a unit is left, by a keyed hash
-    is_cumulative: bool = False  # whether ranges of cells are measured beside them
+    parts: tuple[GroupBy, ...]  # groupings of the table
+    keys: KeySet | None  # cells, in the order in which they are shown; None: hidden keys
+    where: Predicate | None = None  # condition of the records; None: all records
+    margins: Margins = ()  # columns of each margin that is measured besides the cells; the total has none
+    has_other: bool = False  # True if records with other keys are one more cell
+    max_groups: int | None = None  # contribution bound: the number of cells in which a unit counts
+    is_cumulative: bool = False  # True if ranges of cells are measured besides the cells
 
     def __post_init__(self) -> None:
-        """Raise PredicateError if two kinds of rows have one name, as no reader could distinguish them."""
+        """Raise PredicateError if two kinds of rows have the same name, since a reader could not distinguish them."""
         names = [self.name, *(",".join(each) or TOTAL for each in self.margins)]
         names += [OTHER] * self.has_other
         for name in names:
@@ -56,20 +56,20 @@ class TableQuestion:
 
     @property
     def columns(self) -> set[Column]:
-        """Columns by which it groups, and those of its condition."""
+        """Columns of the groupings and of the condition."""
         return {part.column for part in self.parts} | set(columns(self.where) if self.where else ())
 
     @property
     def name(self) -> str:
-        """Name of its cells: the columns, with commas between them."""
+        """Name of the level of cells: the columns, with commas between them."""
         return ",".join(part.column.name for part in self.parts)
 
     def groups(self, unit: str | None) -> int | None:
-        """Return the number of cells in which one unit can be; None: in all."""
+        """Return the number of cells in which one unit can count; None: every cell."""
         return 1 if unit is None else self.max_groups
 
     def levels(self) -> tuple[Level, ...]:
-        """Return the levels in the order of the asker: the cells first, then the margins or ranges."""
+        """Return the levels in the order of the request: the cells first, then the margins or ranges."""
         assert self.keys is not None  # noqa: S101 - hidden keys have no levels before the count
         return self._levels_of(self.keys)
 
@@ -78,7 +78,10 @@ class TableQuestion:
         return all_levels(keys.codes, names, margins, has_other=self.has_other)
 
     def canonical(self) -> "CanonicalTable":
-        """Return the table in canonical order, which does not depend on the order of its keys."""
+        """Return the table in canonical order, which does not depend on the order in which keys are listed.
+
+        A cumulative table keeps the listed order, since its ranges depend on that order.
+        """
         assert self.keys is not None  # noqa: S101 - hidden keys have an order already
         if self.is_cumulative:
             levels = self.levels()
@@ -92,7 +95,7 @@ class TableQuestion:
         )
 
     def facts(self, keys: KeySet | None) -> dict[str, Any]:
-        """Return the members by which a ledger distinguishes the table from all others."""
+        """Return the members by which a ledger distinguishes the table from others."""
         return {
             "by": [part.text for part in self.parts],
             "keys": None if keys is None else key_set_to_json(keys),
@@ -103,20 +106,20 @@ class TableQuestion:
         }
 
     def cell_question(self, table: "CanonicalTable") -> CellQuestion:
-        """Return the question for a source that counts cells."""
+        """Return the request to a source for the counts of known keys."""
         return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.max_groups, self._salt)
 
     def key_question(self) -> KeyQuestion:
-        """Return the question for a source that counts hidden keys."""
+        """Return the request to a source for the counts of hidden keys."""
         return KeyQuestion(self.parts, self.where, self.max_groups, self._salt)
 
     @property
     def _salt(self) -> str:
-        """Key of the hash that chooses the cells in which a unit counts: the same for the same table.
+        """Key of the hash that chooses the cells in which a unit counts.
 
-        It rests on the question alone. A name of the records may be found by their content, and
-        then one record more would draw the cells of everybody anew. It is no secret: which cells a
-        unit stays in says nothing but through the counts, whose noise covers one unit.
+        It depends on the groupings only, so that it is the same for every request of the table. If it depended on the
+        content of the records, one additional record would change the cells of all units. The key need not be secret:
+        the choice of cells affects only the counts, and their noise covers the privacy unit.
         """
         said = json.dumps([part.text for part in self.parts])
         return hashlib.sha256(said.encode("ascii")).hexdigest()
@@ -124,19 +127,19 @@ class TableQuestion:
 
 @frozen(eq=False)
 class CanonicalTable:
-    """A table in the order in which it is counted and stored."""
+    """A table in the canonical order, in which it is counted and stored."""
 
-    keys: KeySet  # its cells
-    levels: tuple[Level, ...]  # what is counted
-    places: list[NDArray[np.int64]] = field(repr=False)  # for each level where the nodes that were asked are here
+    keys: KeySet  # cells of the table
+    levels: tuple[Level, ...]  # levels that are counted
+    places: list[NDArray[np.int64]] = field(repr=False)  # for each level, index here of each requested node
 
     def as_asked(self, answers: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
-        """Return answers in the order in which the table was asked."""
+        """Return answers in the order of the request."""
         return tuple(answer[places] for answer, places in zip(answers, self.places, strict=True))
 
 
 def same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each node of a level the same node of a level whose cells have other places."""
+    """Return the index in `theirs` of each node of `mine`; `places` has the index of each cell."""
     inside = mine.of_cell >= 0
     same = np.zeros(mine.size, dtype=np.int64)
     same[mine.of_cell[inside]] = theirs.of_cell[places[inside]]
@@ -144,7 +147,11 @@ def same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArray
 
 
 def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[GroupBy]) -> Margins:
-    """Return the margins in canonical order: those of more columns first, the total last."""
+    """Return the margins in canonical order: those with more columns first, the total last.
+
+    Raises:
+        PredicateError: A margin is unknown, repeated, or the table itself.
+    """
     names = [part.column.name for part in parts]
     if margins in ("all", ["all"], ("all",)):
         found = [each for size in range(len(names)) for each in combinations(names, size)]
@@ -178,15 +185,15 @@ def _shown(margin: Sequence[str]) -> str:
 
 
 def _spelled(part: GroupBy, key: object) -> Iterable[object]:
-    """Return a key in a type of Python; of a typed range, each of its keys."""
+    """Yield a key in a type of Python; for a typed range such as 1..5, each key of the range."""
     if not isinstance(key, TypedKey):
         return [key.item() if isinstance(key, np.generic) else key]
-    kind = Kind.TEXT if isinstance(part, NumberRanges) else part.column.kind  # ranges go by their words
+    kind = Kind.TEXT if isinstance(part, NumberRanges) else part.column.kind  # a range is typed by its label
     return expand_keys(part.column.name, kind, [key])
 
 
 def _rows_of_frame(keys: Any, parts: Sequence[GroupBy]) -> list[tuple[object, ...]]:  # noqa: ANN401
-    """Return the keys of each cell of a data frame, in the order of the columns; NaN is a missing value."""
+    """Return the keys of each cell of a data frame, in the order of the groupings; NaN is a missing value."""
     names = list(map(str, getattr(keys, "column_names", keys.columns)))
     wanted = [part.column.name for part in parts]
     if sorted(names) != sorted(wanted):
@@ -203,9 +210,17 @@ def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
 def key_set(parts: Sequence[GroupBy], keys: Keys | None, public: Public = _NO_VALUES) -> KeySet:
     """Return the cells of a table, in the order in which they are listed.
 
-    Keys by the name of their column are combined with each other. Those of ranges of numbers, of booleans and of
-    columns with public values need no list. Keys that are not by column have one row per cell: a sequence, or a row of
-    a data frame.
+    Keys by column are combined with each other. Ranges of numbers, booleans and columns with public values need no
+    list. Other keys have one entry for each cell: a sequence, or a row of a data frame.
+
+    Args:
+        parts: The groupings of the table.
+        keys: The keys of each column, by its name; or the keys of each cell; None: they follow from the columns.
+        public: The public values of columns.
+
+    Raises:
+        PredicateError: A key is invalid or repeated, or there are too many cells.
+        QueryError: The keys of a column are missing, or a name is not in `by`.
     """
     if isinstance(keys, str | bytes):
         raise PredicateError(f"keys must be a list, or lists by column, got {short(keys)}")
@@ -227,7 +242,7 @@ def _grid(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]], public
 
 
 def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
-    """Return the part of a table with a name, in small letters too if no part has exactly that name."""
+    """Return the grouping with a name. If none matches exactly, ignore case."""
     for part in parts:
         if name in {part.text, part.column.name}:
             return part
@@ -239,7 +254,7 @@ def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
 
 
 def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public) -> tuple[Key, ...]:
-    """Return the keys of one part, each once: the listed keys, else those that everybody knows."""
+    """Return the keys of one grouping, each once: the listed keys, else the keys that the column determines."""
     if listed is None:
         known = part.known_keys or public_keys(part, public.get(part.column.name))
         if known is not None:
@@ -267,7 +282,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
 
 
 def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
-    """Return cells whose keys are listed one by one."""
+    """Return the cells whose keys are listed one by one."""
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are none: list at least one cell")
@@ -280,13 +295,13 @@ def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
 
 
 def _checked(part: GroupBy, key: object) -> Key:
-    """Return the key that is meant."""
+    """Return the one key that an entry states, in canonical form."""
     (one,) = _spelled(part, key)
     return part.checked(one)
 
 
 def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
-    """Return the keys of one cell."""
+    """Return the keys of one cell, as many as there are groupings."""
     given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
     if len(given) != len(parts):
         names = ", ".join(part.column.name for part in parts)
@@ -317,13 +332,13 @@ def _twice(whose: str, key: object) -> PredicateError:
 
 
 def _require_few(cells: int) -> None:
-    """Raise PredicateError if a table is too large."""
+    """Raise PredicateError if a table has too many cells."""
     if cells > MAX_CELLS:
         raise PredicateError(f"the table has {cells:,} cells, more than {MAX_CELLS:,}: list fewer keys")
 
 
 def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
-    """Return cells in canonical order, and the place of each of `keys` in it."""
+    """Return the cells in canonical order, with the index there of each cell of `keys`."""
     ranks = [_ranks(values) for values in keys.values]
     values = tuple(
         tuple(each[place] for place in np.argsort(rank)) for each, rank in zip(keys.values, ranks, strict=True)
@@ -336,7 +351,7 @@ def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
 
 
 def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
-    """Return the place of each value in sorted order; missing values come last."""
+    """Return the rank of each value in sorted order; a missing value comes last."""
     known = [(value is None, 0 if value is None else value) for value in values]
     order = sorted(range(len(values)), key=known.__getitem__)
     ranks = np.empty(len(values), dtype=np.int64)
@@ -351,12 +366,12 @@ def key_set_to_json(keys: KeySet) -> dict[str, object]:
 
 
 def key_set_from_json(parts: Sequence[GroupBy], stored: Sequence[Sequence[object]]) -> KeySet:
-    """Return the cells of hidden keys that are shown, from the stored keys."""
+    """Return the cells of hidden keys that a release shows, from the stored keys."""
     return _coded(parts, stored, _stored)
 
 
 def _stored(part: GroupBy, key: object) -> Key:
-    """Return a stored key as a value."""
+    """Return a stored key as a value of its column."""
     kind = part.column.kind
     found: Key = kind.key(key)
     if isinstance(found, str) and not kind.is_key(found):

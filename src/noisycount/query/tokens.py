@@ -1,4 +1,4 @@
-"""Tokens of a question, the text of an analyst who is not trusted; a text outside the language is refused."""
+"""Tokens of the text of an untrusted analyst. A text outside the language or above its limits raises PredicateError."""
 
 import re
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.readings import FUNCTIONS
 
-MAXIMUM_BYTES = 4096  # a page of text: more than anybody writes by hand
-MAXIMUM_TOKENS = 500  # at most as many comparisons as a scan of a million records does in seconds
-MAXIMUM_DEPTH = 20  # so that parsing needs at most 600 frames of Python's 1,000
-MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each of a text
+MAXIMUM_BYTES = 4096  # a page of text, more than anybody writes by hand
+MAXIMUM_TOKENS = 500  # limits a query to the comparisons that a scan of a million records makes in seconds
+MAXIMUM_DEPTH = 20  # parsing needs at most 600 of Python's 1,000 stack frames
+MAXIMUM_PATTERNS = 200  # characters, each of which can cost a step for each character of a text
 
 
 class TokenKind(Enum):
-    """The kinds of tokens."""
+    """Kind of a token."""
 
     NAME = "name"
     TEXT = "text"
@@ -30,7 +30,7 @@ class TokenKind(Enum):
 
 @frozen
 class Token:
-    """A token: a name or a text without its quotes, a number, a keyword, a function, a symbol."""
+    """A token: a name or a text without its quotes, a number, a keyword, a function or a symbol."""
 
     kind: TokenKind
     text: str
@@ -88,10 +88,13 @@ _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like,
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the tokens of a predicate, at most 500 of them, nested at most 20 deep.
+    """Return the tokens of a predicate: at most 500, nested at most 20 deep.
 
-    All patterns after like have at most 200 characters together, as each can cost a step for each
-    character of a text. A question that is slow for some records only would be known by its duration.
+    All patterns after `like` together have at most 200 characters, since each can cost a step for each character of a
+    text. The duration of a query that is slow for some records would reveal whether such records exist.
+
+    Raises:
+        PredicateError: The text is not in the language, or exceeds a limit.
     """
     require_bytes(text)
     found: list[Token] = []
@@ -99,7 +102,7 @@ def tokens(text: str) -> list[Token]:
     while position < len(text):
         match = _PATTERN.match(text, position)
         if match is None:
-            _require_neighbours(found)  # an odd token before it explains more
+            _require_neighbours(found)  # an unexpected token before the character explains more
             raise PredicateError(_unknown_character(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
@@ -120,7 +123,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def require_bytes(text: str) -> None:
-    """Raise PredicateError if a text is no Unicode or is longer than 4,096 bytes in UTF-8."""
+    """Raise PredicateError if a text is not valid Unicode or is longer than 4,096 bytes in UTF-8."""
     if not isinstance(text, str):
         raise PredicateError(f"where must be a text, got a {type(text).__name__}")
     try:
@@ -170,7 +173,7 @@ def _require_depth(found: Sequence[Token]) -> None:
 
 
 def _require_neighbours(found: Sequence[Token]) -> None:
-    """Raise PredicateError, with what was probably meant, if a token cannot follow the one before it."""
+    """Raise PredicateError, with the likely intention, if a token cannot follow the one before it."""
     for first, second in pairwise(found):
         fault = None
         if first.kind is TokenKind.NAME and second == OPENING:
@@ -192,7 +195,7 @@ def _require_neighbours(found: Sequence[Token]) -> None:
 
 
 def _require_commas_and_negations(found: Sequence[Token]) -> None:
-    """Raise PredicateError if a comma separates nothing, or if a not stands behind a column."""
+    """Raise PredicateError if a comma separates nothing, or if a `not` follows a column."""
     for first, second in pairwise(found):
         if (second == COMMA and first in (OPENING, COMMA)) or (first, second) == (COMMA, CLOSING):
             raise PredicateError(

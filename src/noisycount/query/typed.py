@@ -1,6 +1,6 @@
-"""Texts that people type for the parts of a query: columns, keys, margins, shares and confidences.
+"""Parsers of the texts that people type for the parts of a query: columns, keys, margins, shares and confidences.
 
-Each parser raises ValueError if a text is invalid; `query` has the query that they fill.
+Each parser raises ValueError for an invalid text. The module `query` has the class that they fill.
 """
 
 import re
@@ -21,7 +21,7 @@ from noisycount.query.schema import Kind
 if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label
 
-# What decides where a table within a share of its counts stops, beside the cells that make up a share of it.
+# Scopes of an accuracy goal of a table, besides a share of the cells.
 LARGEST, _TOTAL = "largest", "total"
 _OF_CELLS = re.compile(r"(.+)-of-cells")
 
@@ -40,31 +40,31 @@ MAX_CELLS = 1_000_000
 
 
 class PeriodLength(Enum):
-    """Length of a period; the value is the number of such periods in a year."""
+    """Length of a period; its value is the number of such periods in a year."""
 
     YEAR = 1
     QUARTER = 4
     MONTH = 12
 
     def number(self, text: str) -> int | None:
-        """Return the number, from year 0 on, of the period that a text names; None if it names none."""
+        """Return the index, counted from year 0, of the period that a text names; None if the text names none."""
         match = _PERIODS[self][0].fullmatch(text)
         return match and int(match[1]) * self.value + int(match[2] or 1) - 1
 
     def label(self, number: int) -> str:
-        """Return the text that names a period."""
+        """Return the name of the period with an index."""
         year, place = divmod(number, self.value)
         return _PERIODS[self][1].format(year, place + 1)
 
 
-# For each length the texts that name such a period, and the usual one.
+# For each length, the texts that name such a period, and the usual name.
 _PERIODS = {
     PeriodLength.YEAR: (re.compile(r"([0-9]{4})()"), "{0:04d}"),
     PeriodLength.QUARTER: (re.compile(r"([0-9]{4})-?Q([1-4])"), "{0:04d}-Q{1}"),
     PeriodLength.MONTH: (re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])"), "{0:04d}-{1:02d}"),
 }
 
-# The lengths by what one types for them.
+# Lengths of periods by name.
 PERIODS = {length.name.lower(): length for length in PeriodLength}
 
 
@@ -72,13 +72,13 @@ PERIODS = {length.name.lower(): length for length in PeriodLength}
 class TypedKey:
     """A key as it is typed."""
 
-    text: str | None  # what it says; None: the missing value
-    is_quoted: bool = False  # whether it stands for itself, whatever it looks like
+    text: str | None  # text of the key; None: the missing value
+    is_quoted: bool = False  # True if the key is not a range, even if it looks like one
 
 
 TypedKeys: TypeAlias = Sequence[TypedKey]  # the keys of one column
 
-# The keys of each column, by its name; or the keys of each cell.
+# Keys of each column by its name, or the keys of each cell.
 Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
 
 
@@ -86,23 +86,23 @@ Keys: TypeAlias = Mapping[str, Iterable[object]] | Iterable[object]
 class ColumnGrouping:
     """A column by which a table groups, with its edges or periods."""
 
-    column: str  # the name of the column
-    grouping: str = ""  # edges such as `0,18,65`, or `month`, `quarter`, `year`; empty: each value
+    column: str  # name of the column
+    grouping: str = ""  # edges such as `0,18,65`, or `month`, `quarter`, `year`; empty: each value is a group
 
     @property
     def text(self) -> str:
-        """The item as Python takes it."""
+        """The grouping as `Desk.release_table` takes it in Python."""
         return f"{self.column}:{self.grouping}" if self.grouping else self.column
 
     @property
     def typed(self) -> str:
-        """The item as it is typed, with quotes around a name that needs them."""
+        """The grouping as it is typed, with quotes around a name that needs them."""
         name = quoted_name(self.column)
         return f"{name}:{self.grouping}" if self.grouping else name
 
 
 def parse_confidence(text: str) -> float:
-    """Return a confidence such as `95%` or `0.95`."""
+    """Return the confidence in a text such as `95%` or `0.95`."""
     share = float(validation.parse_probability(text) or 0)
     if 0 < share < 1:
         return share
@@ -110,7 +110,7 @@ def parse_confidence(text: str) -> float:
 
 
 def parse_within(text: str) -> float:
-    """Return a share of a count such as `20%`, `0.2` or `±20 %`."""
+    """Return the share of a count in a text such as `20%`, `0.2` or `±20 %`."""
     share = float(validation.parse_probability(text) or 0)
     if 0 < share <= 1:
         return share
@@ -118,7 +118,7 @@ def parse_within(text: str) -> float:
 
 
 def parse_of(text: str) -> str:
-    """Return the counts of a table that need an accuracy: `largest`, `total` or `90%-of-cells`.
+    """Return the scope of an accuracy goal: `largest`, `total` or a share such as `90%-of-cells`.
 
     Example:
         >>> parse_of("Largest"), parse_of("total"), parse_of("90 %-of-cells"), parse_of("0.5-of-cells")
@@ -135,14 +135,14 @@ def parse_of(text: str) -> str:
 
 
 def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:
-    """Return the columns by which a table groups, each once."""
+    """Return the columns by which a table groups. A column that is named twice raises ValueError."""
     found = [item for text in texts for item in parse_by_text(text)]
     _require_once([item.column.lower() for item in found], "names {} twice: name it once")
     return tuple(found)
 
 
 def parse_margins(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of margins, each once. A text may name several."""
+    """Return the names of margins. A text may list several; a name that occurs twice raises ValueError."""
     names = []
     for text in texts:
         names += [name.strip() for name in text.split(",")]
@@ -160,7 +160,7 @@ def _require_once(names: Sequence[str], refusal: str) -> None:
 
 
 def parse_by_text(text: str) -> list[ColumnGrouping]:
-    """Return the columns of one text; edges of numbers continue until the next name."""
+    """Return the columns of one text. Numbers after a colon are edges until the next name."""
     pieces = _PIECE.findall(text)
     if ",".join(pieces) != text:
         raise ValueError(f'must close the quotes of a name, got {text!r}, such as "my town"')
@@ -191,7 +191,7 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
 
 
 def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
-    """Return the keys of each column."""
+    """Return the keys of each column, by its name."""
     found = list(map(parse_column_keys, texts))
     _require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
     return dict(found)
@@ -237,7 +237,7 @@ def _unquoted(name: str) -> str:
 
 
 def share_of(within: str | float | Fraction | None) -> Fraction:
-    """Return a share of a count or of its guess, from a number or its text, exactly."""
+    """Return the exact share of a count, from a number or a text."""
     if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
         share: Fraction | None = as_written(within, "within")
     else:
@@ -248,7 +248,7 @@ def share_of(within: str | float | Fraction | None) -> Fraction:
 
 
 def expand_keys(column: str, kind: Kind, words: TypedKeys) -> "list[Label]":
-    """Return the values of a column for typed keys, with ranges written out."""
+    """Return the values of a column for typed keys. A range such as 1..5 becomes its values."""
     values: list[Label] = []
     for word in words:
         values.extend(islice(_values_of_word(column, kind, word), MAX_CELLS + 1 - len(values)))
@@ -276,7 +276,7 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]
 
 
 def _value(kind: Kind, text: str) -> "Label":
-    """Return one value; an invalid one stays a text, which the table refuses later."""
+    """Return one value of a kind. An invalid text remains a text, which the table refuses later."""
     if kind.is_number and _WHOLE.fullmatch(text):
         return int(text)
     if kind is Kind.BOOLEAN:
@@ -285,7 +285,7 @@ def _value(kind: Kind, text: str) -> "Label":
 
 
 def _between(low: str, high: str) -> "Iterator[Label] | None":
-    """Return all values from one to another; None if they differ in kind or do not rise."""
+    """Return all values from `low` to `high`; None if they are of different kinds or do not increase."""
     if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
         return _rising(int(low), int(high))
     for length in (PeriodLength.QUARTER, PeriodLength.MONTH):

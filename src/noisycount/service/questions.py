@@ -1,6 +1,6 @@
-"""Questions by HTTP: what is asked as JSON, its price, and one spend with the same reply for ever.
+"""HTTP routes for data sets, previews, rehearsals and releases, with the JSON body of a question.
 
-A spend is charged once, answered once, and replied to with the same bytes for ever.
+A release is charged once. A request with the same Idempotency-Key always gets the same bytes as its reply.
 """
 
 import json
@@ -98,41 +98,47 @@ class Question(BaseModel):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all that it says; what is left out says nothing, so that a later member changes no digest."""
+        """SHA-256 of the given members, in hexadecimal digits.
+
+        Members that are left out do not count, so that members of later versions change no digest.
+        """
         said = self.model_dump(mode="json", exclude_unset=True)
         return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
     def query(self) -> Query:
-        """Return the query that it states."""
-        return Query.from_json(self.model_dump(exclude_none=True))
+        """Return the query of this body."""
+        return Query.from_json(self.model_dump(exclude_none=True, exclude={"purpose"}))
 
 
 def asker_of_name(name: str) -> str:
-    """Whose request has a name in the ledger; no key holds a colon."""
+    """Return the user who made the request of a name in the ledger, `user:key`. A key has no colon."""
     return name.rpartition(":")[0]
 
 
 def told_keys(keys: Sequence[str], user: User) -> tuple[str, ...]:
-    """The keys of answers that another one tops up: those of others, who asked the same, are told to owners alone."""
+    """Return the keys of the answers that an answer tops up. Keys of other users are shown only to owners."""
     return tuple(key if user.is_owner or asker_of_name(key) == user.name else "of another analyst" for key in keys)
 
 
 @frozen
 class Spend:
-    """A question that is to be answered at a price."""
+    """Request for an answer that is charged to the budget."""
 
-    user: User  # who asks
-    dataset: str  # the name of the data set
-    key: str  # what the user calls the request; it has no colon
-    question: Question  # what is asked
+    user: User  # user who asks
+    dataset: str  # name of the data set
+    key: str  # the user's name of the request (Idempotency-Key); it has no colon
+    question: Question  # the body of the request
 
     @property
     def name(self) -> str:
-        """What the ledger calls the request: nobody meets the keys of others."""
+        """Name of the request in the ledger: `user:key`, so that users never share a name."""
         return f"{self.user.name}:{self.key}"
 
     def reply(self, state: ServiceState) -> Reply:
-        """The reply, made now or long ago."""
+        """Return the stored reply of the request, or answer the question and store the reply.
+
+        Raise ReuseError if the name was used for another request.
+        """
         state.dataset(self.user, self.dataset)
         with state.in_flight.of(self.name), state.ledger.transactions.one_reading():
             reply = state.ledger.replies.of(self.name) or self._made(state)
@@ -143,7 +149,7 @@ class Spend:
         return reply
 
     def _made(self, state: ServiceState) -> Reply:
-        """The reply to a request that was not replied to before, which is kept with its answer."""
+        """Answer the question, store the reply in the transaction of the answer if possible, and return it."""
         drafts: dict[AttachedWrite, Reply] = {}
 
         def attach(answered: Answer) -> AttachedWrite:
@@ -157,24 +163,27 @@ class Spend:
         try:
             answered = answer_at(session, query, analyst, state.tick, key=self.name, purpose=why, attach=attach)
         except BaseException:
-            drafts.clear()  # the frames of a refusal hold no answer
+            drafts.clear()  # so that the frames of the error hold no answer
             raise
         kept = [reply for attached, reply in drafts.items() if attached.is_written]
         return kept[0] if kept else state.ledger.replies.kept(self._draft(answered))
 
     def _draft(self, answered: Answer) -> Reply:
-        """The reply that tells of an answer."""
+        """Return the reply with an answer as JSON."""
         made = answer_json(answered)
         told = {**made, "key": self.name, "replaces": told_keys(made["replaces"], self.user)}
-        del told["ledger"]  # where it lies is none of a user's business
+        del told["ledger"]  # the address of the ledger is not for users
         if made["key"] != self.name and asker_of_name(made["key"]) == self.user.name:
-            told["first"] = made["key"]  # their own request, which was charged for it
+            told["first"] = made["key"]  # the user's own request that was charged for it
         content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
         return Reply(self.name, self.dataset, self.question.digest, content)
 
 
 def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
-    """The bytes of a reply; of an answer that was not given here, what the ledger has of it."""
+    """Return the bytes of a stored reply; if an answer was not given by the service, those of its ledger entry.
+
+    Raise UnknownReleaseError if there is no such answer, or if the user may not see it.
+    """
     if not name.isprintable():
         raise UnknownReleaseError
     reply = state.ledger.replies.of(name)
@@ -266,7 +275,7 @@ async def release(name: Dataset, question: Question, user: LimitedUser, state: S
 
 @router.get("/v1/releases/{id}", tags=["releases"], response_class=Response, responses=responses(*FOUND, also=[504]))
 def released(
-    id: Annotated[  # noqa: A002 - what everybody calls it
+    id: Annotated[  # noqa: A002 - the usual name in a route
         str, Path(max_length=200, description="The `key` of a reply.", examples=["ana:2026-11-22-poor-health"])
     ],
     user: LimitedUser,
