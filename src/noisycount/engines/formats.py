@@ -1,4 +1,7 @@
-"""How the texts of a file stand for values: as its owner states it, or as a check guesses it."""
+"""Formats of texts in a file: the values that they represent, as the owner states or a check guesses.
+
+`ColumnFormat` describes a column and `FileFormat` the layout of a file.
+"""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +22,10 @@ Choice = TypeVar("Choice")
 
 
 def by_ending(path: Path, choices: Mapping[str, Choice]) -> Choice:
-    """The choice for a file of this ending, in whatever case.
+    """Return the choice for the ending of a file, without regard to case.
+
+    Raises:
+        SourceError: The ending is unknown.
 
     Example:
         >>> by_ending(Path("answers.PQ"), {".csv": "text", ".pq": "columns"})
@@ -50,11 +56,11 @@ _RENAMED = {
 
 
 WHITE_SPACE = f"{BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""What `trim` takes off a text: all white space of Unicode, and two characters without a width."""
+"""Characters that `trim` removes: all white space of Unicode, and two characters without a width."""
 _INVISIBLE = (0x0, 0xAD, 0x34F, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
 SIGNS = str.maketrans(
     {
-        **{chr(0xFF01 + place): chr(0x21 + place) for place in range(94)},  # of full width
+        **{chr(0xFF01 + place): chr(0x21 + place) for place in range(94)},  # signs of full width
         **dict.fromkeys(WHITE_SPACE, " "),
         **dict.fromkeys(map(chr, (*_INVISIBLE, *range(0xFE00, 0xFE10), 0xFEFF)), ""),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212", "-"),
@@ -63,24 +69,24 @@ SIGNS = str.maketrans(
         **{chr(first + digit): str(digit) for first in (0x660, 0x6F0, 0x966) for digit in range(10)},
     }
 )
-"""Plain signs by those that look like them: blanks, dashes, quotes, signs of full width, Arabic and Indian digits.
+"""Plain signs for similar ones: blanks, dashes, quotes, signs of full width, Arabic and Indian digits.
 
-An invisible character, such as a soft hyphen or a mark of direction, has none.
+An invisible character, such as a soft hyphen or a mark of direction, maps to nothing.
 """
-_LISTED = sorted(SIGNS.items(), key=lambda each: not each[1])  # invisible ones last
-SIGNS_FROM = "".join(chr(code) for code, _ in _LISTED if code)  # servers have no NUL
+_LISTED = sorted(SIGNS.items(), key=lambda each: not each[1])  # invisible characters last
+SIGNS_FROM = "".join(chr(code) for code, _ in _LISTED if code)  # servers cannot store NUL
 SIGNS_TO = "".join(plain for _, plain in _LISTED)
-"""The same as two texts for `translate` of SQL: the invisible characters at the end of the first are taken away."""
+"""`SIGNS` as two texts for `translate` of SQL, which deletes the invisible characters at the end of the first text."""
 PLAIN_TEXT = "[!-_a-~]*"
-"""The texts that `compatible_text` leaves as they are, but for some."""
+"""The regular expression of most of the texts that `compatible_text` leaves unchanged, and of no others."""
 DIGITS_WITH_ZEROS = r"^0*([0-9]+)(\.0+)?$"
-"""A whole number as programs write it; the first group has the digits that count."""
+"""The regular expression of a whole number as programs write it; the first group has its significant digits."""
 ZEROS_INSIDE = "(^|[^0-9.,])0+([0-9])"
-"""Zeros at the start of a whole number within a text, as in P007; what stands around them are the groups."""
+"""The regular expression of leading zeros of a whole number in a text, as in P007; the groups surround the zeros."""
 MARKS = "".join(character for character in map(chr, range(0x20, 0x7F)) if not character.isalnum())
-"""What `drop_marks` leaves out of an id: blanks and signs of ASCII, such as dashes, points, quotes and braces."""
+"""Characters that `drop_marks` removes from an id: blanks and signs of ASCII, such as dashes, points and quotes."""
 SPELLING_RULES = ("trim", "fold_case", "normalise", "drop_zeros", "drop_marks")
-"""The parts of a form by which several spellings of a text are one text."""
+"""Parts of a form by which several spellings of a text become one text."""
 MISSING_WORDS = (
     *("NA", "N/A", "#N/A", "NaN", "NULL", "None", "nil", "-", "--", "?", "."),
     *("k.A.", "k. A.", "keine Angabe", "n/a", "na", "nan", "null", "none", "missing"),
@@ -93,7 +99,7 @@ _NO_ANSWERS = (
     *("unbekannt", "weiss nicht", "weiß nicht", "verweigert", "inconnu", "ne sait pas", "no sabe", "#NULL!"),
 )
 NO_ANSWERS = frozenset(map(str.casefold, (*MISSING_WORDS, *_NO_ANSWERS)))
-"""Words for a missing value, or for no answer, in small letters: whatever else they are, they name nobody."""
+"""Words for a missing value or for no answer, in small letters. As an id, none of them names a person."""
 _SYMBOL = (
     r"[A-Z]{0,2}\$|[€£¥₹₽₺₩₪₫฿₴₦₱]|(?:CHF|EUR|USD|GBP|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BRL|ZAR)"
     r"|kr\.?|zł|Kč|Ft|Fr\.|Rs\.?|%|‰"
@@ -108,7 +114,7 @@ _DIRECTIVES = {
     "m": "[0-9]{1,2}",
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",
-    **dict.fromkeys("bB", r"[^0-9\s.,/:()-]{2,20}[.]?"),  # a word, which is then looked up among the names of months
+    **dict.fromkeys("bB", r"[^0-9\s.,/:()-]{2,20}[.]?"),  # a word, which is looked up among the names of months
     "H": "[0-9]{1,2}",
     "I": "[0-9]{1,2}",
     "M": "[0-9]{2}",
@@ -121,18 +127,18 @@ _DIRECTIVES = {
     "z": ZONE,
     "j": "[0-9]{1,3}",
 }
-# Without a mark between them, numbers have all their digits.
+# Adjacent numbers without a mark between them have all their digits.
 _ADJACENT = {**dict.fromkeys("dmHI", "[0-9]{2}"), "j": "[0-9]{3}"}
 RUN_OF_NUMBERS = "(%[dmjYyHIMSfn]){2,}"
-"""The regular expression of directives of numbers without a mark between them."""
+"""The regular expression of directives of adjacent numbers."""
 DATE_BLANK = "[ \u00a0\u2009\u202f]"
-"""The regular expression of a blank in a date, of which one or more stand for a blank in its form."""
+"""The regular expression of a blank in a date. One or more of them match a blank in the format."""
 EXCEL = "excel"
-"""The date format of days since 1899-12-30, as workbooks count them; the time of day is a fraction."""
+"""The date format of workbooks: days since 1899-12-30, with the time of day as a fraction."""
 
 
 def compatible_text(text: str) -> str:
-    """Return a text in the form NFKC of Unicode, with plain signs for those that look alike, and single blanks.
+    """Return a text in form NFKC of Unicode, with plain signs in place of similar ones, and with single blanks.
 
     Example:
         >>> compatible_text("\uff2f\u2019Brien\u200b\u00a0\u2013\u00a0\uff17")
@@ -143,7 +149,7 @@ def compatible_text(text: str) -> str:
 
 @frozen
 class ColumnFormat(Shown):
-    """What the cells of one column of texts stand for.
+    """The form of the cells of a column of texts: the kind of their values, and how they are written.
 
     Example:
         >>> ColumnFormat(Kind.REAL, decimal=",").parts
@@ -151,28 +157,29 @@ class ColumnFormat(Shown):
     """
 
     kind: Kind  # the kind of the values
-    # what stands before the decimals of a number: `.` or `,`; the other one may stand between groups of three digits
+    # decimal mark of a number: `.` or `,`; the other of the two may separate groups of three digits
     decimal: str = "."
-    # what stands between thousands: `,`, `.`, a blank (also a no-break one) or an apostrophe; None: the other mark
+    # mark between thousands: `,`, `.`, a blank (also a no-break blank) or an apostrophe; None: the other of point and
+    # comma
     thousands: str | None = None
-    symbols: tuple[str, ...] = ()  # what may stand before or behind a number, such as a currency or a percent sign
+    symbols: tuple[str, ...] = ()  # symbols that may precede or follow a number, such as a currency or a percent sign
     brackets: bool = False  # True if a number in brackets is negative
     minus_behind: bool = False  # True if a minus behind a number makes it negative
     nan: str | None = None  # `missing`: NaN is a missing value; None: it is a value above all numbers
-    # how dates or times are written, in the directives of `strftime`; `iso+zone`: moments of ISO 8601 with their zone,
-    # which are kept in UTC; `excel`: days since 1899-12-30; None: ISO 8601
+    # format of dates or times in directives of `strftime`; `iso+zone`: ISO 8601 with a time zone, converted to UTC;
+    # `excel`: days since 1899-12-30; None: ISO 8601
     date_format: str | None = None
-    true: tuple[str, ...] = ()  # the words for true, in whatever case; none: the usual ones of English
-    false: tuple[str, ...] = ()  # the words for false
-    missing: tuple[str, ...] = ()  # the words that stand for a missing value, beside an empty cell
-    trim: bool = False  # True if white space around a text does not belong to it
+    true: tuple[str, ...] = ()  # words for true, without regard to case; empty: the usual English ones
+    false: tuple[str, ...] = ()  # words for false
+    missing: tuple[str, ...] = ()  # words for a missing value, besides an empty cell
+    trim: bool = False  # True if white space around a text is ignored
     fold_case: bool = False  # True if the texts of a unit are compared without regard to case
-    # "NFC" if texts are compared in that form of Unicode, "NFKC" if by `compatible_text`; None: as they stand
+    # "NFC": texts are compared in that form of Unicode; "NFKC": by `compatible_text`; None: as they are
     normalise: str | None = None
-    drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit, and P7 and P007
+    drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit, and also P7 and P007
     drop_marks: bool = False  # True if a unit is compared by its letters and digits alone
     drop_missing: bool = False  # True if rows without a value of the unit are no records
-    accepts_unreadable: bool = False  # whether cells that do not fit count as missing, as the owner said
+    accepts_unreadable: bool = False  # True if the owner accepts unreadable cells as missing
 
     def __post_init__(self) -> None:
         if self.decimal not in {".", ","}:
@@ -200,11 +207,11 @@ class ColumnFormat(Shown):
                 )
 
     def require_applicable(self, name: str, *, is_unit: bool) -> None:
-        """Raise SourceError if a column of this name cannot be read so.
+        """Raise SourceError if this form does not suit a column.
 
         Args:
-            name: The column.
-            is_unit: True if the column names the person, who is told apart by a text or a whole number.
+            name: The name of the column.
+            is_unit: True if the column names the person. A unit must be of kind text or integer.
         """
         if is_unit and self.kind not in {Kind.TEXT, Kind.INTEGER}:
             raise SourceError(
@@ -217,7 +224,7 @@ class ColumnFormat(Shown):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What it says beyond what is usual, in the words of a configuration."""
+        """The parts that differ from the usual form, and the kind, as a configuration writes them."""
         said = {name: getattr(self, name) for name in _DEFAULTS}
         parts = {name: value for name, value in said.items() if value != _DEFAULTS[name]}
         if parts.pop("accepts_unreadable", False):
@@ -228,7 +235,7 @@ class ColumnFormat(Shown):
         }
 
     def normal_text(self, text: str) -> str:
-        """Return the normal form of a text, by the same rules as the engines.
+        """Return the normal form of a text, by the rules that the engines use.
 
         Example:
             >>> ColumnFormat(Kind.TEXT, trim=True, normalise="NFC").normal_text(" Zu\u0308rich")
@@ -249,7 +256,7 @@ class ColumnFormat(Shown):
         return re.sub(ZEROS_INSIDE, r"\1\2", text) if self.drop_zeros else text
 
     def line(self, name: str) -> str:
-        """What is said of a column, as a line of the table `kinds` of a configuration.
+        """Return the line of the table `kinds` of a configuration that states this form of a column.
 
         Example:
             >>> print(ColumnFormat(Kind.REAL, decimal=",").line("cost"))
@@ -262,7 +269,10 @@ class ColumnFormat(Shown):
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """The form that parts describe, as `parts` gives them.
+        """Return the form of parts, the inverse of `parts`.
+
+        Raises:
+            SourceError: A part is invalid.
 
         Example:
             >>> ColumnFormat.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
@@ -281,7 +291,7 @@ class ColumnFormat(Shown):
 
 
 def _small(letter: str) -> str:
-    """Return the small letter of a letter, of which no letter becomes two."""
+    """Return a letter in lower case, unless that would be more than one letter."""
     capital = letter.upper()
     small = (capital if len(capital) == 1 else letter).lower()
     return small if len(small) == 1 else letter
@@ -292,9 +302,9 @@ _DEFAULTS = {field.name: field.default for field in fields(ColumnFormat) if fiel
 
 @frozen
 class FileFormat(Shown):
-    """Layout of a file: its characters, its names, and the rows that are no records. None: not stated.
+    """Layout of a file: its encoding, the names of its columns, and the rows that are no records. None: not stated.
 
-    Each rule judges a row by itself or against the line of names, so that no record changes how others are read.
+    Each rule judges a row alone or by the line of names, so that no record changes how other records are read.
 
     Example:
         >>> FileFormat.of_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")
@@ -303,22 +313,22 @@ class FileFormat(Shown):
         {'sex': ['Both sexes']}
     """
 
-    # of its characters, as Python names it; None: UTF-8, or what a mark at its beginning says
+    # encoding of the characters, by its name in Python; None: UTF-8, or the encoding of a byte order mark
     encoding: str | None = None
-    delimiter: str | None = None  # what stands between cells; None: what its first lines have most of
-    # how many lines stand before the names of the columns; None: as many as have fewer cells than the table
+    delimiter: str | None = None  # mark between cells; None: the most frequent one in the first lines
+    # number of lines before the names of the columns; None: leading lines with fewer cells than the table
     skip: int | None = None
     header: bool | None = None  # False: no line names the columns
-    names: tuple[tuple[int, str], ...] | None = None  # names of columns by their place, which is counted from 1
+    names: tuple[tuple[int, str], ...] | None = None  # names of columns by their position, from 1
     skip_rows_after_header: int | None = None  # rows below the names that are no records
     drop_empty_rows: bool | None = None  # True: rows whose cells are all empty are no records
     drop_rows_like_header: bool | None = None  # True: rows that repeat the names are no records
     comment: tuple[str, ...] | None = None  # rows whose first filled cell begins with one of these are no records
     footer: tuple[str, ...] | None = None  # rows whose first filled cell is one of these are no records
-    # by column: rows whose cell there is one of these texts are no records
+    # rows that are no records: for each column, texts that its cell has in such a row
     drop_rows_where: tuple[tuple[str, tuple[str, ...]], ...] | None = None
-    # rows with another number of cells than names: "pad" fills up short ones, "drop" leaves all out, "pad_or_drop"
-    # fills up short ones and leaves long ones out
+    # rows with more or fewer cells than names: "pad" fills up short rows, "drop" leaves out all such rows,
+    # "pad_or_drop" fills up short rows and leaves out long ones
     ragged: str | None = None
     quote: str | None = None  # mark around cells; empty: no mark has a meaning; None: the double quotation mark
 
@@ -343,7 +353,7 @@ class FileFormat(Shown):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Content in the words of a configuration; parts that older releases did not know are left out if usual."""
+        """Stated parts as a configuration writes them, without parts that older releases lack if they are usual."""
         found: dict[str, Any] = {"encoding": self.encoding, "delimiter": self.delimiter, "skip": self.skip}
         if self.quote not in {None, '"'}:
             found["quote"] = self.quote
@@ -362,7 +372,11 @@ class FileFormat(Shown):
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """Return the format that parts describe, as `parts` gives them or as a configuration states them."""
+        """Return the layout of parts, in the form of `parts` or of a configuration.
+
+        Raises:
+            SourceError: A part is invalid.
+        """
         found = dict(parts)
         for name in ("comment", "footer"):
             if name in found:
@@ -404,12 +418,15 @@ def _texts(name: str, value: object) -> list[str]:
 def date_pattern(
     date_format: str, directives: Mapping[str, str] = _DIRECTIVES, adjacent: Mapping[str, str] = _ADJACENT
 ) -> str:
-    r"""Return the regular expression of all texts that a date format can have written.
+    r"""Return the regular expression of all texts that a date format can produce.
 
     Args:
-        date_format: Directives of `strftime` and the marks between them. A blank stands for one or more blanks.
+        date_format: Directives of `strftime` and the marks between them. A blank matches one or more blanks.
         directives: The regular expression of each directive.
-        adjacent: Those of the directives of numbers that have no mark between them and another number.
+        adjacent: The regular expressions of directives of numbers that are next to another number without a mark.
+
+    Raises:
+        SourceError: The format has an unknown directive, or none.
 
     Example:
         >>> date_pattern("%d.%m.%Y"), date_pattern("%Y%m%d")
@@ -433,7 +450,11 @@ def date_pattern(
 
 
 def _usable(name: str, value: object) -> object:
-    """A part of a column's form, a list of words as a tuple."""
+    """Return a part of a column's form, a list of words as a tuple.
+
+    Raises:
+        SourceError: The part is unknown, or its value has the wrong type.
+    """
     is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
     meant = {
         "decimal": (isinstance(value, str), "a text"),
@@ -462,9 +483,9 @@ def _usable(name: str, value: object) -> object:
 
 
 def _is_encoding(name: str) -> bool:
-    """Whether Python reads texts of an encoding."""
+    """Return True if Python has an encoding of this name for texts."""
     try:
-        "a".encode(name)  # of no character at all Python asks no encoding
+        "a".encode(name)  # Python does not look up the encoding of an empty text
     except (LookupError, ValueError):
         return False
     return True

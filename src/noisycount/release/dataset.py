@@ -14,8 +14,8 @@ from noisycount.ledger.entries import Analyst, check_text
 from noisycount.ledger.ledger import Ledger
 from noisycount.validation import exact_text
 
-_MOST = 10**25  # more answers than any budget pays for: 1e6 over half the square of 1e-9
-_CHEAP = Fraction(1, 10**9)  # the least price
+_MOST = 10**25  # more than the number of answers that any budget pays for: 1e6 / (1e-9² / 2)
+_CHEAP = Fraction(1, 10**9)  # smallest price of an answer
 
 
 @frozen(slots=False)
@@ -26,11 +26,11 @@ class Dataset(Shown):
         ValueError: The name is not printable, or the budget or the size is out of range.
     """
 
-    # at most 200 printable characters; or a function that finds the name at its first use, as the description of a
-    # table in memory is written to the ledger then
+    # name, at most 200 printable characters; or a function that returns the name at its first use, because that is when
+    # the description of a table in memory is written to the ledger
     label: str | Callable[[], str]
-    budget: Budget  # the most that all its answers may cost together; a number is kept as a budget in ε
-    size: int | None = None  # the number of units if it is public
+    budget: Budget  # privacy budget of all answers together; a number becomes a budget in ε
+    size: int | None = None  # number of units, if it is public
     needs_purpose: bool = False  # True if an analyst must state what an answer is for
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class AvailableBudget:
 
     budget: Budget
     spent: Loss = Loss()
-    dataset: str | None = None  # the data set whose budget it is; None: the budget is given
+    dataset: str | None = None  # data set that has this budget; None: the budget was given as such
 
     @cached_property
     def left(self) -> Fraction:
@@ -83,9 +83,9 @@ class AvailableBudget:
 
     @property
     def left_in_rho(self) -> Fraction | None:
-        """Largest ε that any answer with Gaussian noise leaves; None: it leaves as much as now.
+        """Largest ε of one more answer once any answer has Gaussian noise; None if that is as much as now.
 
-        Once one is among the answers, their ε no longer add up, and only their ρ count.
+        After the first answer with Gaussian noise, the sum of ε no longer counts, only the sum of ρ.
         """
         if self.budget.obstacle(Loss.concentrated(Fraction(1)), "") is not None:
             return None
@@ -94,7 +94,7 @@ class AvailableBudget:
 
     @property
     def words(self) -> str:
-        """The largest price of one answer, and the number of cheap ones that the budget pays for.
+        """The largest price of one answer, and the number of cheap answers that the budget pays for, in words.
 
         Example:
             >>> from noisycount.ledger.budget import ConcentratedBudget, PureBudget
@@ -124,7 +124,7 @@ class RemainingBudget:
         (Fraction(1, 5), '1')
     """
 
-    budgets: tuple[AvailableBudget, ...]  # that of the data set; and that of the analyst over all data sets, if any
+    budgets: tuple[AvailableBudget, ...]  # of the data set; then of the analyst over all data sets, if there is one
 
     @classmethod
     def of(cls, budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> "RemainingBudget":
@@ -136,7 +136,10 @@ class RemainingBudget:
     def in_ledger(
         cls, ledger: Ledger | None, name: str, budget: Budget, analyst: Analyst, refund: Fraction = Fraction(0)
     ) -> "RemainingBudget":
-        """Return the remaining budgets by a ledger, once a part of a reserve, in ε, is refunded; None: all remains."""
+        """Return the remaining budgets by a ledger, after `refund`, in ε, is given back from a reserve.
+
+        If `ledger` is None, nothing is spent yet.
+        """
         spent = Loss() if ledger is None else ledger.paid(name)
         own = Loss() if ledger is None or analyst.budget is None else ledger.paid_by(analyst.name)
         return cls.of(budget, spent.less(refund), analyst, own.less(refund))
@@ -158,7 +161,7 @@ class RemainingBudget:
 
     @property
     def of_quota(self) -> Fraction | None:
-        """Largest ε for which the budget of the analyst still pays; None: there is none."""
+        """Largest ε for which the budget of the analyst still pays; None if the analyst has no budget."""
         return self.budgets[1].left if len(self.budgets) > 1 else None
 
     @property
@@ -196,12 +199,15 @@ class RemainingBudget:
 
 
 def next_words(largest: Fraction) -> str:
-    """Return the largest price of the next answer in words; of prices that do not add up no other sum is left."""
+    """Return the largest price of the next answer in words.
+
+    This is the only number to show for a budget whose prices in ε do not add up.
+    """
     return f"the next may cost up to {approximately(largest)}"
 
 
 def _cheap_price(largest: Fraction) -> Fraction:
-    """Return a price of one digit, from a hundredth to a tenth of the largest."""
+    """Return a power of ten from a hundredth to a tenth of the largest price."""
     power = Fraction(10)
     while power * 10 <= largest:
         power *= 10

@@ -1,6 +1,6 @@
-"""`Desk`, which turns a query into a published answer: reserve the price, count, add noise, store, reply.
+"""`Desk` answers queries: it reserves the price, counts, adds noise, stores the answer and returns it.
 
-`table_plan` gives the query its meaning, `query_plan` draws and publishes, and the ledger charges.
+`table_plan` gives a query its meaning, `query_plan` draws and publishes, and the ledger charges.
 """
 
 import secrets
@@ -34,7 +34,7 @@ from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import Published, TableRelease
 from noisycount.validation import RationalLike
 
-# Gives what is written with a release, which is of the class that was asked for.
+# Function from a release to a write that is committed together with it.
 Attach: TypeAlias = Callable[[Any], AttachedWrite]
 _PAID = "the debit stays, and to ask the same again costs nothing more"
 
@@ -49,10 +49,10 @@ class Desk(Shown, Closeable):
         source: The records.
         ledger: The ledger, which stores charges and answers.
         dataset: The name and the budget of the records.
-        slot: The tick at which a new answer is stored and returned, or its failure raised. None: as soon as it is
-            there, after a time that can reveal something about the records.
+        slot: The ticks at which a new answer is stored and returned, or its failure raised. None: at once, so that the
+            duration can reveal something about the records.
         analyst: The analyst who asks, with a budget over all data sets.
-        attach: Gives a write that belongs to a new answer, in its transaction. None: there is none.
+        attach: Function that makes a write from a new answer, for the same transaction. None: there is no such write.
 
     Raises:
         ValueError: The data set, the slot or the analyst is of another class.
@@ -91,7 +91,7 @@ class Desk(Shown, Closeable):
         return dict(self.source.schema)
 
     def check(self) -> Check:
-        """Return what is in the records, for their owner only: it reveals facts about the data.
+        """Return the findings about the records. They are for the owner only, as they reveal facts about the data.
 
         Raises:
             SourceError: The records cannot be read.
@@ -112,7 +112,7 @@ class Desk(Shown, Closeable):
         """
         return self._remains().remaining
 
-    def release(  # noqa: PLR0913 - each stands for a whole goal
+    def release(  # noqa: PLR0913 - price and goals have several forms
         self,
         where: str = ALL,
         epsilon: RationalLike | None = None,
@@ -127,18 +127,18 @@ class Desk(Shown, Closeable):
     ) -> Release:
         """Return the private count of the units with at least one matching record.
 
-        The ledger charges the price before the records are read, and keeps the charge whatever follows. A repeated
-        question at the same price or a lower one returns the best answer that the analyst has, and costs nothing. At a
-        higher price it costs the difference: the finer answer is drawn given the coarser one, which it `replaces`. If
-        another analyst paid for the answer already, it is free for an analyst who could pay for it. A key names one
-        answer for ever.
+        The ledger charges the price before the records are read, and keeps the charge even if the count fails. A
+        repeated question at the same price or a lower one returns the most accurate answer that the analyst has, and
+        costs nothing. At a higher price it costs the difference: the new answer is drawn given the earlier one, which
+        it `replaces`. If another analyst has already paid for the answer, it is free for an analyst who could pay for
+        it. A key names one answer for ever.
 
         Args:
             where: A condition in the predicate language. Default: all records.
             epsilon: The price, in units of privacy loss; the scale of the noise is 1/epsilon. An exact number, its
-                text ("0.1", "1/3"), or a float, which is read as the decimal that it shows.
+                text ("0.1", "1/3"), or a float, which is read as the decimal number that Python prints.
             within: In place of a price: the accuracy as a share of the count ("20%" or 0.2). Prices rise up to
-                `at_most`, each answer finer than the one before, until the answer is that accurate. The interval then
+                `at_most`, and the answer becomes more accurate, until it is accurate enough. The interval then
                 holds with the confidence, for every count, and only the last price is charged (see the page “Accuracy
                 first”). With a guess: a share of the guess, at the price that `noisycount plan` computes.
             error: The accuracy in units, in place of a price.
@@ -146,7 +146,7 @@ class Desk(Shown, Closeable):
             at_most: With `within` and no guess: the largest price, which is reserved until the answer is stored.
             confidence: The probability that the count lies within the `error` of the release.
             key: A name for the request. Default: a random name.
-            purpose: What the answer is for, in at most 200 characters; the ledger stores it. A question for another
+            purpose: The purpose of the answer, in at most 200 characters; the ledger stores it. A question for another
                 purpose is the same question.
 
         Raises:
@@ -170,7 +170,7 @@ class Desk(Shown, Closeable):
         )
         return cast("Release", self.answer(query, key, purpose))
 
-    def release_many(  # noqa: PLR0913 - each says something of its own
+    def release_many(  # noqa: PLR0913 - each one has its own meaning
         self,
         wheres: Sequence[str],
         epsilon: RationalLike | None = None,
@@ -186,7 +186,8 @@ class Desk(Shown, Closeable):
     ) -> TableRelease:
         """Return the private counts of several conditions, from one scan, at one price for all.
 
-        One unit can match all of k conditions, so each count has the noise of an answer at ε/k, or of σ = √(k/(2ρ)).
+        One unit can match all of k conditions. So each count has the Laplace noise of an answer at ε/k, or Gaussian
+        noise of σ = √(k/(2ρ)).
 
         Args:
             wheres: Conditions in the predicate language, each once.
@@ -221,7 +222,7 @@ class Desk(Shown, Closeable):
         )
         return cast("TableRelease", self.answer(query, key, purpose))
 
-    def release_table(  # noqa: PLR0913, PLR0917 - each says something of its own
+    def release_table(  # noqa: PLR0913, PLR0917 - each one has its own meaning
         self,
         by: str | Sequence[str],
         keys: Keys | None = None,
@@ -244,9 +245,9 @@ class Desk(Shown, Closeable):
     ) -> TableRelease:
         """Return the private counts of units by their keys, from one scan, at one price for all.
 
-        The counts of a level with N keys move by Δ = min(N, g) together if a unit is added or removed, and by
-        min(N, 2g) if one replaces another, where the size is public. g is 1 for rows and `groups_per_unit` for persons,
-        without which a person may be in all cells. A level with the share s of the price has Laplace noise of scale
+        The L1 sensitivity of a level with N keys is Δ = min(N, g) if a unit is added or removed. It is min(N, 2g) if a
+        unit replaces another, as is assumed if the size is public. g is 1 for rows and `groups_per_unit` for persons;
+        without it, a person may be in all cells. A level with the share s of the price has Laplace noise of scale
         Δ/(s·ε) or Gaussian noise of σ = √(Δ/(2·s·ρ)).
 
         Args:
@@ -259,13 +260,13 @@ class Desk(Shown, Closeable):
             epsilon: The price of the whole table, as for `release`.
             delta: With hidden keys: the largest probability that a key of one unit alone is shown. With Gaussian noise
                 and `epsilon`: the δ of the price, in place of `rho`.
-            margins: Sums that are measured too, each for a share of the price: "total", columns, several joined by
-                "*"; "all" for all sums.
+            margins: Sums that are counted with their own noise, each for a share of the price: "total", a column, or
+                several columns joined by "*"; "all" for all sums.
             rho: The price under Gaussian noise.
             noise: The class of the noise: `DiscreteLaplace` or `DiscreteGaussian`.
             other: True to count the units with other keys as one more cell.
             groups_per_unit: Contribution bound: the number of cells in which a person counts, chosen by a keyed hash.
-            cumulative: True to measure ranges of cells too, for accurate sums up to each cell.
+            cumulative: True to count ranges of cells too, for accurate sums up to each cell.
             confidence: The probability of each stated error, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
@@ -330,10 +331,10 @@ class Desk(Shown, Closeable):
 
         Args:
             query: The query.
-            key: As for `release`. A key that is left out is random: the digest of the request depends on the version,
-                and so on the content of the records.
-            purpose: What the answer is for.
-            plan: The plan of the query by `plan`, if it is made already.
+            key: As for `release`. The default is random because a digest of the request would depend on the content of
+                the records.
+            purpose: The purpose of the answer.
+            plan: The result of `plan` for this query, if it is known already.
         """
         source, dataset = self.source, self.dataset
         plan = plan or self.plan(query)
@@ -347,7 +348,7 @@ class Desk(Shown, Closeable):
                 f" owner of data set {dataset.shown_name!r} wants to know; nothing was charged"
             )
         request, formers = own
-        if plan.goal is not None and own is alone:  # answers of others count only for an analyst who could pay alone
+        if plan.goal is not None and own is alone:  # answers that others paid for: only if the analyst could pay too
             self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
             request, formers = self._known(plan, alone, None)
         if not self.ledger.has_answer(request, formers, self.analyst):
@@ -363,8 +364,8 @@ class Desk(Shown, Closeable):
             return publish(entry)
         debited_plan = plan_of_debit(plan, entry)
         if not charged and (debited_plan.goal is not None or not covers(entry, request)):
-            # a debit without an answer, of whichever analyst: its stopping price decides what this query costs
-            replace(self, attach=None)._draw_and_store(entry, debited_plan, publish)  # noqa: SLF001 - another desk
+            # a debit without an answer, of any analyst: its stopping price decides the price of this query
+            replace(self, attach=None)._draw_and_store(entry, debited_plan, publish)  # noqa: SLF001 - a copy of this desk
             return self.answer(query, None if key == entry.key else key, purpose, plan)
         return self._draw_and_store(entry, debited_plan, publish)
 
@@ -372,7 +373,7 @@ class Desk(Shown, Closeable):
         return {**self._key_facts(), "remaining": self.remaining, "analyst": self.analyst.name}
 
     def _key_facts(self) -> dict[str, object]:
-        """Return the facts of its repr, which need no look into the ledger."""
+        """Return the facts for the repr, without reading the ledger."""
         return {
             "dataset": self.dataset.shown_name,
             "unit": self.source.unit,
@@ -388,7 +389,7 @@ class Desk(Shown, Closeable):
     def _known(self, plan: QueryPlan, forms: Forms, analyst: Analyst | None) -> Forms:
         """Return the request for a stored answer that meets the accuracy goal, else the request that was asked.
 
-        If an analyst is given, only among the answers that this analyst may know.
+        If an analyst is given, only the answers that this analyst may know are considered.
         """
         entries = self.ledger.entries_asking(*forms, analyst)
         known = finest_of(entry for entry in entries if entry.answer is not None)
@@ -399,7 +400,7 @@ class Desk(Shown, Closeable):
     def _has_paid(self, forms: Forms, *, answered: bool = False) -> bool:
         """Return True if the analyst may know a debit that covers a request, with an answer if `answered`.
 
-        Debits of other analysts make no difference: else an analyst could find them out without paying.
+        Debits of other analysts make no difference. Otherwise an analyst could detect them without paying.
         """
         entries = self.ledger.entries_asking(*forms, self.analyst)
         return any(covers(entry, forms[0]) and not (answered and entry.answer is None) for entry in entries)
@@ -407,14 +408,14 @@ class Desk(Shown, Closeable):
     def _draw_and_store(self, entry: Entry, plan: QueryPlan, publish: "partial[Published]") -> Published:
         """Draw and store the answer of an entry, and return it with the remaining budget.
 
-        If the answer cannot be stored, it is not returned: a caller could else collect one answer per failure, all for
-        one price.
+        If the answer cannot be stored, it is not returned. Otherwise a caller could provoke failures and collect
+        several answers for one price.
         """
         try:
             while True:
                 try:
                     return self._store_answer(entry, *self._draw_answer(plan, entry.base), publish)
-                except StaleBaseError:  # another thread answered the entry that this one tops up: draw given that
+                except StaleBaseError:  # another thread answered the entry below: draw again, given that answer
                     entry = cast("Entry", self.ledger.entry(entry.key))
         except errors.SourceError as error:
             refusal: errors.NoisyCountError = errors.without_traceback(error)
@@ -435,7 +436,7 @@ class Desk(Shown, Closeable):
         """Store the noisy answer, in the form of its debit, and return the result.
 
         This has a frame of its own so that a traceback raised by the caller cannot contain the answer. A reply that is
-        stored with the answer is made before: it states the charge without the rest of a reserve, which is refunded.
+        stored with the answer is made before the write. It states the charge less the refunded part of a reserve.
         """
         answer, attached, result = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None, None
         if self.attach is not None:
@@ -450,9 +451,9 @@ class Desk(Shown, Closeable):
     def _refund_and_publish(
         self, entry: Entry, stored: Entry, publish: "partial[Published]", *, is_stored: bool = False
     ) -> Published:
-        """Return the result; if the answer used less ε than was reserved, without the rest in charge and budgets.
+        """Return the result. If the answer used less ε than was reserved, deduct the difference from the charge.
 
-        If another process answered the entry first, that answer states its stopping price, and this draw is dropped.
+        If another process answered the entry first, that answer decides the stopping price, and this draw is dropped.
         """
         rest = rest_of(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
         if not rest:

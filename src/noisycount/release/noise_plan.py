@@ -1,4 +1,7 @@
-"""The noise of a published table, level by level, and its price."""
+"""Noise of a published table, level by level, and its price.
+
+`TablePlan` computes errors, odds and losses from them. A count is a table of one level with one cell.
+"""
 
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -20,17 +23,17 @@ from noisycount.model.tables.threshold import surely_shown
 class LevelPlan(Shown):
     """One level of a table, such as its cells or a margin, with the noise of its counts."""
 
-    name: str  # what a reader calls the level, such as "town" or "total"
-    size: int | None  # how many counts there are; None: only the records know
-    sensitivity: int  # by how much one unit can move all of them together
-    share: Fraction  # of the price
-    mechanism: DiscreteNoise | CombinedGaussian  # the noise of each
-    # what is stated of a count, and of all at once, of answers that stopped within a share of their counts, at the
-    # confidence that was wanted; None: what follows from the noise
+    name: str  # name for a reader, such as "town" or "total"
+    size: int | None  # number of counts; None if the keys are hidden
+    sensitivity: int  # L1 sensitivity of all counts of the level
+    share: Fraction  # share of the price
+    mechanism: DiscreteNoise | CombinedGaussian  # noise of each count
+    # error of one count, and error of all at once, if the answers stopped by an accuracy goal, at its confidence; None:
+    # the errors follow from the noise
     stated: tuple[int, int] | None = field(default=None, repr=False)
 
     def error(self, confidence: float = 0.95, counts: int = 1) -> int:
-        """Return the error within which one count, or several together, lie of their answers with the confidence."""
+        """Return the error of one count, or the error that holds for several counts at once, with the confidence."""
         if self.stated is not None:
             return self.stated[counts > 1]
         return error_within(self.mechanism, confidence, counts)
@@ -40,20 +43,21 @@ class LevelPlan(Shown):
 class TablePlan(Shown):
     """The noise and the price of a table, level by level."""
 
-    price: TablePrice  # what all counts cost together
-    levels: tuple[LevelPlan, ...]  # the cells first, then what is measured beside them
-    groups: int | None  # in how many cells one unit can be; None: in all
-    is_replacement: bool  # whether neighbours differ by a replaced unit, which moves twice as much
-    threshold: int | None = None  # the smallest noisy count that is shown; None: all keys are known
-    is_refined: bool = False  # whether a coarser answer decided which keys are shown, with noise that is not known here
+    price: TablePrice  # price of all counts together
+    levels: tuple[LevelPlan, ...]  # the cells first, then margins or ranges
+    groups: int | None  # contribution bound: largest number of cells that count one unit; None: no bound
+    is_replacement: bool  # True if neighbours differ by a replaced unit, which can change twice as many cells
+    threshold: int | None = None  # smallest noisy count of a hidden key that is shown; None: all keys are known
+    # True if an earlier, coarser answer decided which hidden keys are shown; its noise is not stored here
+    is_refined: bool = False
 
     @property
     def loss(self) -> Loss:
-        """Loss that all counts cost together."""
+        """Privacy loss of all counts together."""
         return self.price.loss
 
     def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
-        """Return this plan at another price under Laplace noise; a threshold is that of the first answer."""
+        """Return this plan at another price under Laplace noise; the threshold is that of the first answer."""
         return self.of_noises(Loss.of(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold)
 
     def of_noises(
@@ -71,9 +75,9 @@ class TablePlan(Shown):
     def replaced(self) -> Loss:
         """Loss of all answers if one unit replaces another, which may exceed the charge.
 
-        Each count moves by 1 at most. Under Laplace noise a level whose counts move by Δ together loses Δ/scale. Under
-        Gaussian noise the squares of the moves add up to Δ too, so that its ρ is Δ/(2σ²). Hidden keys fail with the
-        same δ under either relation (`threshold`).
+        Each count changes by at most 1, and Δ is the sum of the changes on a level. Under Laplace noise the level loses
+        ε = Δ/scale. Under Gaussian noise the squares of the changes add up to Δ too, so that the level loses
+        ρ = Δ/(2σ²). Hidden keys fail with the same δ under both neighbour relations (see `threshold`).
         """
         scales = [level.mechanism.exact_scale for level in self.levels]
         pairs = list(zip(self._moves(replaced=True), scales, strict=True))
@@ -85,13 +89,13 @@ class TablePlan(Shown):
 
     @property
     def relation(self) -> NeighbourRelation | None:
-        """Neighbours for which the price was made; None: it is the same for both."""
+        """Neighbour relation for which the price was made; None if both have the same price."""
         if self._moves(replaced=True) == self._moves(replaced=False):
             return None
         return NeighbourRelation.REPLACEMENT if self.replaced == self.loss else NeighbourRelation.ADD_REMOVE
 
     def _moves(self, *, replaced: bool) -> list[int]:
-        """Return by how much one unit moves the counts of each level together."""
+        """Return the L1 sensitivity of each level; with `replaced`, if one unit replaces another."""
         groups = self.groups
         return [
             (2 if replaced else 1) * (groups or 1)
@@ -107,7 +111,10 @@ class TablePlan(Shown):
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def surely_shown(self, confidence: float = 0.95) -> int | None:
-        """Return the smallest count whose key is shown with the confidence; None: all are, or it was decided before."""
+        """Return the smallest count whose key is shown with the confidence.
+
+        Return None if all keys are shown, or if an earlier answer decided which keys are shown.
+        """
         if self.threshold is None or self.is_refined:
             return None
         noise = self.levels[0].mechanism
@@ -117,8 +124,12 @@ class TablePlan(Shown):
     def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
         """Return the errors of the levels within which all counts lie together with the confidence, in units.
 
-        The noises are independent and each count has the same probability b of lying farther off: (1 − b)^k is the
-        confidence, exactly, whatever the counts are. The size is that of the answers, where only the records knew it.
+        Each of the k counts lies farther off with a probability of at most b, where (1 − b)^k is the confidence. This
+        needs no union bound, as the noises are independent.
+
+        Args:
+            confidence: The probability that all errors hold at once.
+            size: The number of counts of the answer; it is needed if the keys are hidden.
         """
         answers = size if self.size is None else self.size
         if answers is None:

@@ -1,7 +1,8 @@
-"""A question that was understood, at a price: its noise, and its way through a ledger; one count, or a list.
+"""Plans of queries: their meaning, noise and price, the noisy draw, and the published result.
 
-A plan says what a ledger keeps of a question, in one form and in those of older ledgers, has the
-counts drawn, and tells what was stored as it was asked.
+A plan writes the request that a ledger stores (also in the forms of older ledgers), draws the noisy counts, and builds
+the published answer from a stored entry. Here are the plans of a count and of a list; `table_plan` has those of tables
+by keys.
 """
 
 import json
@@ -44,18 +45,18 @@ from noisycount.release.table_release import Published, TableRelease
 from noisycount.release.text_orders import text_order_refusals
 from noisycount.validation import exact_text
 
-# What asks a ledger for an answer, and what an older ledger may hold in its place.
+# A request to a ledger, and the other forms in which the ledger may hold the same request.
 Forms: TypeAlias = tuple[Request, Sequence[Request]]
-# The data set, its unit, its version with the former versions, its edition and whether the version is exact.
+# Name of the data set, unit, versions (the present one first), edition, and True if the version is exact.
 RecordsIdentity: TypeAlias = tuple[str, str | None, tuple[str, ...], tuple[str | None, bool]]
-Coarser: TypeAlias = tuple[TablePlan, Sequence[NDArray[np.int64]]]  # noise and counts of what is topped up
+Coarser: TypeAlias = tuple[TablePlan, Sequence[NDArray[np.int64]]]  # noise and counts of the answer that is topped up
 
 
 class QueryPlan(ABC):
     """A query with its meaning for records, its noise and its price."""
 
-    noise: TablePlan  # level by level; of one count a level of one
-    # how near answers shall be, at prices that rise up to that of the noise; None: it is at that price
+    noise: TablePlan  # noise and price, level by level; a count has one level with one cell
+    # accuracy goal, whose largest price is that of the noise; None: the price is fixed
     goal: Goal | None
 
     @property
@@ -99,7 +100,7 @@ class QueryPlan(ABC):
         return impossible_hints(self.predicates, public)
 
     def require_possible(self, public: Public, is_paid: Callable[[], bool]) -> list[str]:
-        """Return the reasons why the query should not be asked if it is paid for already, else raise PredicateError."""
+        """Return the reasons against a query that is paid for; raise PredicateError if an unpaid one has any."""
         orders, impossible = self.order_refusals, self.impossible_reasons(public)
         if (orders or impossible) and not is_paid():
             raise PredicateError("; ".join(orders) or f"no record can match: {'; '.join(impossible)}")
@@ -113,17 +114,18 @@ class QueryPlan(ABC):
     @property
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Members by which a ledger distinguishes a table from all others."""
+        """Members of a stored question that identify a table."""
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Place in the ledger of each count of the first level as asked; None if keys are hidden."""
+        """Index in the stored answer of each count of the first level, in the order asked; None if keys are hidden."""
         return None
 
     def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
-        """Count the records once, and return the noisy answer with the ε at which it stopped; None for a price.
+        """Count the records once, and return the noisy answer with the ε at which it stopped; None at a fixed price.
 
-        The answers that decide rise from price to price; the others have the same law drawn at the last one alone.
+        Only the deciding level is drawn at each price until it is accurate enough. The other levels are drawn once, at
+        the last price: this gives the same distribution.
         """
         if self.goal is None:
             return self.drawn(source, base), None
@@ -135,12 +137,12 @@ class QueryPlan(ABC):
             if step or coarser is None:
                 last = coarser if plan is self else (plan.noise, levels)
                 plan = self.at_price(price)
-                levels[place] = plan._noisy(place, counts[place], last)  # noqa: SLF001 - of the same
+                levels[place] = plan._noisy(place, counts[place], last)  # noqa: SLF001 - same class
                 if stopping.stops(levels, step):
                     break
         for other, of in enumerate(counts):
             if other != place:
-                levels[other] = plan._noisy(other, of, coarser)  # noqa: SLF001 - of the same
+                levels[other] = plan._noisy(other, of, coarser)  # noqa: SLF001 - same class
         return TableAnswer.of(levels, order=self.order), price
 
     def at_price(self, epsilon: Fraction) -> Self:
@@ -152,7 +154,7 @@ class QueryPlan(ABC):
     def stopping(self, known: Entry) -> Stopping | None:
         """Return the stopping rule of a stored answer, or that of the new goal if the stored answer already meets it.
 
-        None: the answer was asked at a price.
+        Return None if the price of the stored answer was fixed.
         """
         if "within" not in known.request.asked:
             return None
@@ -174,7 +176,7 @@ class QueryPlan(ABC):
     def requests(self, dataset: str, source: Source) -> Forms:
         """Return the request for a ledger, and the forms in which the ledger may hold it.
 
-        They are made once for each version of the records, as every step of a release needs them.
+        They are cached for each version of the records, as every step of a release needs them.
         """
         known: dict[RecordsIdentity, Forms] = vars(self).setdefault("_known_requests", {})
         edition = source.edition, source.has_exact_version
@@ -197,7 +199,7 @@ class QueryPlan(ABC):
         goal = {} if self.goal is None else {"within": self.goal.json}
         asked = {**parts, **goal, "unit": unit, "mechanism": mechanism}
         versions: list[dict[str, str | None]] = [{"version": version} for version in known]
-        if edition is not None or not is_exact:  # an older ledger holds no edition
+        if edition is not None or not is_exact:  # requests of older ledgers have no edition
             versions.insert(0, {**versions[0], EDITION: edition})
         texts = [json.dumps({**asked, **version}, sort_keys=True) for version in versions]
         return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
@@ -211,7 +213,7 @@ class QueryPlan(ABC):
         return TableAnswer.of(self._counts(source))
 
     def at(self, entry: Entry) -> Self:
-        """Return this plan at the price of a stored answer, which may be higher than that of the request."""
+        """Return this plan at the price and noise of a stored answer, whose price may exceed that of the query."""
         loss = entry.loss
         if loss == self.loss and not entry.replaces:
             return self
@@ -231,7 +233,7 @@ class QueryPlan(ABC):
         return replace(self, noise=self.noise.at(release.epsilon, [scale]))  # type: ignore[type-var]
 
     def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """Draw a noisy count for each node of each level, given the coarser answer if the entry tops up one."""
+        """Draw a noisy count for each node of each level. A top-up of `base` is drawn given the answer of `base`."""
         counts = self._counts(source)
         coarser = self.coarser(base)
         noisy = [self._noisy(level, count, coarser) for level, count in enumerate(counts)]
@@ -248,9 +250,13 @@ class QueryPlan(ABC):
         return plan.noise, answer.levels
 
     def _noisy(self, place: int, counts: NDArray[np.int64], coarser: "Coarser | None") -> NDArray[np.int64]:
-        """Return the counts of a level with independent noise, from its distribution given a coarser answer."""
+        """Return the counts of a level with noise.
+
+        A top-up under Laplace noise is drawn from the distribution of the noise given the coarser answer. A top-up
+        under Gaussian noise is an independent draw.
+        """
         fine = self.noise.levels[place].mechanism
-        if isinstance(fine, CombinedGaussian):  # a draw of its own, beside those that are known
+        if isinstance(fine, CombinedGaussian):  # an independent draw, combined with the earlier ones later
             return counts + fine.newest.samples(len(counts))
         if coarser is None:
             return counts + fine.samples(len(counts))
@@ -261,7 +267,7 @@ class QueryPlan(ABC):
     def stored(self, entry: Entry) -> TableAnswer | None:
         """Return the stored answer of an entry; None if it has another form than this query.
 
-        As many counts in each level as were asked, and with keys if need be.
+        The form is the number of counts of each level, and the presence of keys for hidden keys.
         """
         sizes, answer = [level.size for level in self.noise.levels], entry.answer
         if not isinstance(answer, TableAnswer) or len(sizes) != len(answer.levels):
@@ -295,7 +301,7 @@ class QueryPlan(ABC):
             charged: The charge of this request for it.
             remains: The remaining budgets.
             source: The records.
-            confidence: The confidence of the errors of an answer at a price.
+            confidence: The confidence of the errors, if the price is fixed.
 
         Raises:
             LedgerError: The ledger holds an answer of another form.
@@ -326,11 +332,11 @@ class QueryPlan(ABC):
 
 @frozen(slots=False)
 class ListPlan(QueryPlan):
-    """A list of conditions. One condition is the same question alone and as a list of one."""
+    """A list of conditions. A list of one condition under Laplace noise has the same answer as a count."""
 
-    readings: Sequence[ParsedPredicate]  # in the order in which they are shown
+    readings: Sequence[ParsedPredicate]  # parsed conditions in the order asked
     texts: tuple[str, ...]  # their canonical texts
-    noise: TablePlan  # that of their one level; one unit can match all of them
+    noise: TablePlan  # noise of the only level; one unit can match all conditions
     goal: Goal | None = None
 
     @property
@@ -345,17 +351,17 @@ class ListPlan(QueryPlan):
 
     @property
     def is_one(self) -> bool:
-        """True if it is one condition with the noise of one count, so that a count has the same answer."""
+        """True if it is one condition under Laplace noise, so that a count has the same answer."""
         return len(self.texts) == 1 and self.loss.epsilon is not None
 
     @property
     def sorted_places(self) -> list[int]:
-        """Places of the questions in the order of their texts, in which the ledger keeps them."""
+        """Indices of the conditions, sorted by their texts: the order in which the ledger stores them."""
         return sorted(range(len(self.texts)), key=self.texts.__getitem__)
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """Place of each condition in the ledger."""
+        """Index in the stored answer of each condition."""
         return np.argsort(self.sorted_places)
 
     @property
@@ -366,8 +372,9 @@ class ListPlan(QueryPlan):
     def _forms(self, records: RecordsIdentity) -> Forms:
         """Return the request for records, and all forms in which the ledger may hold it.
 
-        Older ledgers hold a list of one question as a table, a question in the words of its asker, and a file by its
-        size and time. Where a count and a list of it were both paid for there, each keeps its own answer.
+        Older ledgers hold a list of one condition as a table, a condition as the analyst wrote it, and the version of a
+        file as its size and time. If such a ledger has answers both to a count and to a list of it, each query gets its
+        own answer.
         """
         if not self.is_one:
             return super()._forms(records)
@@ -383,7 +390,7 @@ class ListPlan(QueryPlan):
         return [np.array(source.count([predicates[place] for place in self.sorted_places]), dtype=np.int64)]
 
     def stored(self, entry: Entry) -> TableAnswer | None:
-        """Return the stored counts; of one condition, also those of an entry for a count."""
+        """Return the stored counts; for one condition, also those of an entry for a count."""
         if not self.is_one or asks_for_table(entry):
             return super().stored(entry)
         return TableAnswer.of([[entry.answer]]) if isinstance(entry.answer, int) else None

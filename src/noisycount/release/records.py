@@ -1,6 +1,6 @@
-"""Private records that are open: what a question about them means, and the desk that counts.
+"""Open private records: the plan of a query about them, and the desk that counts them.
 
-For their owner alone: what is in them, and whether an engine gives every answer as it should.
+For the owner of the records there are also a check of their content, and an examination of the engine that counts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class Records(Shown, Closeable):
     r"""Records that only a desk can count; made by ``Records.open``."""
 
-    name: str  # what the ledger calls the data set
+    name: str  # name of the data set in the ledger
     _source: LazySource
 
     @classmethod
@@ -64,8 +64,8 @@ class Records(Shown, Closeable):
     ) -> Self:
         """Open the records at a place, under their description.
 
-        Where all that questions need is written down already, no record is read before a count.
-        Else they are read now, and what they are is written down by the first desk or check.
+        If the catalog has a complete description of the records, no record is read before a count. Else they are read
+        now, and the first desk or check writes their description to the ledger.
         """
         if isinstance(place, ServedTable):
             name, relations = _served_name(place, stated, catalog)
@@ -94,7 +94,7 @@ class Records(Shown, Closeable):
 
     @property
     def schema(self) -> Schema:
-        """Columns that queries may use, and all others."""
+        """Schema of the columns that queries may use; it also holds the other columns."""
         return self._source.schema
 
     @property
@@ -140,7 +140,7 @@ class Records(Shown, Closeable):
         return Desk(self._source, ledger, dataset, slot, analyst, attach)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Refuse records with unreadable values; see ``Source.prepare``."""
+        """Do everything that can fail before a count, such as refusing unreadable values; see ``Source.prepare``."""
         self._source.prepare(columns)
 
     @property
@@ -166,7 +166,7 @@ class Records(Shown, Closeable):
             raise SourceError(f"{self._source.shown} was written down otherwise at the same moment: ask again")
 
     def check(self) -> Check:
-        """Return what is in the records; see ``Source.check``."""
+        """Return the findings about the records, for their owner only; see ``Source.check``."""
         return self._source.check()
 
     def _facts(self) -> dict[str, object]:
@@ -178,7 +178,7 @@ class Records(Shown, Closeable):
 
 
 def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[str, Content]:
-    """Return the name of the data set that the records of a file belong to, and what the file holds."""
+    """Return the name of the data set that the records of a file belong to, and the content of the file."""
     content = Contents(catalog.folder).at(path)
     shares = partial(files().shares_records, path, public_tables=stated.claim.public_tables)
     name = catalog.name_of(stated, content.digest, shares=shares)
@@ -188,7 +188,7 @@ def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[s
 def _served_name(table: ServedTable, stated: DatasetSettings, catalog: Catalog) -> tuple[str, tuple[str, ...]]:
     """Return the name of the data set that a table of a server belongs to, and what identifies the table.
 
-    A server that cannot be asked now can count nothing now either: what is written down of the table holds.
+    If the server cannot be reached, the stored description of the table is used: the server cannot count now either.
     """
     written = catalog.written.get(stated.name)
     try:
@@ -221,8 +221,8 @@ def _described(
 ) -> str:
     """Write the description of a table in memory to the ledger, and return its name.
 
-    A table without a name is known again by its content, which only what is written down holds: its
-    name is a number, since a name is told to whoever reads an answer.
+    A table without a name is recognised by the digest of its content, which only its description holds. Its name is a
+    number, because every reader of an answer sees the name.
     """
     digest = source.version
     called = DatasetSettings(stated.name or _free_name(catalog), is_path=not stated.name)
@@ -249,11 +249,11 @@ def _free_name(catalog: Catalog) -> str:
     return next(name for name in names if name not in catalog.written)
 
 
-# The encodings that nobody needs to state, as UTF-16 has a mark; None: the file has none.
+# Encodings that an owner need not state, as UTF-16 has a byte order mark; None: the file has no encoding.
 UTF = {"utf-8", "utf-16", None}
 
 
-def checked_records(  # noqa: PLR0913 - one argument a property of the records
+def checked_records(  # noqa: PLR0913 - one argument for each property of the records
     place: Path | str,
     *,
     unit: str | None = None,
@@ -264,10 +264,11 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     claim: UnitClaim | None = None,
     copy: Path | None = None,
 ) -> Check:
-    """Return what is in the records at a place, whether or not their cells fit.
+    """Return the findings about the records of a file, even if values are unreadable.
 
-    A file that is not UTF-8, and of which no encoding is stated, is read as Windows wrote it; its owner has to state
-    that before it can be counted. `copy`: where a copy of texts is left if all cells fit, for later counts.
+    If a file is not in UTF-8 and its encoding is not stated, it is read in the encoding that it most likely has. Its
+    owner must state the encoding before the file can be counted. `copy` is the path for a copy of the texts; it is
+    written if all values are readable, and later counts use it.
     """
     check_file = partial(
         files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim, copy=copy
@@ -281,7 +282,7 @@ def checked_records(  # noqa: PLR0913 - one argument a property of the records
     return with_findings(check_file(form=replace(form, encoding=likely)), unit)
 
 
-def checked_table(  # noqa: PLR0913 - one argument a property of the records
+def checked_table(  # noqa: PLR0913 - one argument for each property of the records
     table: ServedTable,
     *,
     unit: str | None = None,
@@ -290,9 +291,9 @@ def checked_table(  # noqa: PLR0913 - one argument a property of the records
     claim: UnitClaim | None = None,
     kinds: Mapping[str, ColumnFormat] | None = None,
 ) -> Check:
-    """Return what is in a table of a server, even if records have no unit.
+    """Return the findings about a table of a server, even if records have no unit.
 
-    Of columns that questions may not use only the kinds are told, as the account need not be allowed to read them.
+    Columns that questions may not use have only their kinds, as the database account may lack the right to read them.
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
     claim = claim or UnitClaim(unit, is_stated=False)
@@ -313,6 +314,6 @@ def checked_table(  # noqa: PLR0913 - one argument a property of the records
 
 def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
     """Examine an engine with made-up records, in tables that are deleted afterwards."""
-    from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (for this alone)
+    from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (only this function needs it)
 
     return examined(engine_under_test(place), progress)

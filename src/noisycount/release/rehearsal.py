@@ -1,6 +1,6 @@
-"""The same question asked of records that nobody has: counted and noised as real ones would be.
+"""Rehearsal of a query: made-up records are counted with the noise that real records would have.
 
-They are made from the names and kinds of columns, and from the values that the question names.
+The made-up records depend only on the names and kinds of columns, and on the values that the query names.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from noisycount.engines.truth import Record
 
 
-Examples = Mapping[str, list[object]]  # for the name of a column values of its kind
+Examples = Mapping[str, list[object]]  # values of each column by its name
 
 
 def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
@@ -64,11 +64,11 @@ def _value(part: GroupBy, key: Key) -> object:
     return key
 
 
-MOST_UNITS = 2000  # a rehearsal is to be quick, and shows its shape with so many
-_MISSING = 0.04  # the share of cells that are empty, since real ones are too
-_ROWS = (1, 1, 1, 2, 3)  # how many a person has, each as likely
+MOST_UNITS = 2000  # enough to show the form of an answer, and quick to count
+_MISSING = 0.04  # share of missing values
+_ROWS = (1, 1, 1, 2, 3)  # numbers of rows of a person, drawn uniformly
 _START = date(2020, 1, 1)
-_DAYS, _AROUND = 2000, 60
+_DAYS, _AROUND = 2000, 60  # days after _START if the query names no day; days before the first and after the last
 
 
 def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int) -> MemorySource:
@@ -116,7 +116,7 @@ def _text(known: list[object], chance: Random) -> Callable[[], object]:
 
 
 def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
-    """Return a function that draws numbers around the known ones, none negative if no known one is."""
+    """Return a function that draws numbers around the known ones, none negative if all known ones are above 0."""
     least, most = min(known, default=0), max(known, default=100)
     around = max(1.0, (most - least) / 2, max(abs(least), abs(most)) / 2)
     low, high = least - around, most + around
@@ -142,18 +142,18 @@ def _moment(kind: Kind, known: list[date], chance: Random) -> Callable[[], objec
 
 
 MADE_UP = "made-up records"
-_UNITS = 1000  # where nobody knows how many there are
+_UNITS = 1000  # number of units if the size of the data set is not public
 
 
 @frozen
 class Rehearsal:
     """Answer of a query about made-up records, with and without noise."""
 
-    query: Query  # what was asked
-    units: int  # how many persons or rows were made up
-    # without noise, row by row, which say nothing of real ones; None where keys are hidden
+    query: Query  # the rehearsed query
+    units: int  # number of made-up persons or rows
+    # exact counts of the made-up records, row by row; None if keys are hidden
     counts: tuple[int, ...] | None
-    release: Published  # with noise; it is in no ledger
+    release: Published  # answer with noise, which no ledger stores
 
 
 def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:

@@ -1,4 +1,7 @@
-"""When what was read from records may be told: at fixed ticks, so that no duration tells anything about them."""
+"""Fixed ticks at which replies leave, so that the duration of a count reveals nothing about the records.
+
+This is a defence against timing attacks. `ReplyTick.held` runs a count and returns its result at its tick.
+"""
 
 import math
 import time
@@ -19,10 +22,10 @@ SHORTEST, LONGEST = 0.001, 3600.0
 class ReplyTick:
     """Periodic time at which replies leave, so that the duration of a count reveals nothing.
 
-    Ticks follow each other in equal slots and are the same for all requests. Work has one to two slots of time. What
-    is not done by then waits for a later tick: one slot on, then 2, 4, 8, … more, so that a reply tells no more than
-    the number of times that its work was too slow. Before its tick nothing of it is stored, so that whatever is told
-    of the ledger changes at ticks alone, and what needs no record need not wait.
+    Ticks have equal distances, called slots, and are the same for all requests. Work has one to two slots of time. Work
+    that is not done by then waits for a later tick: 1, 3, 7, … slots after the first one. So a reply reveals only how
+    often its work missed a tick. Nothing is stored before the tick, so that the ledger changes at ticks alone. Replies
+    that need no record need not wait.
 
     Raises:
         ValueError: The length is out of range, or no number.
@@ -32,7 +35,7 @@ class ReplyTick:
         42
     """
 
-    seconds: float  # the length of a slot: from 0.001 to 3600 s
+    seconds: float  # length of a slot, from 0.001 to 3600 s
 
     def __post_init__(self) -> None:
         seconds = self.seconds
@@ -58,7 +61,7 @@ class ReplyTick:
         arrival, refusal = time.monotonic(), None
         try:
             result = work()
-        except Exception as error:  # noqa: BLE001 - it is raised again at the tick
+        except Exception as error:  # noqa: BLE001 - raised again at the tick
             refusal = without_traceback(error)
         leaving = self.leaving(arrival, time.monotonic())
         while (left := leaving - time.monotonic()) > 0:

@@ -1,4 +1,7 @@
-"""`Release`, a published count. `table_release` has published tables."""
+"""Published counts: `Release`, with its noise, its error and its charge.
+
+`table_release` has published tables. `PublishedAnswer` holds what both share.
+"""
 
 from dataclasses import field
 from fractions import Fraction
@@ -27,7 +30,7 @@ class PublishedAnswer(Charted):
 
     @property
     def repeated(self) -> bool:
-        """True if the analyst or another one asked the same before, so that this call charged nothing."""
+        """True if this call charged nothing, because this or another analyst paid for the answer before."""
         return not self._ledger_charge
 
     @property
@@ -37,12 +40,12 @@ class PublishedAnswer(Charted):
 
     @property
     def _protected(self) -> str:
-        """Whom the answer protects: "person" or "row"."""
+        """The privacy unit that the answer protects: "person" or "row"."""
         return unit_noun(self.unit)
 
     @property
     def _payment(self) -> str:
-        """Charge of this call, or that it was free."""
+        """Charge of this call in words, or a note that it was free."""
         return "asked before: free" if self.repeated else f"charged {self.charge_text}"
 
     @property
@@ -53,30 +56,29 @@ class PublishedAnswer(Charted):
 
 @frozen(repr=False)
 class Release(PublishedAnswer):
-    """A published answer; it goes wherever an answer and its mechanism go.
+    """A published count. Functions that take an answer and its mechanism also take a `Release`.
 
     Args:
         answer: The noisy count, in units; it may be negative or exceed the number of units.
-        epsilon: What the answer cost once.
-        paid: The loss that the ledger charged for this call; none if the answer was paid for before. `charge` is the
-            same in the currency of the data set's budget, and `charged` its amount: in ρ if the budget is in ρ, else
-            in ε.
-        remaining: The largest ε at which this analyst may ask one more question of the data set.
-        dataset: Whose records were counted; a file without a name is told by that of its file.
+        epsilon: The price of the answer, in ε, with all that it tops up.
+        paid: The loss that the ledger charged for this call; 0 if the answer was paid for before. `charge` is this loss
+            in the currency of the data set's budget, and `charged` its amount: in ρ if the budget is in ρ, else in ε.
+        remaining: The largest ε of one more answer about the data set for this analyst.
+        dataset: The name of the data set as readers see it; for a file without a name, the name of the file.
         where: The canonical text of the predicate's normal form.
-        mechanism: The law of the answer given the count.
-        key: Under which key the ledger keeps the answer.
-        unit: The column whose distinct values were counted; None: records.
-        confidence: The probability with which `error` is stated.
-        unreadable_as_missing: The columns of the question whose cells, where they could not be
-            read, count as missing, as the owner accepted.
-        remains: What is left of the data set's budget and the analyst's own; None: unknown.
-        replaces: The keys of the coarser answers to the same question on which this one rests: beside it they say
+        mechanism: The noise: the distribution of the answer given the count.
+        key: The key of the answer in the ledger.
+        unit: The column whose distinct values were counted; None: rows were counted.
+        confidence: The probability that the count lies within `error`.
+        unreadable_as_missing: The columns of the question whose unreadable values count as missing, as the owner
+            accepted.
+        remains: The remaining budgets of the data set and of the analyst; None: unknown.
+        replaces: The keys of the less accurate answers that this one tops up. Together with this answer they reveal
             nothing more.
-        within: The share of the count within which it was asked for; None: it was asked at a price.
-        bounds: Between which the count lies with the confidence where it was asked for within a share of itself:
-            answer·(1 ± within), or wider where the price was capped; None: answer ± error.
-        is_near: Whether it was asked for within a share of the count, and is so near; else its price was capped.
+        within: The accuracy goal, as a share of the count; None: the price was fixed.
+        bounds: With an accuracy goal, the interval that contains the count with the confidence: answer·(1 ± within), or
+            a wider one if the largest price was reached. None: answer ± error.
+        is_near: True if there is an accuracy goal and the answer meets it.
 
     Example:
         >>> import tempfile

@@ -1,6 +1,7 @@
-"""Meaning of a stored question: what the JSON of a ledger says of it and of its answer, without the records.
+"""Stored questions: the meaning, noise and answer of a ledger entry, read from its JSON without the records.
 
-Reports, pages, refinement and the ledger's commands read `StoredQuestion`. `query_plan` writes what it reads.
+Reports, pages, refinement and the ledger's commands use `StoredQuestion`. `query_plan` and `table_plan` write the JSON
+that it reads.
 """
 
 import json
@@ -41,16 +42,16 @@ from noisycount.release.table_release import TableRelease
 Noises: TypeAlias = Sequence[DiscreteNoise | CombinedGaussian]
 # Errors that reading raises if no version of noisycount wrote the question.
 _UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, ZeroDivisionError)
-CONFIDENCE = 0.95  # of the errors of an answer that was asked at a price
-_FEW = 3  # questions of a list that are all named
-_LONGEST = 300  # characters of a question that no noisycount wrote
+CONFIDENCE = 0.95  # confidence of the errors of an answer whose price was fixed
+_FEW = 3  # largest number of questions of a list that are all shown
+_LONGEST = 300  # characters that are shown of a question that no version of noisycount wrote
 
 
 @frozen(slots=False)
 class StoredQuestion:
     """A question that a ledger stores, with its answer if there is one.
 
-    Whatever noisycount did not write has no `noise`, no `release` and no `relation`.
+    If no version of noisycount wrote the question, `levels` is empty, and `release` and `relation` are None.
     """
 
     entry: Entry
@@ -79,7 +80,7 @@ class StoredQuestion:
 
     @property
     def has_hidden_keys(self) -> bool:
-        """True if only the records knew the keys."""
+        """True if the keys are hidden."""
         return self.is_table and "questions" not in self.table and self.table["keys"] is None
 
     @property
@@ -97,7 +98,7 @@ class StoredQuestion:
         """Condition of a count, the questions of a list, or the columns of a table.
 
         Raises:
-            LedgerError: No noisycount wrote the question.
+            LedgerError: No version of noisycount wrote the question.
         """
         where, table = self.asked.get("where"), self.asked.get("table")
         if table is None and isinstance(where, str):
@@ -120,7 +121,7 @@ class StoredQuestion:
 
     @property
     def title(self) -> str:
-        """The question in words, or the beginning of its text if no noisycount wrote it."""
+        """The question in words, or the beginning of its text if no version of noisycount wrote it."""
         with suppress(LedgerError):
             return self.words
         text = self.entry.request.question
@@ -140,31 +141,31 @@ class StoredQuestion:
 
     @property
     def levels(self) -> tuple[LevelPlan, ...]:
-        """Noise of each level, the cells first; empty if no noisycount wrote the question."""
+        """Noise of each level, the cells first; empty if no version of noisycount wrote the question."""
         return () if self._reading is None else self._reading[0].levels
 
     @property
     def release(self) -> TableRelease | None:
         """The answer as it was released, a count as a list of one; None if there is none.
 
-        This is the only place that computes the errors of a stored answer. An answer at a price has the errors of its
-        noise at 95 %, one within a share of its counts those of its goal, at the confidence of the goal.
+        This is the only place that computes the errors of a stored answer. If its price was fixed, the errors are those
+        of its noise at 95 %. If it had an accuracy goal, they are those of the goal, at the confidence of the goal.
         """
         return None if self._reading is None else self._reading[1]
 
     @property
     def is_priced(self) -> bool:
-        """True if a noisycount wrote the question; else only its charge is known."""
+        """True if the noise of the question is known; else only its charge is known."""
         return self._own_noise is not None if self.is_table else "scale" in self.asked
 
     @property
     def relation(self) -> NeighbourRelation | None:
-        """Neighbours for which the price was made; None: the same price holds for both, or nothing is known."""
+        """Neighbour relation for which the price was made; None if both have the same price, or if it is not known."""
         return None if self._own_noise is None else self._own_noise.relation
 
     @property
     def replaced(self) -> Loss:
-        """Loss of the charge if one unit replaces another."""
+        """Loss for this entry if one unit replaces another; for a top-up, beyond that of the answer it tops up."""
         charged, total = self.entry.request.epsilon, self.entry.loss.epsilon
         if self._own_noise is None:
             return self.entry.request.price
@@ -174,7 +175,7 @@ class StoredQuestion:
         return difference(lost.epsilon * (1 - charged / total), lost.epsilon)
 
     def query(self, schema: Mapping[str, Kind], confidence: float = CONFIDENCE) -> Query | None:
-        """Return the query that asks the same; None if its keys or margins cannot be typed."""
+        """Return a query with the same meaning; None if its keys or margins cannot be written in a query."""
         loss = self.entry.loss
         price: dict[str, Any] = {"epsilon": loss.epsilon, "delta": loss.delta or None, "confidence": confidence}
         if goal := Goal.stored(self.entry):
@@ -209,7 +210,7 @@ class StoredQuestion:
 
     @cached_property
     def _reading(self) -> tuple[TablePlan, TableRelease | None] | None:
-        """Noise of the answer with that of all draws that it combines, and the answer; None if not readable."""
+        """Noise of the answer, combined over all of its draws, and the answer; None if the question is not readable."""
         with suppress(*_UNREADABLE):
             answer, is_combined = self.answer, len(parts_of(self.entry)) > 1 and self.entry.answer is not None
             noises: Noises = gaussian_noises(self.entry) if is_combined else self._own_noises
@@ -220,11 +221,12 @@ class StoredQuestion:
 
     @cached_property
     def _own_noise(self) -> TablePlan | None:
-        """Noise of the draw of a table that the entry paid for; None if not readable, or of a count."""
+        """Noise of the draw of a table that the entry paid for; None for a count or an unreadable question."""
         if not self.is_table:
             return None
         with suppress(*_UNREADABLE):
-            # a top-up under Gaussian noise has a draw of its own, one under Laplace noise the loss of all
+            # a top-up under Gaussian noise is a separate draw at the charge; under Laplace noise its scale follows from
+            # the total loss
             loss = self.entry.request.price if standing_of(self.entry.request).is_gaussian else self.entry.loss
             return self._plan(self._own_noises, loss, self._levels(self.answer)[0])
         return None
@@ -248,7 +250,7 @@ class StoredQuestion:
     def _plan(self, noises: Noises, loss: Loss, levels: Sequence[Level]) -> TablePlan:
         """Return the noise of levels at a price.
 
-        Sensitivities and shares are not stored. Their ratio follows from the scale, and the errors rest on no more.
+        Sensitivities and shares are not stored. Their ratio follows from the scale, and errors depend on nothing else.
         """
         plans = [
             LevelPlan(level.name, level.size, 1, 1 / (noise.exact_scale * (loss.epsilon or 1)), noise)
@@ -267,7 +269,7 @@ class StoredQuestion:
         return TablePlan(price, tuple(plans), groups, is_replacement=False, threshold=threshold, is_refined=is_refined)
 
     def _levels(self, answer: TableAnswer | None) -> "tuple[Sequence[Level], list[NDArray[np.int64]], TableLabels]":
-        """Return what each level counts in the order of the asker, the places of its counts, and the keys."""
+        """Return the levels in the order asked, the indices of their counts in the answer, and the keys."""
         order = None if answer is None else answer.order
         if not self.is_table:
             levels: Sequence[Level] = [level_of_questions(1)]
@@ -339,7 +341,7 @@ def _are_texts(value: object) -> TypeGuard[list[str]]:
 
 
 def _part(item: ColumnGrouping) -> GroupBy:
-    """Return what a table is grouped by, from its text; the kind of the column decides no label."""
+    """Return the grouping of a column. Its kind is a placeholder, as labels do not depend on the kind."""
     if not item.grouping:
         return EachValue(Column(item.column, Kind.TEXT))
     if item.grouping in PERIODS:
@@ -350,7 +352,7 @@ def _part(item: ColumnGrouping) -> GroupBy:
 def _coded(
     stored: Mapping[str, Any] | None, hidden: Sequence[Sequence[Any]], parts: int
 ) -> tuple[list[list[Any]], Codes]:
-    """Return the values of each part, and the places of each cell's keys among them."""
+    """Return the keys of each column, and for each cell the indices of its keys among them."""
     if stored is None:
         columns = [[row[part] for row in hidden] for part in range(parts)]
         values = [list({json.dumps(key): key for key in column}.values()) for column in columns]
@@ -365,9 +367,9 @@ def _coded(
 
 
 def _reordered(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) -> tuple[list[list[Any]], Codes]:
-    """Return the values of each part, and the places of each cell's keys among them, with the cells in an order.
+    """Return the keys of each column, and for each cell the indices of its keys, with the cells in another order.
 
-    Values stand in the order in which they first appear, as in the question that the asker wrote.
+    The keys of a column have the order in which they first appear in the cells, as in the question that was asked.
     """
     listed, shown = codes[order], []
     for part, of_part in enumerate(values):
@@ -381,7 +383,7 @@ def _reordered(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) 
 
 
 def _typed_keys(part: GroupBy, stored: Sequence[Any] | None) -> list[Label] | None:
-    """Return the keys of a part as they are typed; None if they follow from the part, or are hidden."""
+    """Return the keys of a column as a query states them; None if the grouping determines them, or they are hidden."""
     if stored is None or tuple(stored) == part.known_keys:
         return None
     if isinstance(part, NumberRanges) and None in stored:

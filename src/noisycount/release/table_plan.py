@@ -1,4 +1,8 @@
-"""What a question means for records, with its noise: plans of tables by keys, and the one way to every plan."""
+"""Plans of tables by keys, and `plan_of`, the only way from a query to a plan.
+
+`count_plan`, `table_plan` and `hidden_plan` compute the noise of a count, of a table with known keys, and of a table
+with hidden keys.
+"""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,8 +44,8 @@ from noisycount.validation import exact_epsilon, is_in_range
 
 NoiseAt: TypeAlias = Callable[[TablePrice], TablePlan]  # the noise of a table at a price
 MOST_QUESTIONS = 1000
-_SHOWN = 3  # of the keys that are nowhere
-_SHARE_OF_TOTAL = Fraction(1, 10)  # of the price, beside hidden keys, whose number is unknown
+_SHOWN = 3  # largest number of reasons about keys that no record can have
+_SHARE_OF_TOTAL = Fraction(1, 10)  # share of the price for the total of a table with hidden keys
 
 
 @frozen(slots=False)
@@ -49,7 +53,7 @@ class _GroupedPlan(QueryPlan):
     """A table by keys, with its noise."""
 
     question: tables.TableQuestion
-    noise: TablePlan  # that of its levels
+    noise: TablePlan  # noise of its levels
     goal: Goal | None = None
 
     @property
@@ -73,7 +77,7 @@ class CellsPlan(_GroupedPlan):
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """Place of each cell in the ledger."""
+        """Index in the stored answer of each cell, in the order asked."""
         return self.canonical.places[0]
 
     @property
@@ -82,7 +86,7 @@ class CellsPlan(_GroupedPlan):
         return self.question.facts(self.canonical.keys)
 
     def impossible_reasons(self, public: Public) -> list[str]:
-        """Return the reasons of the keys, else those of the condition."""
+        """Return the reasons that follow from the keys; if there are none, those that follow from the condition."""
         assert self.question.keys is not None  # noqa: S101 - its keys are known
         foreign = list(islice(foreign_keys(self.question.keys, public), _SHOWN))
         return foreign or super().impossible_reasons(public)
@@ -117,7 +121,7 @@ class HiddenKeysPlan(_GroupedPlan):
     def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
         """Draw the noisy counts, and return those that reach the threshold with their keys in order, and the total.
 
-        Where they top up an answer its keys are shown, and no other.
+        A top-up shows exactly the keys of the answer that it tops up.
         """
         coarser = self.coarser(base)
         assert self.noise.threshold is not None  # noqa: S101 - the plan of hidden keys has one
@@ -136,7 +140,7 @@ class HiddenKeysPlan(_GroupedPlan):
         return TableAnswer.of([cells, *self._totals(source, None)], keys)
 
     def _refined(self, source: Source, keys: ShownKeys, coarser: Coarser) -> TableAnswer:
-        """Draw finer counts of the keys that the coarser answer shows."""
+        """Draw more accurate counts of the keys that the earlier answer shows."""
         places = {tuple(key): place for place, key in enumerate(keys)}
         counts = np.zeros(len(keys), dtype=np.int64)
         for batch in source.count_keys(self.question.key_question()):
@@ -146,7 +150,7 @@ class HiddenKeysPlan(_GroupedPlan):
         return TableAnswer.of([self._noisy(0, counts, coarser), *self._totals(source, coarser)], keys)
 
     def _totals(self, source: Source, coarser: Coarser | None) -> Iterator[NDArray[np.int64]]:
-        """Yield the noisy total of all records that match, if it is measured."""
+        """Yield the noisy total of all records that match, if the table has a total."""
         for place in range(1, len(self.noise.levels)):
             total = source.count([self.condition or Constant(value=True)])
             yield self._noisy(place, np.array(total, dtype=np.int64), coarser)
@@ -166,8 +170,8 @@ class HiddenKeysPlan(_GroupedPlan):
 def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
     """Return the meaning of a query for records, with its noise and its price. Reads no record.
 
-    This is the only way from a query to a plan: of a count, a list or a table by keys, from Python, the command, HTTP
-    and the form. If `is_replacement`, neighbouring data sets differ by a replaced unit, else by one unit more or less.
+    This is the only way from a query to a plan, for counts, lists and tables by keys, and for Python, the command line,
+    HTTP and the form. If `is_replacement`, neighbouring data sets differ by a replaced unit; else by an added unit.
 
     Raises:
         QueryError: Parts of the query do not go together.
@@ -224,21 +228,21 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
 
 
 def _goal(query: Query, noise: TablePlan) -> Goal:
-    """Return the accuracy goal whose price is left open. Raises ValueError if no stopping rule keeps it."""
+    """Return the accuracy goal of a query without a price. Raises ValueError if no stopping rule can meet it."""
     decisive = parse_of(query.of) if query.of is not None else ALL if len(query.wheres) > 1 else ""
     share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
     goal = Goal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
-    Stopping(goal, noise).rule  # noqa: B018 - it is the rule that refuses
+    Stopping(goal, noise).rule  # noqa: B018 - computing the rule raises the error
     return goal
 
 
 def _price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePrice:
-    """Return the price of a query: as given, the largest of a goal, or the smallest for an accuracy.
+    """Return the price of a query: its price, the largest price of its goal, or the smallest price for its accuracy.
 
     Args:
-        query: The query, whose parts go together.
-        noise_at: Gives the noise at a price.
-        has_hidden_keys: True if only the records know the keys of the table.
+        query: The query, whose parts are checked already.
+        noise_at: The function from a price to the noise.
+        has_hidden_keys: True if the keys of the table are hidden.
     """
     price_of = partial(TablePrice.of, query.noise_class, delta=query.delta, is_hidden=has_hidden_keys)
     if query.at_most is not None:
@@ -281,7 +285,7 @@ def _readable_prices() -> list[Fraction]:
 
 
 def count_plan(price: TablePrice, *, is_replacement: bool) -> TablePlan:
-    """Return the noise of one count, which one unit moves by 1 under both relations of neighbours."""
+    """Return the noise of one count, whose sensitivity is 1 under both neighbour relations."""
     level = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
     return TablePlan(price, (level,), None, is_replacement)
 
@@ -301,7 +305,7 @@ def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *
 def hidden_plan(
     name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
 ) -> TablePlan:
-    """Return the noise of a table with hidden keys, and of its total if that is measured."""
+    """Return the noise of a table with hidden keys, and of its total if it has one."""
     move = (2 if is_replacement else 1) * groups
     share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
     noise = price.mechanism(move, share)

@@ -1,4 +1,7 @@
-"""Published tables: their counts, their noise, and what follows from both."""
+"""Published tables: their noisy counts, their noise, their errors and the estimates that follow.
+
+`TableRelease` is a table by keys or a list of counts, `TableRow` one of its counts.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 Counts: TypeAlias = NDArray[np.int64]
 Estimates: TypeAlias = NDArray[np.float64]
 _NUMBERS = ("level", "answer", "error", "error_of_all")
-_LEAST_VARIANCE = 1e-100  # below, there is no noise, and weights would underflow
+_LEAST_VARIANCE = 1e-100  # smallest variance: below it, noise is negligible and weights would underflow
 
 
 @frozen
@@ -35,12 +38,12 @@ class TableRow(Shown):
     """One published count of a table.
 
     Attributes:
-        level: Which counts it belongs to, such as "town", "total" or "other".
-        labels: Its keys; None where the level sums over them, and for missing values.
+        level: The level of the count, such as "town", "total" or "other".
+        labels: Its keys; None for missing values, and for a column over which the level sums.
         answer: The noisy count, in units; it may be negative.
         error: The count lies within ±error of the answer with the confidence of the table.
-        error_of_all: All counts of the table lie within these with that confidence.
-        sum_of: Of whom it is the sum, such as "Bern; all of false, true" or "all"; None of a cell.
+        error_of_all: All counts of the table lie within their `error_of_all` at once with that confidence.
+        sum_of: The keys over which it sums, such as "Bern; all of false, true" or "all"; None for a cell.
     """
 
     level: str
@@ -58,24 +61,25 @@ class TableRelease(Columns, PublishedAnswer):
     Args:
         answers: The noisy counts of each level, the cells first, in units.
         plan: The noise of each level.
-        levels: What each level counts.
+        levels: The cells that each count of a level sums over.
         labels: The keys of the cells, for a reader.
-        charged, remaining, dataset, key, unit: As of a `Release`.
-        where: The canonical text of what was counted; None: all records, or several questions.
-        has_other: Whether the last cell is that of all other keys.
-        is_additive: Whether a unit is in one cell only and no cell is hidden, so that margins are
-            sums of cells.
-        is_cumulative: Whether ranges of cells were measured for the sake of sums up to a cell.
-        confidence: The probability with which errors are stated.
-        unreadable_as_missing, remains, replaces: As of a `Release`.
-        within: The share of their counts within which answers were asked for; None: they were asked at a price.
-        near_of: Which counts of a table were to be so near: "largest", "total", "90%-of-cells", or "all" of a list.
-        is_near: Whether they are; else the price was capped.
-        near: For each level which counts are so near, where they were asked for within a share; none elsewhere.
-        own_errors: For each level the ± of each of its counts then; else it is that of the level.
-        parts: Where Gaussian noise was topped up: the noisy counts of each independent draw, the newest first, in the
-            shape of `answers`, which are the whole numbers nearest to the `means` of all draws then. The scales of the
-            draws stand with the noise of each level.
+        charged: The loss that the ledger charged for this call.
+        remaining, dataset, key, unit: As for `Release`.
+        where: The canonical text of the condition; None: all records, or a list of questions.
+        has_other: True if the last cell counts the units with all other keys.
+        is_additive: True if each unit is in one cell only and no cell is hidden, so that margins are sums of cells.
+        is_cumulative: True if ranges of cells were counted too, for accurate sums up to each cell.
+        confidence: The probability of each stated error.
+        unreadable_as_missing, remains, replaces: As for `Release`.
+        within: The accuracy goal, as a share of the counts; None: the price was fixed.
+        near_of: The counts that must meet the goal: "largest", "total", "90%-of-cells", or "all" for a list.
+        is_near: True if they meet the goal; False if the largest price was reached.
+        near: With an accuracy goal, for each level, which counts meet it; else empty.
+        own_errors: With an accuracy goal, for each level, the error of each of its counts; else empty, and all counts
+            of a level have the error of the level.
+        parts: If Gaussian noise was topped up, the noisy counts of each independent draw, the newest first, each in
+            the shape of `answers`. The answers are then the whole numbers nearest to the `means` of all draws. The
+            noise of each level has the scales of the draws. Else empty.
 
     Example:
         >>> import tempfile
@@ -142,7 +146,7 @@ class TableRelease(Columns, PublishedAnswer):
     def means(self) -> tuple[Estimates, ...]:
         """Means of all draws of each count, weighted by their precisions: a sufficient statistic of the count.
 
-        Of one draw the answers. Of several the exact mean is a rational number, of which these are the nearest floats.
+        For one draw they are the answers. For several draws they are the floats nearest to the exact rational means.
         """
         if not self.parts:
             return tuple(level.astype(np.float64) for level in self.answers)
@@ -200,7 +204,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     @property
     def _sums(self) -> list[str | None]:
-        """Words that state of which keys each row is the sum; None of a cell."""
+        """Keys over which each row sums, in words; None for a cell."""
         return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
 
     def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
@@ -215,7 +219,7 @@ class TableRelease(Columns, PublishedAnswer):
     def columns(self) -> dict[str, list[Label]]:
         """The rows as columns: the labels by their names, then level, answer and errors.
 
-        Where there are margins `sum_of` says last of whom each of them is the sum.
+        If there are margins, a last column `sum_of` states over which keys each row sums.
         """
         names, labels, answers, errors, errors_of_all = self._told()
         told: dict[str, list[Label]] = {
@@ -232,8 +236,8 @@ class TableRelease(Columns, PublishedAnswer):
     def combined(self) -> tuple[Estimates, ...] | None:
         """Best linear unbiased estimates from all levels together, which add up.
 
-        None where there is one level only, or units may be in several cells or hidden ones, so that
-        margins are no sums of cells; or where answers stopped within a share of their counts, which selects them.
+        None if there is only one level; if units can be in several cells or keys are hidden, so that margins are not
+        sums of cells; or if the answers stopped by an accuracy goal, as stopping depends on the answers.
         """
         if len(self.levels) == 1 or not self.is_additive or self.within is not None:
             return None
@@ -243,8 +247,8 @@ class TableRelease(Columns, PublishedAnswer):
     def standard_errors(self) -> tuple[Estimates, ...] | None:
         """Standard deviations of the combined estimates of each level, in units.
 
-        None where there are none, or where keys were listed cell by cell, or are beside an "other",
-        and margins overlap: then the deviations have no closed form.
+        None if there are no estimates. None also if margins overlap and the cells are no complete grid, because keys
+        were listed cell by cell or there is an "other" cell: the deviations then have no closed form.
         """
         if len(self.levels) == 1 or not self.is_additive or self.within is not None:
             return None

@@ -1,6 +1,7 @@
-"""Order comparisons of texts with what begins like a number or reads as a date: refused; and what functions read.
+"""Refusals of order comparisons of texts with numbers, dates or times, and hints about functions that read texts.
 
-Texts are ordered by their characters, in which '9' is after '10'.
+Texts are ordered by their characters, in which '9' is after '10'. So such a comparison would count other records than
+the analyst means.
 """
 
 import re
@@ -19,9 +20,9 @@ from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.readings import BLANKS, read_day, read_number
 from noisycount.query.schema import Kind
 
-_SHOWN = 3  # sentences
+_SHOWN = 3  # largest number of sentences of one kind
 _EQUALITIES = (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)
-# The function that reads texts of a kind, how it reads them, and what owners do about others.
+# For each kind, the function that reads texts as it, the form of such texts, and the remedy of the owner for others.
 _OWNERS = "let its owner state {} in noisycount.toml, or store them as {}"
 _REMEDIES = {
     Kind.REAL: ("number", "12.5", _OWNERS.format("a kind for the column", "numbers")),
@@ -34,7 +35,7 @@ _MARKS = {"Sm", "Sc", "Pd", "Ps", "Zs", "Pi", "Pf", "Cf", "Cc"}
 _OTHER_MARKS = f"{BLANKS}.,%‰'\""
 _DIGITS = {"Nd", "No", "Nl"}
 _NO_NUMBER = re.compile("[+-]?(nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|INFINITY|\u221e)")
-# Days with one digit, without a day, or that do not exist, beside all that owners can state.
+# Dates with a one-digit day or month, without a day, or that do not exist; and all forms that owners can state.
 _DATE = r"[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?"
 _DATES = [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form in kind.spellings)]
 
@@ -50,9 +51,9 @@ def _kind_of(literal: tree.Literal) -> Kind | None:
 
 
 def _begins_like_a_number(text: str) -> bool:
-    """Return True if a text is infinity or NaN, or if a digit of any script is first in it.
+    """Return True if a text is infinity or NaN, or begins with a digit of any script.
 
-    Before the digit may stand signs, currencies, quotes, blanks and characters without a shape.
+    Signs, currencies, quotes, blanks and invisible characters before the digit are skipped.
     """
     if _NO_NUMBER.fullmatch(text):
         return True
@@ -62,7 +63,7 @@ def _begins_like_a_number(text: str) -> bool:
 
 
 def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
-    """Return a sentence for the first few columns of texts that questions order by a number or a date; reads no data.
+    """Return sentences about the first comparisons that order texts by a number, a date or a time. Reads no data.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -77,7 +78,7 @@ state a kind for the column in noisycount.toml, or store them as numbers
 
 
 def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
-    """Return which texts the functions in questions read, and which large numbers are equal; reads no data.
+    """Return hints which texts the functions in a question read, and which large numbers are equal. Reads no data.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -99,7 +100,7 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
 
 
 def _tests(predicate: tree.Predicate) -> Iterator[tree.Predicate]:
-    """Yield the tests of columns that a predicate joins by and, or and not."""
+    """Yield the comparisons and other tests that a predicate joins by and, or and not."""
     match predicate:
         case tree.Not(operand):
             yield from _tests(operand)
@@ -157,7 +158,7 @@ def _sentences(predicate: tree.Predicate) -> Iterator[str]:
 
 
 def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Literal, ...]) -> Iterator[str]:
-    """Yield the refusal of an order comparison if the column holds texts and a literal reads as another kind."""
+    """Yield the refusal of an order comparison if the column has texts and a literal reads as another kind."""
     texts = [str(literal.value).strip(BLANKS) for literal in literals]
     if column.kind is not Kind.TEXT or _are_ordered_clocks(texts, word):
         return
@@ -193,8 +194,8 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
 def _are_ordered_clocks(texts: Sequence[str], word: str) -> bool:
     """Return True if literals are times of day whose characters have the order of the times.
 
-    Columns of times of day have seconds, and a fraction of them without zeros at its end. `08:30` is before 08:30:00,
-    so it stands for it where a time is at least as late, or earlier.
+    Columns of times of day have seconds, with a fraction that has no zeros at its end. The text `08:30` is ordered just
+    before `08:30:00`, so `>= '08:30'` and `< '08:30'` have the right meaning, other comparisons have not.
     """
     is_half_open = word in {tree.Operator.AT_LEAST.value, tree.Operator.LESS.value}
     pattern = _MINUTES if is_half_open else ORDERED_CLOCK
@@ -202,7 +203,7 @@ def _are_ordered_clocks(texts: Sequence[str], word: str) -> bool:
 
 
 def _written_clock(text: str) -> str:
-    """Return a time of day as columns of them have it, in quotes; `…` if there is no such time.
+    """Return a time of day in the form that columns of times have, in quotes; `…` if there is no such time.
 
     Example:
         >>> _written_clock("8:30"), _written_clock("1:30 PM"), _written_clock("08:30:00.500"), _written_clock("25:00")
@@ -219,7 +220,7 @@ def _written_clock(text: str) -> str:
 
 
 def _written(literal: tree.Literal, kind: Kind) -> str | None:
-    """Return a text as a literal of its kind; None if it is not written as the functions of the language read it."""
+    """Return a text as a literal of a kind; None if the functions of the language do not read this form."""
     text = str(literal.value).strip(BLANKS)
     if kind is Kind.REAL:
         return None if read_number(text) is None else text.lstrip("+")

@@ -1,6 +1,7 @@
-"""One private answer from start to end, a count or a table: what every way of asking shares.
+"""Answers and previews of one query, a count or a table, for the command line, the server and the pages.
 
-A preview is an answer without its counts: what it would cost, before anything is asked.
+`answer_to` charges the ledger and returns a published answer. `preview_of` returns the price and the errors that the
+answer would have; it charges and counts nothing.
 """
 
 import math
@@ -42,58 +43,58 @@ _ANEW = (
     "nothing says whether the records are still those of your earlier answer, so this one is independent and costs its "
     "full price; an edition, which the owner names, lets it top up the earlier answer for the difference"
 )
-_WITH_THIS, _AT_MOST = "with this one", "with this one at its highest price"  # whose running total is previewed
-_FAR = 2  # times as large as the count may be, or as small
+_WITH_THIS, _AT_MOST = "with this one", "with this one at its highest price"  # answers of a previewed running total
+_FAR = 2  # a guess is far off if it differs from the interval of the count by more than this factor
 
 
 @frozen(kw_only=True)
 class Answer:
-    """What was published, or would be, and what a reader needs to understand it."""
+    """A published answer or a preview, with all that its display needs."""
 
-    query: Query  # what was asked, as it was asked
-    plan: QueryPlan  # what it means, with its noise and its price
-    dataset: DatasetConfig  # whose records are counted
-    unit: str | None  # the column whose distinct values are; None for rows
-    analyst: Analyst  # who asks
-    remains: RemainingBudget  # what is left of the data set's budget and of the analyst's own
-    # what was published; None: this is a preview, and nothing was charged or counted
+    query: Query  # the query of the analyst
+    plan: QueryPlan  # its meaning, its noise and its price
+    dataset: DatasetConfig  # the data set whose records are counted
+    unit: str | None  # column whose distinct values are counted; None: rows are counted
+    analyst: Analyst  # the analyst who asks
+    remains: RemainingBudget  # remaining budgets of the data set and of the analyst
+    # the published count or table; None: this is a preview, and nothing was charged or counted
     release: Release | TableRelease | None = None
-    # whether the analyst asked the same before, and it is free. What only others asked is told as what nobody asked: at
-    # its full price
+    # True if the answer is free because the question is already paid for. A preview considers only the debits that the
+    # analyst may see: it shows the full price for a question that only other analysts asked
     repeated: bool = False
-    affordable: bool = True  # whether the budgets pay for it
-    # the columns of the question whose cells, where they could not be read, count as missing
+    affordable: bool = True  # True if the budgets pay for it
+    # columns of the question whose unreadable values count as missing
     unreadable_as_missing: tuple[str, ...] = ()
-    known: Entry | None = None  # of a preview the finest answer that the analyst has and that this one would top up
-    # True if the analyst has an earlier answer that is not topped up, as the records may have changed since
+    known: Entry | None = None  # in a preview, the most accurate answer of the analyst that this one would top up
+    # True if the analyst has an earlier answer that is not topped up because the records may have changed since
     is_anew: bool = False
-    # what the question says of itself: what no record can satisfy, and which texts its functions read
+    # hints that follow from the text of the question: reasons why no record matches, and how functions read texts
     impossible: Sequence[str] = ()
-    total: RunningTotal | None = None  # the running total of the data set, of a preview with this answer
-    ledger: Path | None = None  # where the answer is kept, for who may know; None for a server
-    leaves: Sequence[str] = ()  # what an answer that is previewed would leave, where that is not plain
+    total: RunningTotal | None = None  # running total of the data set; that of a preview includes this answer
+    ledger: Path | None = None  # file of the ledger; None for a server, a preview, or a reader who may not know it
+    leaves: Sequence[str] = ()  # hints about the budget that an answer with Gaussian noise would leave
 
     @property
     def count(self) -> Release:
-        """What was published of one count."""
-        assert isinstance(self.release, Release)  # noqa: S101 - asked of answered counts alone
+        """The published count. Only for answers to a count."""
+        assert isinstance(self.release, Release)  # noqa: S101 - narrows the type
         return self.release
 
     @property
     def table(self) -> TableRelease:
-        """What was published of a table."""
-        assert isinstance(self.release, TableRelease)  # noqa: S101 - asked of answered tables alone
+        """The published table. Only for answers to a table."""
+        assert isinstance(self.release, TableRelease)  # noqa: S101 - narrows the type
         return self.release
 
     @property
     def count_plan(self) -> CountPlan:
-        """The plan of one count."""
-        assert isinstance(self.plan, CountPlan)  # noqa: S101 - asked of counts alone
+        """The plan of a count. Only for a count."""
+        assert isinstance(self.plan, CountPlan)  # noqa: S101 - narrows the type
         return self.plan
 
     @property
     def noise(self) -> TablePlan:
-        """The noise of a table, level by level."""
+        """Noise of a table, level by level. The preview of an accuracy goal has the errors at the largest price."""
         plan = self.plan
         if plan.goal is None or self.release is not None or self.repeated:
             return plan.noise
@@ -101,22 +102,22 @@ class Answer:
 
     @property
     def dataset_name(self) -> str:
-        """The data set, as the ledger calls it once the answer is published."""
+        """Name of the data set: the configured one in a preview, that of the release in an answer."""
         return self.dataset.name if self.release is None else self.release.dataset
 
     @property
     def confidence(self) -> float:
-        """With which errors are stated; of answers that stopped by a goal, that of the goal."""
+        """Confidence of the errors: that of the query in a preview, that of the release in an answer."""
         return self.query.confidence if self.release is None else self.release.confidence
 
     @property
     def protected(self) -> str:
-        """What is guessed about by whoever reads the answer."""
+        """The privacy unit that the answer protects: "person" or "row"."""
         return unit_noun(self.unit)
 
     @property
     def odds(self) -> str:
-        """What the price means for one person or row, in words."""
+        """Odds that a guess about one person or row can reach at this price, in words."""
         return self.plan.noise.odds(self.protected)
 
     @property
@@ -124,7 +125,7 @@ class Answer:
         """Running total of the data set in a sentence; empty if this answer is all of it."""
         if self.total is None:
             return ""
-        spent, price = self.total.spent, self.plan.loss  # the ρ of a reserve stays spent, wherever its answers stopped
+        spent, price = self.total.spent, self.plan.loss  # ρ may differ: that of a reserve is not refunded
         is_all = spent == price or (
             spent.epsilon is not None and (spent.epsilon, spent.delta) == (price.epsilon, price.delta)
         )
@@ -132,7 +133,10 @@ class Answer:
 
     @property
     def error(self) -> int:
-        """One count lies within ±error of its answer with the confidence, in units."""
+        """Half-width of the interval that contains a count with the confidence, in units.
+
+        For the preview of an accuracy goal it is the error of an answer that stops at the largest price.
+        """
         if self.release is not None:
             return self.count.error
         plan = self.count_plan
@@ -142,20 +146,20 @@ class Answer:
 
     @property
     def interval(self) -> tuple[int, int]:
-        """Where the count lies with the confidence: within ±error, not below 0 or above all."""
+        """Interval that contains a published count with the confidence, cut to 0 and to the public size."""
         low, high = self.count.bounds or (self.count.answer - self.error, self.count.answer + self.error)
         most = high if self.dataset.size is None else self.dataset.size
         return max(0, min(low, most)), max(0, min(high, most))
 
     @property
     def affordable_answers(self) -> int | None:
-        """How many answers at this price the budget pays for; None where prices do not add up."""
+        """Number of answers at this price that the budgets pay for; None if prices in ε do not add up."""
         price = self.plan.loss.epsilon
         return self.remains.remaining // price if self.remains.is_a_sum and price else None
 
     @property
     def cost(self) -> Loss:
-        """What a preview would be charged: less what was paid for a coarser answer, which it tops up."""
+        """Loss that a preview would cost; for a top-up, the difference in price."""
         if self.repeated:
             return Loss()
         price, paid = self.plan.loss, None if self.known is None else self.known.loss
@@ -177,7 +181,7 @@ class Answer:
 
     @property
     def known_words(self) -> str | None:
-        """What the analyst knows already of what a preview would tell; None: nothing."""
+        """Sentence about the stored answer that would be topped up; None if there is none, or if this is a repeat."""
         if self.known is None or self.repeated:
             return None
         plan, price = self.plan.at(self.known), replace(self.known.loss, delta=Fraction(0)).text
@@ -190,12 +194,12 @@ class Answer:
 
     @property
     def obstacle(self) -> str | None:
-        """Why the budget can never pay for it, and what can be done; None where less spending would help."""
+        """Reason why the budget could not pay for such an answer even if unspent, with a remedy; None if it could."""
         return self.remains.dataset_budget.obstacle(self.cost, repr(self.dataset.name))
 
     @property
     def hints(self) -> list[str]:
-        """What to do better next time, from the question and published numbers alone."""
+        """Hints for the next question. They depend only on the question, the budgets and published numbers."""
         found = [*self.impossible, *([_ANEW] if self.is_anew else [])]
         if self.query.is_table:
             by_keys = self.query.by is not None
@@ -206,7 +210,7 @@ class Answer:
         return found
 
 
-def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
+def answer_to(  # noqa: PLR0913 - each one decides the answer or its charge
     query: Query,
     dataset: DatasetConfig,
     configuration: Config,
@@ -217,11 +221,22 @@ def answer_to(  # noqa: PLR0913 - all that decides an answer and its charge
     purpose: str | None = None,
     is_drawn: bool = False,
 ) -> Answer:
-    """The answer to a question about a data set, charged to the ledger; or a refusal."""
+    """Answer a question about a data set, and charge it to the ledger.
+
+    Args:
+        query: The question with its price or accuracy goal.
+        dataset: The data set.
+        configuration: The configuration, which names the ledger.
+        analyst: The analyst who asks.
+        slot: Ticks at which the answer may leave; None: at once.
+        key: The key of the debit; None: a random key.
+        purpose: The purpose of the answer, as the analyst states it.
+        is_drawn: True if a chart of the answer follows, which limits its number of rows.
+    """
     with session_of(dataset, configuration, makes=True) as session:
         plan = session.plan(query)
         _check_rows(plan, is_drawn=is_drawn)
-        session.require_possible(plan, analyst)  # a refused question makes no ledger
+        session.require_possible(plan, analyst)  # before a ledger is created
         with session.charging(plan) as charged:
             answer = answer_at(charged, query, analyst, slot, plan=plan, key=key, purpose=purpose)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
@@ -231,7 +246,10 @@ _ASK_AGAIN = "ask the same again, which costs nothing more"
 
 
 def charged_so_far(key: str, configuration: Config, slot: ReplyTick | None) -> str:
-    """What was charged for a question that was stopped, by the ledger; of one that goes on in a slot nobody knows."""
+    """Return a sentence about the charge of an interrupted question, as the ledger has it.
+
+    If answers leave at ticks, the question may still be in progress, so that its charge is not known.
+    """
     if slot is not None:
         return "its price may be charged: ask the same again, which is charged once, however often it is asked"
     try:
@@ -246,7 +264,7 @@ def charged_so_far(key: str, configuration: Config, slot: ReplyTick | None) -> s
     return f"its price was charged, and its answer is kept: {_ASK_AGAIN}"
 
 
-def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
+def answer_at(  # noqa: PLR0913 - each one decides the answer or its charge
     session: DatasetSession,
     query: Query,
     analyst: Analyst,
@@ -257,7 +275,10 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
     purpose: str | None = None,
     attach: Callable[[Answer], AttachedWrite] | None = None,
 ) -> Answer:
-    """Answer a question about open records, and charge it to their open ledger."""
+    """Answer a question in an open session, and charge it to the open ledger. See `answer_to` for the arguments.
+
+    `attach` makes a write from the answer, which is committed together with it.
+    """
     plan = plan or session.plan(query)
     of_itself = [*session.require_possible(plan, analyst), *reading_hints(plan.predicates)]
     requests = session.records.requests(plan)
@@ -286,7 +307,7 @@ def answer_at(  # noqa: PLR0913 - all that decides an answer and its charge
 def preview_of(
     query: Query, dataset: DatasetConfig, configuration: Config, analyst: Analyst, *, is_drawn: bool = False
 ) -> Answer:
-    """What an answer would cost and be like; nothing is charged or counted, no ledger is made."""
+    """Return the preview of an answer. Charges and counts nothing, and creates no ledger."""
     with session_of(dataset, configuration) as session:
         preview = preview_at(session, query, analyst)
         _check_rows(preview.plan, is_drawn=is_drawn)
@@ -294,7 +315,10 @@ def preview_of(
 
 
 def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answer:
-    """The same of open records."""
+    """Return the preview of an answer in an open session. Charges and counts nothing.
+
+    Raises PredicateError if the question orders texts like numbers or dates, and no answer to it is paid for.
+    """
     records, account = session.records, session.account
     plan = session.plan(query)
     remains = session.remaining_budget(analyst)
@@ -334,9 +358,10 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
 
 
 def _reached(plan: QueryPlan, known: Entry | None, answered: Sequence[Entry], base: Entry | None) -> Entry | None:
-    """Return the answer that is given for free because the goal is reached: by the finest, or by an equal goal before.
+    """Return the stored answer that is given for free because it meets the accuracy goal; None if there is none.
 
-    Whichever answer reached an equal goal before, the finest that rests on it is given.
+    It is the most accurate answer, `known`, if that meets the goal. Else an earlier answer must have had an equal goal:
+    then `base`, the most accurate answer that can be topped up, is returned if there is one.
     """
     if known is None or plan.goal is None or plan.is_met(known):
         return None if plan.goal is None else known
@@ -345,7 +370,7 @@ def _reached(plan: QueryPlan, known: Entry | None, answered: Sequence[Entry], ba
 
 
 def _known_preview(preview: Answer, plan: QueryPlan, free: Entry) -> Answer:
-    """The preview of an answer that is known, with the errors that it will be told with."""
+    """Return the preview of a repeat, with the errors of the stored answer."""
     answer, stopping = plan.stored(free), plan.stopping(free)
     if stopping is None or answer is None:
         return replace(preview, plan=plan)
@@ -354,13 +379,13 @@ def _known_preview(preview: Answer, plan: QueryPlan, free: Entry) -> Answer:
 
 
 def _finer(known: Entry, request: Request) -> Entry:
-    """The debit that would top up an answer, as if nothing else had been spent."""
+    """Return a hypothetical debit that tops up an answer. Its totals include only its own price."""
     more, replaces = topped_up(known, standing_of(request).price), (known.key, *known.replaces)
     return replace(known, request=more, spent=more.price, analyst_spent=more.price, replaces=replaces, base=known)
 
 
 def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
-    """The refusal of a picture that would have too many rows, before anything is charged."""
+    """Raise NoisyCountError if a chart is requested that would have too many rows, before anything is charged."""
     cells = plan.noise.levels[0].size
     if is_drawn and cells is not None and cells > MOST_ROWS:
         raise NoisyCountError(
@@ -369,9 +394,10 @@ def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
 
 
 def _about_guess(answer: Answer) -> Iterator[str]:
-    """What the goal costs for this answer, where the guess was far from all that it may be.
+    """Yield the price that the accuracy goal needs for this answer, if the guess of the count was wrong.
 
-    Or where the goal is missed whatever the count is, as the guess was above all that it may be.
+    It is wrong if it differs from the interval of the count by more than the factor `_FAR`, or if it is so much too
+    large that the error exceeds the goal for every count in the interval.
     """
     guess, within = float(answer.query.guess or 0), float(answer.query.within or 0)
     low, high = answer.interval
@@ -386,14 +412,14 @@ def _about_guess(answer: Answer) -> Iterator[str]:
         yield f"{told}: the count is hardly above 0; say how far off with an ε instead"
         return
     most = "" if is_known else ", the most that it may be,"
-    with suppress(NoisyCountError):  # no ledger keeps such a price
+    with suppress(NoisyCountError):  # the price is outside the range of a ledger
         price = planned(about, within, answer.confidence).epsilon
         only = "only " if price < answer.count.epsilon else ""
         yield (f"{told}: ±{percent(within)} of {signed(about)}{most} needs {only}ε = {exact_text(price)}")
 
 
 def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
-    """What would cost less, or why something costs what it does."""
+    """Yield hints about the price of a table: how to lower it, or why it is high."""
     cells = plan.levels[0]
     moves = 2 if plan.is_replacement else 1
     if plan.groups is None and cells.sensitivity > moves and unit is not None:
@@ -409,9 +435,10 @@ def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
 
 
 def one_group_words(plan: TablePlan) -> str:
-    """For what part of its price no error of a table is larger, where each is in one group only.
+    """Return which part of the price buys the same errors if each person counts in one group only, in words.
 
-    The levels share the price anew then, so that they do not all gain as much: the one that gains least decides.
+    The price is then shared anew among the levels, so that they gain differently. The level that gains least decides.
+    Return an empty text if that level gains nothing.
     """
     levels = [
         Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32)) for level in plan.levels
@@ -431,7 +458,7 @@ def one_group_words(plan: TablePlan) -> str:
 
 
 def _hints_after(remains: RemainingBudget, price: Loss) -> Iterator[str]:
-    """What an answer with Gaussian noise would leave, before it is asked."""
+    """Yield a hint about the budget that an answer with Gaussian noise would leave. Yield nothing for Laplace noise."""
     if price.epsilon is not None:
         return
     left = next_words(min(each.left_after(price) for each in remains.budgets))

@@ -1,4 +1,7 @@
-"""An answer in words: a count or a table, published or previewed."""
+"""Text of an answer on the command line: a count or a table, published or previewed.
+
+The other tasks and the web pages use the same phrases for prices, budgets, errors and noise.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -22,7 +25,7 @@ NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelat
 
 
 def count_facts(answer: Answer) -> output.Facts:
-    """A private count in words, or what it would cost and give, and what to do better."""
+    """Return the facts of a count: its answer, error, noise, privacy loss, price and hints; or those of its preview."""
     plan, sure = answer.count_plan, f"with {percent(answer.confidence)} confidence"
     near = plus_minus(answer.error)
     if answer.release is None:
@@ -48,7 +51,7 @@ def count_facts(answer: Answer) -> output.Facts:
 
 
 def _promised(answer: Answer, near: str) -> str:
-    """How near a count would be."""
+    """Return the error that a preview of a count promises; `near` is the largest error as text."""
     goal = answer.plan.goal
     if goal is None:
         return near
@@ -57,7 +60,7 @@ def _promised(answer: Answer, near: str) -> str:
 
 
 def _nearness(answer: Answer) -> str:
-    """Whether a count is as near as it was wanted, where that is a share of it."""
+    """Return whether a count meets its accuracy goal, in words; empty if its price was fixed."""
     if answer.count.within is None:
         return ""
     share = f"±{percent(float(answer.count.within))} of it"
@@ -72,13 +75,13 @@ def _payment(answer: Answer) -> output.Facts:
 
 
 def _total(answer: Answer) -> output.Facts:
-    """Return the running total of the data set, if this answer is not all of it."""
+    """Return the running total of the data set as a fact; empty if this is its only answer."""
     return [("", answer.total_words)] if answer.total_words else []
 
 
 def paid_words(answer: Answer) -> str:
-    """What an answer was charged, and what was paid for it before."""
-    assert answer.release is not None  # noqa: S101 - asked of what was published alone
+    """Return the charge of a published answer in words, with the total price if it was topped up or is a repeat."""
+    assert answer.release is not None  # noqa: S101 - a preview is charged nothing
     release, in_all = answer.release, answer.plan.loss.text
     if release.repeated:
         is_better = f"the best answer known is given, of {in_all}"
@@ -91,7 +94,7 @@ def paid_words(answer: Answer) -> str:
 
 
 def _is_better(answer: Answer) -> bool:
-    """Whether an answer is of a higher price than was asked for."""
+    """Return True if the answer has a higher price than its query. False if the query states no price."""
     query, loss = answer.query, answer.plan.loss
     if query.epsilon is None and query.rho is None:
         return False
@@ -101,12 +104,12 @@ def _is_better(answer: Answer) -> bool:
 
 
 def ledger_words(file: Path | None) -> str:
-    """Where a ledger is: its file, without its folder."""
+    """Return the name of the ledger file without its folder, or "on a server" if there is no file."""
     return "on a server" if file is None else redacted_name(file)
 
 
 def _price(answer: Answer) -> str:
-    """What a question would be charged, or that it would be refused."""
+    """Return the charge that a preview predicts, or the reason why the question would be refused."""
     if answer.repeated:
         return "nothing: this was asked before, and is answered free of charge"
     if not answer.affordable:
@@ -120,15 +123,15 @@ def _price(answer: Answer) -> str:
 
 
 def _by_counts(answer: Answer) -> str:
-    """What some counts would cost about, where the price is left open."""
+    """Return the mean prices, in ε, for some counts if the query has an accuracy goal; else an empty text."""
     plan = answer.plan
     if plan.goal is None:
         return ""
-    from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - for this alone
+    from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - only accuracy goals need it
 
     stopping = Stopping(plan.goal, plan.noise, answer.known)
     decisive, paid = plan.noise.levels[stopping.place], 0.0 if answer.known is None else float(stopping.prices[0])
-    unit = float(decisive.sensitivity / decisive.share)  # of the price, that of one count alone
+    unit = float(decisive.sensitivity / decisive.share)  # price of the table per ε of one count
     prices = [
         f"{max(0.0, round(unit * mean - paid, 9)):.2g} for {signed(count)}"
         for count, mean in average_prices(stopping.rule)
@@ -138,13 +141,13 @@ def _by_counts(answer: Answer) -> str:
 
 
 def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:
-    """That cells which do not fit were taken for missing, as their owner accepted."""
+    """Yield a sentence that names the columns whose unreadable values count as missing, if there are any."""
     if columns:
         yield f"cells of {' and '.join(columns)} that could not be read count as missing"
 
 
 def _bound(answer: Answer) -> str:
-    """What the interval says where a part of it lies below 0 or above all."""
+    """Return the bound that remains if the interval extends below 0 or above the public size; else an empty text."""
     low, high = answer.interval
     if answer.count.answer < answer.error:
         return f", so at most {signed(high)}"
@@ -154,13 +157,19 @@ def _bound(answer: Answer) -> str:
 
 
 def _counted_words(dataset: str, unit: str | None) -> str:
-    """Whose records are counted, by what."""
+    """Return the name of the data set and its privacy unit: rows, or distinct values of a column."""
     by = f"distinct values of {unit}" if unit else "rows"
     return f"{redacted_name(dataset)}, counting {by}"
 
 
 def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
-    """What one more question may cost, of which budget."""
+    """Return the remaining budget in words, with the budgets that limit it.
+
+    Args:
+        largest: The largest ε of one more answer.
+        budget: The budget of the data set.
+        analyst: The analyst, who may have a budget too.
+    """
     own = analyst.budget
     if own is None and budget.is_a_sum:
         return f"{approximately(largest)} of {budget.text} left"
@@ -168,12 +177,12 @@ def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analys
     return f"{next_words(largest)} (budget {budgets})"
 
 
-NEAR = "*"  # marks a count that is as near as it was wanted
-_MANY = 7  # levels, which are not told one by one
+NEAR = "*"  # marks a count that meets the accuracy goal
+_MANY = 7  # number of levels from which on a range is shown, not a number for each level
 
 
 def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
-    """An answer on standard output, and the files that were written of it."""
+    """Print an answer or its preview, and the names of the files that were written."""
     if not answer.query.is_table:
         output.print_facts(count_facts(answer))
     elif answer.release is None:
@@ -197,7 +206,7 @@ def _print_table(answer: Answer, files: Sequence[Path]) -> None:
 
 
 def preview_facts(answer: Answer) -> output.Facts:
-    """What is to be known of all rows that there would be, and what they would cost."""
+    """Return the facts of the preview of a table: error, noise, keys, privacy loss, price, budget and hints."""
     plan = answer.noise
     more, most = ("", "") if answer.plan.goal is None else (" or more", "at most ")
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
@@ -216,7 +225,7 @@ def preview_facts(answer: Answer) -> output.Facts:
 
 
 def table_promise(answer: Answer) -> str:
-    """How near the counts of a table would be."""
+    """Return the accuracy that the preview of a table promises."""
     plan, sure = answer.plan, percent(answer.confidence)
     if plan.goal is None or answer.repeated:
         return f"each count would lie that near to the true one with {sure} confidence"
@@ -228,7 +237,7 @@ def table_promise(answer: Answer) -> str:
 
 
 def table_nearness(release: TableRelease) -> str:
-    """Which counts are as near as they were wanted, where that is a share of them; else nothing."""
+    """Return how many counts meet the accuracy goal, in words; empty if the price was fixed."""
     if release.within is None:
         return ""
     share, number = percent(float(release.within)), sum(int(of.sum()) for of in release.near)
@@ -237,7 +246,7 @@ def table_nearness(release: TableRelease) -> str:
 
 
 def table_head(answer: Answer) -> output.Facts:
-    """What is counted."""
+    """Return the facts that head a table: question, data set, and the columns with unreadable values."""
     plan = answer.plan
     where = f"{len(plan.predicates):,} questions" if answer.query.by is None else plan.words
     return [
@@ -253,7 +262,7 @@ def _told(release: TableRelease) -> int:
 
 
 def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The names of columns, and a line for each row, its numbers below each other."""
+    """Return the header of a table, and the cells of the rows at `places` with their numbers aligned."""
     rows = list(shown_rows(release, places))
     header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
     answers = output.padded([signed(row[1]) for row in rows])
@@ -277,7 +286,10 @@ SUM_WORDS = "“sum so far” is the least squares estimate from all ranges, wit
 
 
 def sums_so_far(release: TableRelease) -> list[tuple[float, float]]:
-    """Return for each cell of a cumulative table the sum of the cells up to it, and its standard error; else none."""
+    """Return for each cell of a cumulative table the sum of the cells up to it, and its standard error.
+
+    Return [] for any other table.
+    """
     if release.cumulative is None or release.cumulative_errors is None:
         return []
     return list(zip(release.cumulative.tolist(), release.cumulative_errors.tolist(), strict=True))
@@ -286,7 +298,7 @@ def sums_so_far(release: TableRelease) -> list[tuple[float, float]]:
 def shown_rows(
     release: TableRelease, places: Iterable[int]
 ) -> Iterator[tuple[tuple[str, ...], int, int, tuple[int, int]]]:
-    """Some of the counts: the texts of the keys, the answer, its error, and its level and node."""
+    """Yield the rows at `places`: the texts of the keys, the answer, its error, and (level, node)."""
     for level, node in map(release.place, places):
         keys = release.labels.texts(release.levels[level], node)
         yield keys, int(release.answers[level][node]), release.error_at(level, node), (level, node)
@@ -298,7 +310,7 @@ def estimate_words(value: float, error: float) -> str:
 
 
 def _table_facts(answer: Answer, shown: int) -> output.Facts:
-    """What is to be known of all rows."""
+    """Return the facts below a published table: error, noise, keys, privacy loss, charge, ledger and hints."""
     release, plan = answer.table, answer.noise
     remaining = remaining_words(release.remaining, answer.dataset.budget, answer.analyst)
     rows = _told(release)
@@ -322,12 +334,13 @@ def _table_facts(answer: Answer, shown: int) -> output.Facts:
 
 
 def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, int]) -> str:
-    """Return what the errors of a table promise: for each count, and for all counts at once.
+    """Return the meaning of the errors of a table: for each count, and for all counts at once.
 
     Args:
         confidence: The confidence of the errors.
         counts: The number of counts.
-        errors_of_all: For each level the error that all counts keep at once; empty if it is not known.
+        errors_of_all: For each level, the largest error of its counts if all counts of the table hold at once. Empty if
+            the errors are not known.
 
     Example:
         >>> certainty_words(0.95, 500, {"town": 37}).partition(": ")[2]
@@ -350,7 +363,7 @@ def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, 
 
 
 def draws_words(number: int) -> str:
-    """What each answer is that combines so many draws."""
+    """Return a sentence that explains an answer that combines `number` independent draws."""
     return (
         f"each answer is the whole number nearest to the mean of {number} independent draws, weighted by their"
         " precisions: use it in place of the earlier answers, not beside them"
@@ -358,7 +371,7 @@ def draws_words(number: int) -> str:
 
 
 def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
-    """What the estimates are that stand beside the answers."""
+    """Yield a sentence that explains the estimates beside the answers, if there are any."""
     if release.standard_errors is None:
         return
     if release.is_cumulative:
@@ -368,12 +381,12 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
 
 
 def _errors_of_levels(release: TableRelease) -> dict[str, int]:
-    """Return for each level the error that all counts keep at once."""
+    """Return for each level the error that holds for all counts of the table at once."""
     return dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True))
 
 
 def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
-    """Yield what decides which hidden keys are shown."""
+    """Yield a sentence that explains which hidden keys are shown, if the table has hidden keys."""
     if plan.threshold is not None:
         surely, chance = plan.surely_shown(confidence), plan.price.threshold_delta
         yield "keys", hidden_key_words(plan.threshold, chance, surely, unit, confidence)
@@ -382,13 +395,14 @@ def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tupl
 def hidden_key_words(
     threshold: int, chance: Fraction | None, surely: int | None, unit: str | None, confidence: float
 ) -> str:
-    """Return what decides which hidden keys are shown.
+    """Return a sentence that explains which hidden keys are shown.
 
     Args:
         threshold: The smallest noisy count of a key that is shown.
-        chance: The probability that a key of a single unit is shown, at most; None: it is not known.
-        surely: The smallest count of a key that is shown with the confidence; None: an earlier answer decided it.
-        unit: The column that names the person; None: rows are counted.
+        chance: Largest probability that a key of a single unit is shown; None if it is not known.
+        surely: The smallest count whose key is shown with the confidence. None if an earlier, coarser answer decided
+            which keys are shown.
+        unit: The column that identifies a person; None if rows are counted.
         confidence: The confidence.
     """
     if surely is None:
@@ -404,14 +418,14 @@ def hidden_key_words(
 
 
 def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
-    """What becomes of persons in many groups."""
+    """Yield the contribution bound in words, if persons are counted and their number of groups is bounded."""
     if unit is not None and plan.groups is not None:
         kept = "one of them" if plan.groups == 1 else f"{plan.groups:,} of them at most"
         yield "groups", f"a person in several groups counts in {kept}, always the same"
 
 
 def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
-    """Of whom sums are, and who is in the row of all others."""
+    """Yield sentences that explain which records the sums and the row of all other keys include."""
     names = [one.name for one in plan.levels[1:] if not one.name.startswith(RANGES)]
     is_whole = TOTAL in names and (has_other or plan.threshold is not None)
     told = [f"the {TOTAL} is of all that match"] * is_whole
@@ -424,14 +438,14 @@ def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
 
 
 def errors_of_all(plan: TablePlan, confidence: float, counts: int | None = None) -> Sequence[int | None]:
-    """For each level, within what all counts lie together; None where nobody knows how many there are."""
+    """Return for each level the error that holds for all counts at once; None if the number of counts is not known."""
     if plan.size is None and counts is None:
         return [None] * len(plan.levels)
     return plan.errors_of_all(confidence, counts)
 
 
 def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> output.Table:
-    """The names of columns, and a row for each level."""
+    """Return a table with a row for each level: number of counts, error of each, error of all, share of the price."""
     each = f"{of_noise}each ({percent(confidence)})"
     header = ("counts by", "how many", each, "all at once", "share")
     rows = [
@@ -448,7 +462,7 @@ def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> output
 
 
 def noise_words(plan: TablePlan) -> str:
-    """The noise of each level, or the range of it where there are many."""
+    """Return the name of the noise and its scale on each level; for many levels, the smallest and the largest scale."""
     name, scales = plan.levels[0].mechanism.name, [level.mechanism.exact_scale for level in plan.levels]
     if len(scales) == 1:
         return f"{name}, scale {scale_text(scales[0])}"

@@ -1,4 +1,7 @@
-"""An answer as JSON: a count or a table, published or previewed."""
+"""JSON of an answer: a count or a table, published or previewed.
+
+The commands with `--json` and the HTTP service use the same members for prices, levels and rows.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer, or what it would cost and give; budgets and scales are exact texts.
+    """Return an answer or a preview as JSON; budgets and scales are exact texts.
 
-    The count lies from `low` to `high` with the confidence, as it lies within ±error of the answer,
-    not below 0 and not above the public size. A key of a table is null where the level sums over
-    it, and for missing values; `sum_of` tells which.
+    The count lies from `low` to `high` with the confidence. They are the bounds of the interval, cut to 0 and to the
+    public size. A key of a table is null for missing values, and if the level sums over its column; `sum_of`
+    distinguishes the two.
     """
     release, plan, is_preview = answer.release, answer.plan, answer.release is None
     is_table = answer.query.is_table
@@ -53,7 +56,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 
 
 def _counts(answer: Answer) -> dict[str, Any]:
-    """What was published; null in a preview."""
+    """Return the members with the published counts; they are null in a preview."""
     if answer.query.is_table:
         if answer.release is None:
             return {"rows": None}
@@ -90,7 +93,7 @@ def _table_price(answer: Answer) -> dict[str, Any]:
 
 
 def _most(answer: Answer) -> dict[str, str]:
-    """What an answer may cost at most whose price is left open."""
+    """Return the largest price of the preview of an accuracy goal; else no member."""
     goal = answer.plan.goal
     return {} if goal is None or answer.release is not None else {"at_most": exact_text(goal.at_most)}
 
@@ -104,14 +107,21 @@ def _charged(answer: Answer) -> Any:  # noqa: ANN401 - an object, or a text
 
 
 def _kept(answer: Answer, key: str) -> dict[str, Any]:
-    """Where the answer is kept, and what it replaces; the `better` of a count is null, as the best is given."""
+    """Return the members that identify the stored answer, and those that it replaces.
+
+    `better` of a count is always null, because the most accurate answer is given.
+    """
     ledger = None if answer.ledger is None else redacted_name(answer.ledger)
     kept = {"key": key, "ledger": ledger, "replaces": [] if answer.release is None else list(answer.release.replaces)}
     return kept if answer.query.is_table else {**kept, "better": None}
 
 
 def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
-    """Every count, with the draws that it combines and their mean; and the best estimate from all levels, if any."""
+    """Yield each count of a table as JSON.
+
+    Optional members are the draws that it combines and their mean, the estimate from all levels, the sum so far with
+    its standard error, and whether the count meets the accuracy goal.
+    """
     estimates = release.combined
     best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
     sums = sums_so_far(release)
@@ -132,7 +142,7 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
 
 
 def row_json(names: Sequence[str], row: TableRow, **beside: int | None) -> dict[str, Any]:
-    """A count of a table, with what stands beside its answer."""
+    """Return a row of a table as JSON. `beside` has more members, placed before its answer."""
     return {
         "level": row.level,
         "keys": dict(zip(names, row.labels, strict=True)),
@@ -145,9 +155,9 @@ def row_json(names: Sequence[str], row: TableRow, **beside: int | None) -> dict[
 
 
 def stored_rows_json(question: StoredQuestion) -> dict[str, Any]:
-    """Return the confidence of the errors of a stored answer, and its rows or its error as `count --json` names them.
+    """Return the confidence of a stored answer with its rows or its error, under the names of `count --json`.
 
-    Return {} if there is no answer, or if no noisycount wrote the question.
+    Return {} if there is no answer, or if no version of noisycount wrote the question.
     """
     release = question.release
     if release is None:
@@ -159,7 +169,7 @@ def stored_rows_json(question: StoredQuestion) -> dict[str, Any]:
 
 
 def loss_json(loss: Loss) -> dict[str, str | None]:
-    """A price in all its currencies; ε is null where there is none."""
+    """Return a loss as JSON in ε, ρ and δ; ε is null if the loss has none."""
     return {
         "epsilon": optional_text(loss.epsilon),
         "rho": exact_text(loss.rho),
@@ -168,7 +178,13 @@ def loss_json(loss: Loss) -> dict[str, str | None]:
 
 
 def levels_json(plan: TablePlan, confidence: float, counts: int | None = None) -> list[dict[str, Any]]:
-    """What each level costs and how far off it is; `counts` are the answers, where only the records knew the keys."""
+    """Return the noise of each level as JSON: number of counts, errors, share of the price, sensitivity and scale.
+
+    Args:
+        plan: The noise of the table.
+        confidence: The confidence of the errors.
+        counts: The number of all counts of a published table; it is needed if the keys are hidden.
+    """
     return [
         {
             "level": level.name,

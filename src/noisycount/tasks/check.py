@@ -1,4 +1,7 @@
-"""What a check found, held against what is stated of a data set; written down where all fits."""
+"""Checks of a data set: the content of its records compared with its configuration and its ledger description.
+
+If everything fits and the privacy unit is stated, `examined` stores the description of the records in the ledger.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,45 +22,45 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import UTF, checked_records, checked_table
 from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, statement_of
 
-_MANY = 20  # units: of fewer, most columns have another value for nearly each
+_MANY = 20  # units; with fewer units most columns have a value for nearly each of them
 _HALF = 2
 
 
 @frozen
 class EarlierAccount:
-    """Where answers about a file were paid for before a configuration described it."""
+    """The account under which answers about a file were charged before a configuration described the file."""
 
-    account: str  # what the ledger calls it
-    url: str | None  # the address of the ledger; None: that of the configuration that there is
-    unit: str  # what was counted: distinct values of that column, or `row`
+    account: str  # name of the account in the ledger
+    url: str | None  # address of the ledger; None: that of the present configuration
+    unit: str  # privacy unit: a column with the distinct values to count, or `row`
 
 
 @frozen
 class Inspection:
-    """What is in the records of a data set, and whether questions may be asked of it."""
+    """The content of a data set's records, and whether questions about them are answered."""
 
-    dataset: DatasetConfig  # as its owner configured it
-    check: Check  # what is in the records
-    is_configured: bool  # whether a configuration has its name
-    is_said: bool  # whether anybody said whose rows these are
-    is_changed: bool = False  # whether the columns are others than the ledger has written down
-    folder: Path = field(default_factory=Path.cwd)  # that of the configuration that there is, or would be
-    former: EarlierAccount | None = None  # where answers were paid for so far; None: nowhere else
-    same_unit: tuple[str, ...] = ()  # other data sets whose unit is a column of the same name
-    answered_otherwise: int = 0  # how many answers are of the records as they were, or were read, before
+    dataset: DatasetConfig  # configuration by the owner
+    check: Check  # content of the records
+    is_configured: bool  # True if a configuration names the data set
+    is_said: bool  # True if the privacy unit is stated in the configuration or the ledger
+    is_changed: bool = False  # True if the columns differ from those in the ledger
+    folder: Path = field(default_factory=Path.cwd)  # folder of the configuration, or of the one to write
+    former: EarlierAccount | None = None  # account of earlier answers; None: there are no answers from before
+    same_unit: tuple[str, ...] = ()  # other data sets whose privacy unit is a column of the same name
+    answered_otherwise: int = 0  # number of answers about former records, or about records that were read differently
 
     @property
     def unit(self) -> str | None:
-        """The column that names the person; None where every row is one unit, or nobody said."""
+        """Column that identifies the person; None if every row is one unit, or if the unit is not stated."""
         return None if self.dataset.unit == ROW else self.dataset.unit
 
     @property
     def source(self) -> str:
-        """The path of the records as a configuration writes it."""
+        """Path of the records as a configuration writes it."""
         return source_text(self.dataset.source, self.folder)
 
     def why_unused(self, column: ColumnCheck) -> str | None:
-        """Why questions may not use a column; None: they may."""
+        """Return the reason why questions may not use a column; None if they may use it."""
         chosen = self.dataset.columns
         if column.name == self.unit:
             return "the unit"
@@ -69,7 +72,7 @@ class Inspection:
 
     @property
     def record_findings(self) -> list[Finding]:
-        """The findings about the records; those about columns that questions may not use are notes."""
+        """Findings about the records. A finding about a column that questions may not use has the severity "note"."""
         reasons = {None, "unreadable", "the unit"}
         used = {None, *(column.name for column in self.check.columns if self.why_unused(column) in reasons)}
         return [
@@ -79,7 +82,7 @@ class Inspection:
 
     @property
     def unstated_encoding(self) -> str | None:
-        """The encoding that must be stated before the file can be counted."""
+        """Encoding that the owner must state before the file can be counted; None if none is needed."""
         form = self.check.form
         if form is None or self.dataset.form.encoding is not None or form.encoding in UTF:
             return None
@@ -87,14 +90,16 @@ class Inspection:
 
     @property
     def persons(self) -> int | None:
-        """How many different persons there are; None: every row is one unit, or nobody said."""
+        """Number of distinct persons; None if every row is one unit, or if the unit is not stated."""
         return None if self.unit is None else self.check.units
 
     @property
     def nearly_unique(self) -> tuple[ColumnCheck, ...]:
-        """The columns that questions may use with a text of its own for most persons, as names are.
+        """Columns that questions may use and that nearly identify a person, such as names.
 
-        Texts that look like numbers or dates are other values, and have findings of their own.
+        Such a column has more than half as many distinct texts as there are units. Columns of mostly short numbers,
+        columns that look like another kind, and columns with a choice of formats are not included; they have findings
+        of their own. The result is empty for fewer than 20 units, or if the unit is not stated.
         """
         units = self.check.rows if self.persons is None else self.persons
         if not self.is_said or units < _MANY:
@@ -120,14 +125,17 @@ def examined_place(
     former: EarlierAccount | None = None,
     kept: Certificates = Certificates(),  # noqa: B008 - frozen
 ) -> Inspection:
-    """The inspection of a file or a table, whatever a ledger has written down of it."""
+    """Check a file or a table, regardless of any description in a ledger."""
     is_said = dataset.unit is not None
     check = _check(dataset, kept)
     return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
 
 
 def former_of(dataset: DatasetConfig, configuration: Config) -> EarlierAccount | None:
-    """Where answers about a data set were paid for; None: nowhere in a file."""
+    """Return the account under which answers about a data set were charged.
+
+    Return None if the ledger is no file, or if it does not know the data set.
+    """
     if configuration.ledger_file is None:
         return None
     with existing_ledger(configuration) as ledger:
@@ -139,7 +147,11 @@ def former_of(dataset: DatasetConfig, configuration: Config) -> EarlierAccount |
 
 
 def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
-    """The inspection of a data set; where all fits, the ledger keeps what was found."""
+    """Check a data set. If everything fits and the privacy unit is stated, store its description in the ledger.
+
+    Nothing is stored if column names look like values of a record, unless the ledger already describes the data set or
+    the owner renews the description (`renews`).
+    """
     with existing_ledger(configuration) as ledger:
         catalog = catalog_of(ledger, configuration)
         is_said = dataset.unit is not None or catalog.knows(dataset.account)
@@ -173,7 +185,7 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
 
 
 def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
-    """Return the other data sets that name persons by a column of the same name."""
+    """Return the other data sets whose privacy unit is a column of the same name."""
     others = (each for each in configuration.datasets.values() if each.account != dataset.account)
     unit = dataset.unit or ROW
     return tuple(
@@ -182,7 +194,7 @@ def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]
 
 
 def _state(dataset: DatasetConfig) -> tuple[tuple[int, ...], ...] | None:
-    """Return the state of the files of a data set; None if it has none, or if they cannot be read."""
+    """Return the state of the files of a data set; None if it is on a server, or if its files cannot be read."""
     if isinstance(dataset.source, ServedTable):
         return None
     try:
@@ -193,9 +205,10 @@ def _state(dataset: DatasetConfig) -> tuple[tuple[int, ...], ...] | None:
 
 @contextmanager
 def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterator[Path | None]:
-    """Yield where a check may leave a copy of texts, beside the ledger; what the ledger does not take is removed.
+    """Yield a path for a copy of the texts that the check writes. Remove a copy that the ledger does not keep.
 
-    `configuration`: where the ledger is; None if the check writes nothing.
+    `configuration` states where the ledger is; the copy lies in its data folder. Yield None if `configuration` is None,
+    or if there is no folder and none can be made.
     """
     folder = None if configuration is None else configuration.data_folder
     try:
@@ -241,7 +254,10 @@ def _check(dataset: DatasetConfig, kept: Certificates, copy: Path | None = None)
 def _held_against(
     dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates, copy: Path | None
 ) -> tuple[Check, bool]:
-    """Return what is in the records, and True if their columns are others than the ledger holds."""
+    """Return the check of the records, and True if the kind of a column differs from the one in the ledger.
+
+    The column of the unit is not compared.
+    """
     if written is None:
         return _check(dataset, kept, copy), False
     described = replace(dataset, form=written.form or dataset.form, kinds=written.columns)
@@ -256,7 +272,7 @@ def _held_against(
 
 
 def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
-    """A column with its reason; what the ledger has written down was not said just now."""
+    """Return a column; if its kind is from the ledger, its reason states that."""
     is_said = column.form is None or column.name in (dataset.kinds or {})
     if is_said or column.name == dataset.unit:
         return column
@@ -264,7 +280,7 @@ def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
 
 
 def _write_down(dataset: DatasetConfig, configuration: Config, checked: CheckedFiles | None, *, renews: bool) -> int:
-    """Describe checked records in the ledger, and return how many of its answers are about other records."""
+    """Describe checked records in the ledger. Return the number of its answers that are about other records."""
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
         if ledger is None:

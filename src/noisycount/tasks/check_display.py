@@ -1,4 +1,7 @@
-"""The screen of a check: its verdict, a table of columns, one of findings, and the words around proposals."""
+"""The screen of a check: a table of columns, a table of findings, a verdict, and texts around proposals.
+
+The functions return text and tables; the screen may show true counts, and is meant for the owner only.
+"""
 
 import shlex
 from collections import Counter
@@ -16,7 +19,7 @@ from noisycount.tasks.check import Inspection
 
 
 def _kind_words(column: ColumnCheck) -> str:
-    """The kind of a column; what the file calls its values where there is none."""
+    """Return the kind of a column with its format as text; the type in the file if the column has no kind."""
     if column.kind is None:
         return column.type
     return column.kind.value if column.form is None else form_words(column.form)
@@ -26,7 +29,7 @@ _MARKS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 
 
 def form_words(form: ColumnFormat) -> str:
-    """What the texts of a column stand for, in a few words.
+    """Return the format of a column as a short text.
 
     Example:
         >>> from noisycount.query.schema import Kind
@@ -54,7 +57,7 @@ def form_words(form: ColumnFormat) -> str:
 
 
 def value_words(form: ColumnFormat) -> str:
-    """What the values of a column are, for those who ask, not how they are written in a file.
+    """Return the kind and the missing values of a column as text for analysts, without its format in the file.
 
     Example:
         >>> from noisycount.query.schema import Kind
@@ -75,7 +78,7 @@ _RULES = {
 
 
 def _values(form: ColumnFormat) -> Iterator[str]:
-    """What is true, and what is missing."""
+    """Yield the texts for true and false, the rules for comparing texts, and the missing values, in words."""
     if form.true:
         yield f"{form.true[0]} or {form.false[0]}"
     yield from (words for rule, words in _RULES.items() if getattr(form, rule))
@@ -91,11 +94,11 @@ def _values(form: ColumnFormat) -> Iterator[str]:
 
 FOR_OWNERS = "For the owner only: this shows facts about the data, cells and true counts."
 
-_NAMED = 8  # columns in one line
+_NAMED = 8  # columns that one line names
 
 
 def inspection_facts(inspection: Inspection) -> Facts:
-    """Whose records they are, and how they were read."""
+    """Return the source, the rows, the privacy unit and the format of the records as facts."""
     dataset, check = inspection.dataset, inspection.check
     facts = [
         ("data set", seen_from_here(dataset.name)),
@@ -121,13 +124,13 @@ def inspection_facts(inspection: Inspection) -> Facts:
 
 
 def _only_reason(inspection: Inspection) -> str | None:
-    """Return the reason of all kinds if the file or the server states them."""
+    """Return the reason of the kinds if it is the same for all, and the file or the server states them."""
     reasons = {column.reason for column in inspection.check.columns}
     return next(iter(reasons)) if len(reasons) == 1 and reasons <= {"the file says so", "the server says so"} else None
 
 
 def _rows_each(inspection: Inspection) -> Facts:
-    """Return how many rows a person has."""
+    """Return the number of rows of a person as facts."""
     persons = inspection.check.persons
     if persons is None or persons.largest_rows == 1:
         return [] if persons is None else [("each", "1 row")]
@@ -137,16 +140,17 @@ def _rows_each(inspection: Inspection) -> Facts:
 
 
 def _file_words(form: FileFormat) -> str:
-    """Return how texts were found in a file."""
+    """Return the text format of a file: encoding, delimiter, and lines before the table."""
     lines = f"{form.skip} line{'' if form.skip == 1 else 's'}" if form.skip else "no line"
     table = "records, which no line names" if form.header is False else "names of the columns"
     return f"{form.encoding} texts between {toml_value(form.delimiter)}, {lines} before the {table}"
 
 
 def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
-    """Return a row for each column; of many columns a row for the first ones, those with findings before the others.
+    """Return a table with a row for each column.
 
-    A row a kind sums up the columns that have no row.
+    If there are more than 40 columns, only the first 15 have a row, columns with findings before the others. A row for
+    each kind then sums up the remaining columns.
     """
     columns, marks = inspection.check.columns, _marks(findings)
     listed = list(columns)
@@ -172,15 +176,16 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
     return ("column", "kind", "missing", "unreadable", "remarks"), rows
 
 
-_MOST_COLUMNS = 40  # of which each has a row
-_FIRST_COLUMNS = 15  # of more columns than that, so many have a row
-_MOST_VALUES = 4  # of a column, in its row
-_ROWS_A_VALUE = 2  # with fewer rows of each text, on average, the number of texts says more than the commonest ones
+_MOST_COLUMNS = 40  # of more columns, only some have a row
+_FIRST_COLUMNS = 15  # number of columns with a row if there are too many
+_MOST_VALUES = 4  # texts of a column that its row shows
+# If each text has fewer rows on average, the row shows the number of texts, not the most frequent ones.
+_ROWS_A_VALUE = 2
 _ACTIONS = {Severity.BLOCKS: "mend", Severity.LOOK: "look", Severity.NOTE: "note"}
 
 
 def _marks(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return what to look at in each column that has such findings, the most severe first."""
+    """Return the titles of the findings to mend or to look at by column, in the order of the findings."""
     marks: dict[str, list[str]] = {}
     for finding in findings:
         if finding.column is not None and finding.severity is not Severity.NOTE:
@@ -189,7 +194,10 @@ def _marks(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Sequence[str]]) -> str:
-    """Return what is to be seen of a column at a glance: its findings, its use, its commonest texts, or its reason."""
+    """Return the remarks on a column: its findings, the reason why it is unused, its texts, the reason of its kind.
+
+    The texts are the most frequent ones, or only their number if each has few rows.
+    """
     remarks = [*marks.get(column.name, ())]
     unused = inspection.why_unused(column)
     if unused is not None and not (remarks and unused == "unreadable"):
@@ -201,7 +209,7 @@ def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Se
     elif column.distinct:
         about = "" if column.values else "about "
         remarks.append(f"{about}{number_of('text', column.distinct)}")
-    is_plain = column.reason.startswith("they are ") and column.kind is not Kind.TEXT  # as its kind says already
+    is_plain = column.reason.startswith("they are ") and column.kind is not Kind.TEXT  # as its kind states it already
     if column.reason not in _PLAIN_REASONS and not is_plain:
         remarks.append(column.reason)
     return "; ".join(remarks)
@@ -214,9 +222,10 @@ _PLAIN_REASONS = {
 
 
 def finding_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
-    """Return a row for each finding; of many findings of one title the first ones, and the number of the others.
+    """Return a table with a row for each finding.
 
-    Lists of values that may be public have no row, as their lines stand below the table.
+    If more than 9 findings have one title, only the first 8 have a row, and a further row states the number of the
+    others. Findings that list values have no row, as their lines stand below the table.
     """
     rows = []
     findings = [each for each in findings if not any(choice.table == "values" for choice in each.choices)]
@@ -237,7 +246,7 @@ _MOST_ALIKE = 8  # findings of one title that are listed
 
 
 def verdict(inspection: Inspection, findings: Sequence[Finding]) -> str:
-    """Return in a sentence if questions are answered, and what the owner should look at."""
+    """Return a sentence that states if questions are answered, and what the owner should look at."""
     blocking = [finding for finding in findings if finding.severity is Severity.BLOCKS]
     if blocking:
         return f"Not readable: no question is answered because of {named_findings(blocking)}."
@@ -248,7 +257,7 @@ def verdict(inspection: Inspection, findings: Sequence[Finding]) -> str:
 
 
 def named_findings(findings: Sequence[Finding]) -> str:
-    """Return the titles of findings, with the columns that each is about."""
+    """Return the titles of findings, each with the columns that it is about."""
     columns: dict[str, list[str]] = {}
     for finding in findings:
         columns.setdefault(finding.title, []).extend([finding.column] if finding.column else [])
@@ -256,7 +265,7 @@ def named_findings(findings: Sequence[Finding]) -> str:
 
 
 def listed_few(names: Sequence[str]) -> str:
-    """Return names with commas between them, of many the first and the number of the others."""
+    """Return names separated by commas; of more than 9 the first 8, and the number of the others."""
     more = len(names) - _NAMED
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMED])} and {more:,} more"
 
@@ -278,7 +287,7 @@ PUBLIC_VALUES = (
 
 
 def proposal_words(inspection: Inspection) -> str:
-    """Return where the proposed lines belong, and which command writes them."""
+    """Return a sentence on where the proposed lines belong, with the command that writes them."""
     if inspection.is_configured:
         return "Proposals: write these lines into noisycount.toml."
     source = shlex.quote(seen_from_here(inspection.dataset.source))
@@ -286,7 +295,7 @@ def proposal_words(inspection: Inspection) -> str:
 
 
 def _line_word(inspection: Inspection) -> str:
-    """What a record of the file is called: a row of a sheet, or a line."""
+    """Return the word for a record of the file: "row" in a spreadsheet, else "line"."""
     form = inspection.check.form
     is_sheet = form is not None and form.encoding is None and form.skip is not None
     return "row" if is_sheet else "line"

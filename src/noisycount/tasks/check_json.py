@@ -1,4 +1,7 @@
-"""A check as JSON, in the structure of its screen."""
+"""The result of a check as JSON.
+
+The members follow the structure of the screen in `check_display`.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ from noisycount.tasks.proposals import proposal_lines, value_lines
 
 
 def inspection_json(inspection: Inspection) -> dict[str, Any]:
-    """What is in the records of a data set; `mend` is what to write into noisycount.toml."""
+    """Return the content of the records and the findings as JSON; `mend` holds lines for noisycount.toml."""
     dataset, check = inspection.dataset, inspection.check
     form, findings = check.form, findings_of(inspection)
     return {

@@ -1,4 +1,7 @@
-"""One private question of a real survey: its plan, its answer, a better estimate, a picture."""
+"""A demonstration on a real survey: the plan of a private count, its answer, a refined estimate and a chart.
+
+`Demonstration.of` runs it; `steps` explains it in words.
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -41,16 +44,19 @@ _SUBTITLE = f"RAND Health Insurance Experiment, {SIZE:,} persons"
 
 @frozen
 class Demonstration:
-    """A question from its plan to its picture."""
+    """The results of a demonstration, from the plan to the chart."""
 
-    plan: OpenPlan  # what the question may cost
-    answer: Answer  # the private count, paid from a ledger of the demonstration's own
-    refinement: Refinement  # the estimate from the answer and a public rate
-    pictures: tuple[Path, ...]  # the files of its picture
+    plan: OpenPlan  # prices that the question may have
+    answer: Answer  # private count, charged to the ledger of the demonstration
+    refinement: Refinement  # estimate from the answer and a public rate
+    pictures: tuple[Path, ...]  # files of the chart
 
     @classmethod
     def of(cls, folder: Path) -> "Demonstration":
-        """The demonstration whose ledger and pictures lie in a folder."""
+        """Run the demonstration; its ledger and its chart are stored in a folder.
+
+        Privacy budget is charged to that ledger only.
+        """
         check_charts()
         plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
         answer = _answer(folder)
@@ -102,7 +108,7 @@ class Step(NamedTuple):
 
 
 def steps(shown: Demonstration) -> list[Step]:
-    """The five steps in plain words."""
+    """Return the five steps of the demonstration as text."""
     release = shown.answer.count
     return [*_asked(shown.plan, release), *_answered(shown)]
 
@@ -150,7 +156,7 @@ def _answered(shown: Demonstration) -> Iterator[Step]:
 
 
 def demonstration_json(shown: Demonstration) -> dict[str, Any]:
-    """The objects of its plan, its count and its estimate, and its pictures."""
+    """Return the plan, the count, the estimate and the files of the chart as JSON."""
     return {
         "plan": shown.plan.json,
         "count": answer_json(shown.answer),

@@ -1,4 +1,8 @@
-"""The test of the engine that a data set is on, and the reply tick that a service needs; in words and as JSON."""
+"""Tests of a data set's environment: the correctness of its engine, and the reply tick that a service needs.
+
+`Diagnosis` tests the engine on made-up records. `TickTimes` measures how long queries take, and derives the tick. Both
+are shown as facts and as JSON.
+"""
 
 import re
 import time
@@ -28,21 +32,24 @@ from noisycount.release.records import examined_engine
 from noisycount.tasks.answer import answer_at
 from noisycount.tasks.opening import session_of
 
-_NO_TABLE = "no-table"  # of an address that names none, as none is touched
+_NO_TABLE = "no-table"  # table name for the address of a server without one; the test reads no table
 
 
 @frozen
 class Diagnosis:
-    """What an engine said, and what follows from it."""
+    """The result of testing an engine, with the certificate that it earned."""
 
-    place: str | None  # where it is, without a password; None: it reads files
-    examination: Examination  # what it said
-    certificate: Certificate | None  # that it passed; None: it did not
-    file: Path | None  # where the certificate is kept; None: nowhere
+    place: str | None  # address of the server, without a password; None: the engine reads files
+    examination: Examination
+    certificate: Certificate | None  # None: the engine did not pass
+    file: Path | None  # file of the stored certificate; None: not stored
 
     @classmethod
     def of(cls, source: str, configuration: Config, progress: Callable[[int, int], None]) -> Self:
-        """The test of an engine; a certificate is kept, and one that it had is withdrawn."""
+        """Test the engine of a data set or a server. Store its certificate if it passes, else withdraw the stored one.
+
+        `progress` receives the number of asked questions and that of all questions.
+        """
         place = _place(source, configuration)
         kept = Certificates(configuration.data_folder)
         configuration.make_ledger_folder()
@@ -58,7 +65,7 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """What follows from it."""
+        """Result of the test, in a sentence."""
         identity = self.examination.identity
         if self.certificate is None:
             return f"{identity} gave wrong answers: it gets no certificate, and is not counted"
@@ -66,7 +73,7 @@ class Diagnosis:
 
     @property
     def facts(self) -> Facts:
-        """What was tested, and how."""
+        """Tested engine, number of compared answers and of differences, and the place of the certificate."""
         examination, identity = self.examination, self.examination.identity
         facts = [
             ("server", self.place or "this machine"),
@@ -86,13 +93,13 @@ class Diagnosis:
 
     @property
     def differences(self) -> Table:
-        """One line a difference."""
+        """Table of the wrong answers, one row for each."""
         found = self.examination.differences
         rows = [(each.records, each.question, _number(each.expected), _number(each.found)) for each in found]
         return ("made-up records", "question", "should be", "is"), rows
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it; of what it took, whole seconds."""
+        """Return the result as plain data for JSON; the duration is in whole seconds."""
         examination, names = self.examination, ("records", "question", "expected", "found")
         return {
             "certified": self.certificate is not None,
@@ -111,7 +118,10 @@ class Diagnosis:
 
 
 def _place(source: str, configuration: Config) -> ServerPlace | None:
-    """A table of the server that is meant, whether or not there is one; None for files."""
+    """Return a place on the server to test; None if the data set is in files.
+
+    If `source` is the address of a server, the place names a table that need not exist, as the test does not read it.
+    """
     if source not in configuration.datasets and is_server(source):
         try:
             return ServerPlace.read(f"{source.partition('#')[0]}#{_NO_TABLE}")
@@ -126,9 +136,9 @@ def _number(count: int | None) -> str:
     return "nothing" if count is None else signed(count)
 
 
-SAFETY = 4  # the tick is at least so many times as long as the slowest question took
+SAFETY = 4  # The tick is at least this multiple of the duration of the slowest query.
 GRID = (0.1, 0.25, 0.5, *(digit * ten for ten in (1.0, 10.0, 100.0) for digit in (1, 2, 5)), 1000.0)
-_ROWS = 2  # of each person
+_ROWS = 2  # rows of each person
 _PRICE = Fraction(1, 10)
 _WHERES = (*(f"age >= {bound}" for bound in range(10)), *(f"note like '%_{end}%z'" for end in "abcdefghij"))
 _TABLE = Query(by="sex, town", keys={"sex": ["f", "m"], "town": list("abcdefgh")}, epsilon=_PRICE)
@@ -137,15 +147,18 @@ QUESTIONS = (*(Query(wheres=[where], epsilon=_PRICE) for where in _WHERES), _TAB
 
 @frozen
 class TickTimes:
-    """How long questions took, and the tick that follows."""
+    """The durations of test queries on made-up records, and the tick that they need."""
 
-    size: int  # so many persons were made up
-    counts: tuple[float, ...]  # seconds, from fast to slow
-    table: float  # seconds
+    size: int  # number of made-up persons
+    counts: tuple[float, ...]  # durations of the single counts in seconds, in ascending order
+    table: float  # duration of the table in seconds
 
     @classmethod
     def of(cls, dataset: DatasetConfig, size: int | None, progress: Callable[[float], None]) -> Self:
-        """The times at the public size of a data set, or another; no record of it is looked at."""
+        """Measure the durations on made-up persons, as many as `size` or the public size of the data set.
+
+        Reads no record of the data set. Raise ConfigError if the data set is on a server, or if there is no size.
+        """
         if isinstance(dataset.source, ServedTable):
             raise ConfigError(
                 "--tick makes files up, and times DuckDB on this machine: not a server, its load and the way to it. "
@@ -163,7 +176,7 @@ class TickTimes:
             configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
             with session_of(made, configuration, makes=True) as session, session.charging() as charged:
                 for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
-                    answer_at(charged, warming, Analyst())  # what a service loads and reads once
+                    answer_at(charged, warming, Analyst())  # loads and reads what a service loads and reads only once
                 taken: list[float] = []
                 for number, question in enumerate(QUESTIONS, 1):
                     start = time.perf_counter()
@@ -174,12 +187,15 @@ class TickTimes:
 
     @property
     def slowest(self) -> float:
-        """Seconds of the slowest question."""
+        """Duration of the slowest query, in seconds."""
         return max(self.table, *self.counts)
 
     @property
     def tick(self) -> float:
-        """The first of the grid that is long enough, in seconds."""
+        """Shortest tick of the grid that is at least `SAFETY` times as long as the slowest query, in seconds.
+
+        Raises ConfigError if no tick of the grid is long enough.
+        """
         for tick in GRID:
             if tick >= SAFETY * self.slowest:
                 return tick
@@ -189,7 +205,7 @@ class TickTimes:
 
     @property
     def facts(self) -> Facts:
-        """What was measured, and what follows."""
+        """Measured durations, the tick, and the conditions that were not measured."""
         middle = self.counts[len(self.counts) // 2]
         return [
             ("made-up records", f"{self.size:,} persons with {_ROWS} rows each; none of yours"),
@@ -201,12 +217,12 @@ class TickTimes:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, in seconds."""
+        """Return the durations and the tick as plain data for JSON, in seconds."""
         counts, table = [round(each, 4) for each in self.counts], round(self.table, 4)
         return {"size": self.size, "counts": counts, "table": table, "safety": SAFETY, "tick": self.tick}
 
     def written_to(self, text: str) -> str:
-        """The text of a configuration with this tick; all else stays."""
+        """Return the text of a configuration with this tick as [server] slot; all other lines stay."""
         parts = re.split(r"(?m)^(\[server\][^\n]*\n?)", text, maxsplit=1)
         line = f"slot = {self.tick:g}"
         if len(parts) == 1:
@@ -218,7 +234,7 @@ class TickTimes:
 
 
 def write_made_up(file: Path, size: int) -> None:
-    """A file of so many persons, the same ones whenever it is made."""
+    """Write a CSV file of made-up persons. The same size always gives the same file."""
     chance = Random(size)  # noqa: S311 - no secret
     with file.open("w", encoding="utf-8") as rows:
         rows.write("person,age,sex,town,note\n")

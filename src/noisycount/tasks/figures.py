@@ -1,4 +1,7 @@
-"""The figures that were chosen: in words, as JSON, as files, and as one page that needs no other file."""
+"""The computed figures of papers, as a table for the terminal, as JSON, as files and as one self-contained HTML page.
+
+Each figure is shown with the claims of its paper and their verdicts.
+"""
 
 import base64
 import json
@@ -17,22 +20,26 @@ from noisycount.papers.figure import Claim, Figure, Paper, Verdict
 
 @frozen
 class Section:
-    """A paper, as far as it is shown."""
+    """A paper with its selected figures."""
 
-    paper: Paper  # where the figures appeared
-    figures: tuple[Figure, ...]  # those that are shown
-    claims: tuple[Claim, ...] = ()  # what the paper states outside its figures; none where some of them are left out
+    paper: Paper
+    figures: tuple[Figure, ...]  # its selected figures
+    claims: tuple[Claim, ...] = ()  # claims of the paper outside its figures; none unless all figures are selected
 
     @property
     def all_claims(self) -> Iterator[Claim]:
-        """The claims of the figures, then those outside them."""
+        """Claims of the figures, then the claims outside them."""
         for figure in self.figures:
             yield from figure.claims
         yield from self.claims
 
 
 def computed(keys: Sequence[str], done: Done) -> list[Section]:
-    """A section for each paper of which a figure was chosen."""
+    """Compute the figures with the given keys. Return a section for each paper that has one.
+
+    `done` receives the finished share of the work. A section has the claims outside figures only if all figures of its
+    paper are selected.
+    """
     sections: list[Section] = []
     finished = 0
     for paper in PAPERS:
@@ -52,7 +59,7 @@ _HEADS = {Verdict.HOLDS: "holds", Verdict.PARTLY: "in part", Verdict.FAILS: "not
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many claims hold, in words.
+    """Return the number of claims with each verdict as text.
 
     Example:
         >>> counted([Verdict.FAILS, Verdict.HOLDS, Verdict.PARTLY, Verdict.PARTLY]), counted([])
@@ -70,7 +77,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 
 
 def figure_table(sections: Sequence[Section]) -> Table:
-    """One line a figure, and one for a paper's other claims, with how many claims have each verdict."""
+    """Return a row for each figure, and one for the other claims of a paper, with the number of claims per verdict."""
     rows = []
     for section in sections:
         rows += [(figure.key, figure.title, *_counts(figure.claims)) for figure in section.figures]
@@ -85,7 +92,7 @@ def _counts(claims: Sequence[Claim]) -> list[str]:
 
 
 def figures_json(sections: Sequence[Section], page: Path, files: Sequence[Path]) -> dict[str, Any]:
-    """The figures of each paper with their data and claims, its other claims, and the files."""
+    """Return the figures with their data and claims, the other claims of each paper, and the written files, as JSON."""
     return {
         "page": str(page),
         "files": [str(file) for file in files],
@@ -108,7 +115,7 @@ _CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fa
 
 
 def page(sections: Sequence[Section]) -> str:
-    """The whole page: figures beside what is claimed of them and what was found."""
+    """Return the HTML page: each figure beside its claims and the results for them."""
     verdicts = [claim.verdict for section in sections for claim in section.all_claims]
     return "\n".join(
         [
@@ -206,12 +213,12 @@ def _short(figure: Figure) -> str:
 
 
 def _text(text: str) -> str:
-    """A text of the page, in which no line breaks between a number and its unit."""
+    """Return a text escaped for HTML, with no line break before %, = and ± or after =."""
     return re.sub(r" (?=[%=±])|(?<==) ", "\N{NO-BREAK SPACE}", escape(text))
 
 
 def _sentence(text: str) -> str:
-    """A sentence begins with a capital, unless it begins with a symbol."""
+    """Return a text with a capital first letter, unless it begins with a symbol."""
     return text[:1].upper() + text[1:] if text[:1].isascii() and text[1:2] != " " else text
 
 
@@ -220,7 +227,7 @@ _PAGE = "index.html"
 
 
 def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done) -> list[Path]:
-    """Write each figure in each format, and the page of all of them last: the files."""
+    """Write each figure in each format, then the page of all figures. Return the written files, the page last."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     figures = [figure for section in sections for figure in section.figures]

@@ -1,4 +1,7 @@
-"""A table before there is one: how far off its counts would be, from numbers of cells alone."""
+"""Forecast of the errors of a table from its price and its numbers of keys. It needs no data.
+
+`forecast` compares Laplace and Gaussian noise; the other functions print the result or return it as JSON.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,43 +26,43 @@ from noisycount.validation import optional_text
 
 @frozen
 class Design:
-    """The shape of a table, and its price."""
+    """The shape of a table and its price."""
 
-    cells: Mapping[str, int]  # how many keys each column has
-    margins: Sequence[str] = ()  # the sums that are measured beside the cells
-    epsilon: Fraction | None = None  # the price of Laplace noise; or, with δ, of Gaussian noise
-    rho: Fraction | None = None  # the price of Gaussian noise
-    delta: Fraction | None = None  # of hidden keys, or of Gaussian noise
-    groups: int | None = None  # in how many cells one unit can be
-    is_size_public: bool = False  # whether everybody knows how many units there are
-    is_hidden: bool = False  # whether only the records know the keys
-    is_cumulative: bool = False  # whether ranges are measured too
+    cells: Mapping[str, int]  # number of keys of each column
+    margins: Sequence[str] = ()  # margins that are counted with their own noise
+    epsilon: Fraction | None = None  # price of Laplace noise; with δ, also of Gaussian noise
+    rho: Fraction | None = None  # price of Gaussian noise
+    delta: Fraction | None = None  # δ of hidden keys, or of Gaussian noise
+    groups: int | None = None  # contribution bound: largest number of cells that count one unit
+    is_size_public: bool = False  # True if the number of units is public
+    is_hidden: bool = False  # True if the keys are hidden
+    is_cumulative: bool = False  # True if sums over ranges of cells are counted too
 
     @property
     def counts(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return prod(self.cells.values())
 
 
-_UNIT = "\N{NULL}unit"  # the name of no column
+_UNIT = "\N{NULL}unit"  # cannot be the name of a column of the design
 
 
 @frozen
 class TableForecast:
-    """What two noises would give at the same price."""
+    """Noise and errors of a table at one price, under one or two kinds of noise."""
 
-    design: Design  # the shape and the price
-    plans: tuple[TablePlan, ...]  # the noise of each level, one plan a kind of noise, the better one first
-    confidence: float  # with which errors are stated
+    design: Design  # shape and price
+    plans: tuple[TablePlan, ...]  # one plan for each kind of noise, the one with the smaller squared errors first
+    confidence: float  # confidence of the errors
 
     def of_known_size(self, plan: TablePlan) -> TablePlan:
-        """One of the plans with as many cells as the design has, where the records alone know their keys."""
+        """Return a plan with the number of cells of the design, which is None in a plan for hidden keys."""
         cells, *others = plan.levels
         return replace(plan, levels=(replace(cells, size=self.design.counts), *others))
 
     @property
     def gain(self) -> float | None:
-        """The squared errors of the better noise over those of the other; None: there is none."""
+        """Ratio of the squared errors of the better noise to those of the other; None if there is only one kind."""
         if len(self.plans) == 1:
             return None
         better, other = (_squares(plan, self.design.counts) for plan in self.plans)
@@ -67,7 +70,11 @@ class TableForecast:
 
 
 def forecast(design: Design, confidence: float) -> TableForecast:
-    """The plan of a table with Laplace noise, with Gaussian noise, or with both at one (ε, δ)."""
+    """Return the forecast of a table.
+
+    It has Gaussian noise if the price is in ρ, Laplace noise if it is ε alone, and both if it is (ε, δ). Raises
+    NoisyCountError if there is no price, or if hidden keys have no δ.
+    """
     plans = [_plan(design, noise) for noise in _noises(design)]
     plans.sort(key=lambda plan: _squares(plan, design.counts))
     return TableForecast(design, tuple(plans), confidence)
@@ -107,7 +114,7 @@ def _squares(plan: TablePlan, cells: int) -> float:
 
 
 def print_forecast(told: TableForecast) -> None:
-    """A forecast on standard output."""
+    """Print a forecast."""
     print_facts([("table", shape_words(told.design)), ("price", told.plans[0].loss.text)])
     for plan in told.plans:
         of_noise = f"{plan.levels[0].mechanism.name}, "
@@ -135,7 +142,7 @@ def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
 
 
 def shape_words(design: Design) -> str:
-    """The columns and how many keys each has."""
+    """Return the shape of a table in words: keys of each column, cells, and contribution bound."""
     keys = " × ".join(f"{size:,} of {name}" for name, size in design.cells.items())
     hidden = ", known to the records alone" if design.is_hidden else ""
     most = 1 if design.groups is None else design.groups
@@ -144,7 +151,7 @@ def shape_words(design: Design) -> str:
 
 
 def forecast_json(told: TableForecast) -> dict[str, Any]:
-    """A forecast; prices, shares and scales are exact decimals or fractions, as text."""
+    """Return a forecast as JSON; prices, shares and scales are exact decimals or fractions, as text."""
     design = told.design
     return {
         "cells": dict(design.cells),

@@ -1,4 +1,7 @@
-"""A noisycount.toml for one file or table, and the lines of it that let questions be answered."""
+"""Drafts of a noisycount.toml for one file or table, with the lines that make its questions answerable.
+
+`accept_proposals` applies the proposals of a check. `Draft` composes the text of the configuration.
+"""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -17,7 +20,7 @@ from noisycount.tasks.check_display import finding_words
 from noisycount.tasks.findings import findings_of
 from noisycount.tasks.proposals import form_lines
 
-_BESIDE = 36  # where a comment begins
+_BESIDE = 36  # column where the comment of a line begins
 _WIDTH = 100
 
 _HEAD = """\
@@ -76,10 +79,11 @@ _NEARLY_UNIQUE = "Most units have a text of their own there, so better without: 
 def accept_proposals(
     inspection: Inspection, kept: Certificates, unit: str | None = None
 ) -> tuple[Inspection, tuple[Proposal, ...]]:
-    """Take every proposal, check the records again, and return the last check with what was taken.
+    """Apply the proposals of a check, repeat the check, and return the last check with the applied proposals.
 
-    `unit`: as its owner states it, where the file may have that column only once proposals are taken.
-    What the lines of a file are comes before what the cells of a column stand for, as the first decides the second.
+    Each round applies only proposals about the file if there are any, as those about columns depend on them; the
+    proposals about columns that were applied before are then dropped. `unit` is the privacy unit that the owner states;
+    its column may exist only after proposals are applied.
     """
     taken: list[Proposal] = []
     for _ in range(_ROUNDS):
@@ -87,7 +91,7 @@ def accept_proposals(
         of_file = [each for each in proposals if not each.table]
         if not proposals:
             break
-        if of_file:  # the columns may be others then
+        if of_file:  # A proposal about the file may change the columns.
             taken = [each for each in taken if not each.table]
             inspection = replace(inspection, dataset=replace(inspection.dataset, kinds=None))
         taken += of_file or proposals
@@ -98,18 +102,18 @@ def accept_proposals(
     return inspection, tuple(taken)
 
 
-_ROUNDS = 8  # at most, as a proposal may lead to the next one
+_ROUNDS = 8  # at most, as a proposal may lead to another one
 
 
 def _proposals(inspection: Inspection) -> list[Proposal]:
-    """Return the proposals of all findings but notes."""
+    """Return the proposals of all findings except notes."""
     return [
         each for found in findings_of(inspection) if found.severity is not Severity.NOTE for each in found.proposals
     ]
 
 
 def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> DatasetConfig:
-    """Return the data set as it is configured once proposals are taken."""
+    """Return the configuration of the data set with the values of the proposals."""
     dataset = inspection.dataset
     of_form = {part.name for part in fields(FileFormat)}
     values = {each.key: each.value for each in proposals if not each.table}
@@ -123,14 +127,14 @@ def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> D
 class Draft:
     """The text of a `noisycount.toml` for one file or table."""
 
-    inspection: Inspection  # the check of the records
-    name: str  # of the data set
-    unit: str | None  # the unit that the owner stated: a column or `row`; None: not stated
-    taken: tuple[Proposal, ...] = ()  # proposals that the check has taken already
+    inspection: Inspection  # check of the records
+    name: str  # name of the data set
+    unit: str | None  # privacy unit that the owner stated, a column or `row`; None: not stated
+    taken: tuple[Proposal, ...] = ()  # proposals that the check has applied
 
     @property
     def text(self) -> str:
-        """The whole of it."""
+        """Whole text of the configuration."""
         former = self.inspection.former
         url = (former and former.url) or "sqlite:///ledger.db"
         head = f"{_HEAD}url = {toml_value(url)}\n"
@@ -138,7 +142,7 @@ class Draft:
 
     @property
     def table(self) -> str:
-        """What it says of the data set, which can stand below others."""
+        """Section of the data set. It can also follow the sections of other data sets."""
         parts = [
             self._file(),
             _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n",
@@ -151,25 +155,25 @@ class Draft:
         return "\n".join(filter(None, parts))
 
     def added_to(self, text: str) -> str:
-        """The text of a configuration with the data set below all others."""
+        """Return the text of an existing configuration with the section of the data set appended."""
         return f"{text.rstrip()}\n\n{self.table}"
 
     @property
     def _taken_of_file(self) -> list[str]:
-        """The lines about the records as a whole that were taken; of several about one thing the last."""
+        """Lines of the applied proposals about the file; if several have the same key, only the last."""
         taken = {each.key: each for each in self.taken if not each.table}
         return [self.inspection.check.statement(each) for each in taken.values()]
 
     @property
     def taken_lines(self) -> list[str]:
-        """Lines of all accepted proposals, with the kind of each column as it is now."""
+        """Lines of all applied proposals, with the present kind of each column."""
         names = {each.key for each in self.taken if each.table == "kinds"}
         forms = self.inspection.check.forms.items()
         return [*self._taken_of_file, *(form.line(name) for name, form in forms if name in names)]
 
     @property
     def effects(self) -> list[str]:
-        """Sentences on how many rows each stated rule leaves out or fills up, and on which lines."""
+        """Sentences that state how many rows each rule leaves out or fills up, and in which lines."""
         findings = (each for each in self.inspection.check.findings if each.title in {LEFT_OUT, FILLED_UP})
         return [finding_words(self.inspection, each) for each in findings]
 
@@ -191,7 +195,7 @@ class Draft:
         return "\n".join([*lines, ""])
 
     def _columns(self) -> str:
-        """The columns that questions may use, to choose from."""
+        """Return comment lines with all columns that have a kind, except the unit, for the owner to choose from."""
         usable = [each for each in self.inspection.check.columns if each.kind is not None]
         names = [toml_value(each.name) for each in usable if each.name != self.unit]
         if not names:
@@ -210,7 +214,7 @@ class Draft:
         return "\n".join([told, *warning, *listed, ""])
 
     def _kinds(self) -> str:
-        """Return what the texts of each column stand for; nothing if the file states it itself."""
+        """Return the section of the kinds of the columns; empty if it has no lines."""
         proposed = self._proposed
         lines = [line for column in self.inspection.check.columns for line in self._column(column, proposed)]
         return "\n".join([f"{_KINDS}[datasets.{toml_key(self.name)}.kinds]", *lines, ""]) if lines else ""
@@ -223,9 +227,10 @@ class Draft:
 
     @property
     def _proposed(self) -> "_Proposed":
-        """The proposals of findings, or their choices if they propose nothing, by the column whose kind they state.
+        """Proposals of findings by the column whose kind they state; None is the key of all others.
 
-        Choices beside a proposal are left out, as they may quote cells.
+        If a finding proposes nothing, its choices stand in place. Choices beside a proposal are left out, as they may
+        quote cells.
         """
         proposed: _Proposed = {}
         for finding in findings_of(self.inspection):
@@ -237,7 +242,10 @@ class Draft:
     def _comments(
         self, proposed: Sequence[tuple[Finding, Proposal]], place: str, stated: Sequence[str] = ()
     ) -> Iterator[str]:
-        """Yield proposals as comments."""
+        """Yield the lines of proposals as comments, with a first line that names the findings.
+
+        `place` is a phrase that states where the lines belong. Lines in `stated` are left out.
+        """
         forms = self.inspection.check.proposed_forms(each for finding, each in proposed if finding.proposals)
         lines = [form.line(column) for column, form in forms.items()]
         lines += [self.inspection.check.statement(each) for _, each in proposed if each.key not in forms]

@@ -1,4 +1,7 @@
-"""What a ledger says: accounts, questions and answers, in words and as JSON."""
+"""Display of a ledger: accounts, stored questions and their answers, as text and as JSON.
+
+It also finds a stored answer by its key.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -21,25 +24,25 @@ from noisycount.validation import exact_text, optional_text
 
 @frozen
 class Account:
-    """What somebody may spend, and has spent."""
+    """Account of a data set or an analyst: the budget, and the loss of all answers so far."""
 
-    name: str  # of the data set, as the ledger calls it, or of the analyst
-    budget: Budget | None  # None: no budget of its own
-    spent: Loss  # what all answers have cost together
+    name: str  # name of the data set in the ledger, or of the analyst
+    budget: Budget | None  # None: the account has no budget
+    spent: Loss  # total loss of all answers
 
     @property
     def in_epsilon(self) -> bool:
-        """Whether the budget is a sum of ε."""
+        """True if the budget is a sum of ε, or if there is no budget."""
         return self.budget is None or self.budget.is_a_sum
 
     @property
     def left(self) -> Fraction | None:
-        """The largest ε at which one more question may be asked; None where no budget binds."""
+        """Largest ε of one more answer; None if there is no budget."""
         return None if self.budget is None else self.budget.left(self.spent)
 
     @property
     def words(self) -> tuple[str, str, str]:
-        """Budget, what was spent of it, and what is left, for people."""
+        """Budget, spent loss and remaining budget, as texts."""
         if self.budget is None or self.left is None:
             return "none", self._spent, "-"
         if self.in_epsilon:
@@ -48,7 +51,7 @@ class Account:
 
     @property
     def _spent(self) -> str:
-        """All sums that tell something: ε alone where the budget is in ε and nothing else was."""
+        """Spent loss as text: ε alone if the budget is in ε and no δ was spent, else every sum that is defined."""
         spent, sums = self.spent, []
         if self.in_epsilon and spent.epsilon is not None and not spent.delta:
             return exact_text(spent.epsilon)
@@ -61,7 +64,7 @@ class Account:
 
 
 def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
-    """The account of each data set that is configured or was asked."""
+    """Return the account of each data set that is configured or has answers."""
     spent = {entry.request.dataset: entry.spent for entry in entries}
     configured = {each.account: each.budget for each in configuration.datasets.values()}
     return [
@@ -71,7 +74,7 @@ def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> lis
 
 
 def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
-    """The account of each analyst who is configured or has asked."""
+    """Return the account of each analyst who is configured or has asked a question."""
     spent = {entry.analyst: entry.analyst_spent for entry in entries}
     configured = {name: each.budget for name, each in configuration.analysts.items()}
     return [
@@ -80,13 +83,13 @@ def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> lis
 
 
 def place_words(configuration: Config) -> str:
-    """Where the ledger is."""
+    """Return the location of the ledger: its path, or "on a server"."""
     place = configuration.ledger_file
     return "on a server" if place is None else seen_from_here(place)
 
 
 def absent_words(configuration: Config) -> str:
-    """What is told where there is no ledger, which is not one that was found intact."""
+    """Return the message for a missing ledger. It must not read as if a ledger had been verified."""
     place = configuration.ledger_file
     where = "on the server" if place is None else f"at {seen_from_here(place)}"
     return (
@@ -96,10 +99,10 @@ def absent_words(configuration: Config) -> str:
 
 
 def intact_words(found: Verification, known_head: Head | None) -> str:
-    """What is known of a ledger no row of which is broken.
+    """Return the result of the verification of a ledger without a broken row, in words.
 
-    Whoever can write to a ledger can cut its newest rows off, and what is left is consistent: only
-    a head that was written down elsewhere tells that rows are missing.
+    An adversary who can write to a ledger can delete its newest rows, and the remaining rows are consistent. Only a
+    comparison with a head that was stored elsewhere detects the missing rows.
     """
     rows, replies = _rows_words(found.head, known_head), found.older_replies
     if not replies:
@@ -126,14 +129,17 @@ def _rows_words(newest: Head, known_head: Head | None) -> str:
 
 
 def account_table(owner: str, accounts: Sequence[Account]) -> Table:
-    """What each data set or analyst may still spend; budgets that are all sums of ε say so."""
+    """Return a table of the accounts. Its header says "budget ε" if every budget is a sum of ε."""
     is_pure = all(account.in_epsilon for account in accounts)
     rows = [(seen_from_here(account.name), *account.words) for account in accounts]
     return (owner, "budget ε" if is_pure else "budget", "spent", "left"), rows
 
 
 def entry_table(entries: Sequence[Entry]) -> Table:
-    """The debits, oldest first; who asked and what for where there is something to tell."""
+    """Return a table of the debits, oldest first.
+
+    It has a column of analysts if there are several, and a column of purposes if any is stated.
+    """
     has_several = any(entry.analyst != entries[0].analyst for entry in entries)
     has_purposes = any(entry.purpose is not None for entry in entries)
     rows = [
@@ -153,13 +159,13 @@ def entry_table(entries: Sequence[Entry]) -> Table:
 
 
 def price_name(entries: Sequence[Entry]) -> str:
-    """The name of a column of prices, which says so where all are in ε alone."""
+    """Return the header of the column of prices: "ε" if every price is an ε without δ, else "price"."""
     is_pure = all(entry.request.epsilon and not entry.request.delta for entry in entries)
     return "ε" if is_pure else "price"
 
 
 def price_words(entry: Entry) -> str:
-    """What an entry was charged: its ε alone where that is all, with a plus where it tops up an earlier answer."""
+    """Return the charge of an entry: ε as a number if there is no δ, with a plus sign if it is a top-up."""
     request = entry.request
     plus = "+" if entry.replaces else ""
     if request.epsilon is None or request.delta:
@@ -168,7 +174,7 @@ def price_words(entry: Entry) -> str:
 
 
 def answer_words(entry: Entry) -> str:
-    """What was answered, without its error."""
+    """Return the answer of an entry without its error: a count, or the number of keys or counts of a table."""
     if not isinstance(entry.answer, TableAnswer):
         return "not given" if entry.answer is None else signed(entry.answer)
     if entry.answer.keys is not None:
@@ -180,7 +186,7 @@ Object = dict[str, Any]
 
 
 def ledger_json(configuration: Config, entries: Sequence[Entry]) -> Object:
-    """Every debit, and what each data set and analyst may still spend."""
+    """Return every debit, and the accounts of data sets and analysts, as JSON."""
     datasets = accounts_of_datasets(configuration, entries)
     analysts = accounts_of_analysts(configuration, entries)
     return {
@@ -192,7 +198,10 @@ def ledger_json(configuration: Config, entries: Sequence[Entry]) -> Object:
 
 
 def verification_json(configuration: Config, found: Verification | None, known_head: Head | None) -> Object:
-    """Whether every row is as it was written, as far as a head that was written down tells."""
+    """Return the result of a verification as JSON. Every member except the path is null if there is no ledger.
+
+    `compared` is the head that the rows were compared with; null if none was given.
+    """
     if found is None:
         names = ("intact", "compared", "head", "broken", "why", "older_replies")
         return {"ledger": _place(configuration), **dict.fromkeys(names)}
@@ -208,7 +217,7 @@ def verification_json(configuration: Config, found: Verification | None, known_h
 
 
 def rows_json(rows: Sequence[Object]) -> Object:
-    """Every row of a ledger, and its head."""
+    """Return every row of a ledger, and its head, as JSON."""
     head = Head(rows[-1]["number"], rows[-1]["hash"]) if rows else Head()
     return {"head": str(head), "rows": list(rows)}
 
@@ -219,7 +228,7 @@ def _place(configuration: Config) -> str | None:
 
 
 def accounts_json(kind: str, accounts: Sequence[Account]) -> list[Object]:
-    """What each data set or analyst may spend; `remaining` is what one more answer may cost."""
+    """Return the accounts as JSON; `remaining` is the largest ε of one more answer, null if there is no budget."""
     return [
         {
             kind: account.name,
@@ -251,14 +260,14 @@ def _entries_json(entries: Sequence[Entry]) -> list[Object]:
 
 
 def repeats_json(entry: Entry) -> list[Object]:
-    """Who else asked for the same answer later, free of charge."""
+    """Return the repeats of an entry as JSON: later requests for the same answer, free of charge."""
     return [{"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose} for each in entry.repeats]
 
 
 def price_json(entry: Entry) -> Object:
-    """What an entry was charged; ρ and δ where they were, and no ε then where there is none.
+    """Return the charge of an entry as JSON: ε, or null and ρ if it has no ε; and δ if it is above 0.
 
-    Of an answer that tops up another also what both cost in all, and the key of the other.
+    A top-up also has the total price, and the key of the answer that it tops up.
     """
     request = entry.request
     told: Object = {"epsilon": optional_text(request.epsilon)}
@@ -274,7 +283,7 @@ def price_json(entry: Entry) -> Object:
 
 
 def entry_answer_json(entry: Entry) -> Object:
-    """A count, or the counts of each level of a table with the keys that it shows."""
+    """Return the answer of an entry as JSON: a count, or the counts of each level of a table and its hidden keys."""
     if not isinstance(entry.answer, TableAnswer):
         return {"answer": entry.answer}
     counts = [level.tolist() for level in entry.answer.levels]
@@ -283,18 +292,21 @@ def entry_answer_json(entry: Entry) -> Object:
 
 
 def _spent_json(spent: Loss) -> Object:
-    """What was spent in all; δ where there was any."""
+    """Return the total loss as JSON; δ only if it is above 0."""
     told: Object = {"spent": optional_text(spent.epsilon), "spent_rho": exact_text(spent.rho)}
     if spent.delta:
         told["spent_delta"] = exact_text(spent.delta)
     return told
 
 
-SHORTEST_KEY = 6  # so many characters of a key tell it from others
+SHORTEST_KEY = 6  # smallest number of characters by which a key can be abbreviated
 
 
 def old_answer(key: str, configuration: Config) -> tuple[int, str]:
-    """An answer of the ledger as a guess, in units above 0, and in words what was asked, when, and of which data."""
+    """Return a stored count as a guess for `--guess-from`, and a sentence about it.
+
+    Raises NoisyCountError if the key belongs to a table, or if its answer is missing or not above 0.
+    """
     entry = entry_under_key(key, configuration, "--guess-from")
     if isinstance(entry.answer, TableAnswer) or asks_for_table(entry):
         raise NoisyCountError(f"--guess-from {key!r}: that is a table, and a guess is one count: give --guess instead")
@@ -305,7 +317,10 @@ def old_answer(key: str, configuration: Config) -> tuple[int, str]:
 
 
 def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
-    """The debit under a key of the ledger, or under the one key that begins so."""
+    """Return the debit whose key is `key`, or begins with `key` if that has at least `SHORTEST_KEY` characters.
+
+    Raises NoisyCountError, which names the option, if no debit matches, or several.
+    """
     entries = debits(configuration)
     found = [entry for entry in entries if entry.key == key]
     if not found and len(key) >= SHORTEST_KEY:
@@ -322,7 +337,7 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
 
 
 def answered_words(entry: Entry) -> str:
-    """What was answered, when, and of which data set."""
+    """Return a sentence about a stored answer: its count, date, question and data set."""
     answered = "nothing" if entry.answer is None else answer_words(entry)
     return (
         f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {StoredQuestion(entry).words} "
@@ -331,7 +346,7 @@ def answered_words(entry: Entry) -> str:
 
 
 def spent_of(name: str, configuration: Config) -> Loss:
-    """What the answers about a data set have cost together."""
+    """Return the total loss of all answers about a data set."""
     dataset = configuration.dataset(name)
     spent = [entry.spent for entry in debits(configuration) if entry.request.dataset == dataset.account]
     return spent[-1] if spent else Loss()

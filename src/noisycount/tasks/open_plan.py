@@ -1,4 +1,7 @@
-"""What a share of the count costs where nobody guesses the count: a price that is left open, of some counts."""
+"""Prices of an accuracy goal without a guess of the count: the mean ε for some counts, and the largest ε.
+
+The price depends on the count, as an answer stops as soon as it is accurate enough.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -10,31 +13,31 @@ from noisycount.release.dataset import AvailableBudget
 from noisycount.tasks.plan import UNSPENT
 from noisycount.validation import exact_text
 
-_COUNTS = (100, 1000, 10_000)  # for which a price that is left open is told
+_COUNTS = (100, 1000, 10_000)  # counts for which the mean price is shown
 
 
 def average_prices(rule: StoppingRule) -> list[tuple[int, float]]:
-    """Some counts, each with the ε that its answer costs on average."""
+    """Return pairs of a count and the mean ε of its answer."""
     return [(count, mean_price(rule, count)) for count in _COUNTS]
 
 
 @frozen
 class OpenPlan:
-    """What a share of the count costs where nobody guesses it."""
+    """An accuracy goal relative to an unknown count, with its prices."""
 
-    within: Fraction  # the share of the count
+    within: Fraction  # largest error as a share of the count
     confidence: Fraction
-    at_most: Fraction  # ε
-    paying: AvailableBudget = UNSPENT  # what pays for such an answer
+    at_most: Fraction  # largest price, in ε
+    paying: AvailableBudget = UNSPENT  # budget that pays for the answers
 
     @property
     def rule(self) -> StoppingRule:
-        """When its answers stop."""
+        """Stopping rule of the answers."""
         return stopping_rule(self.within, self.confidence, self.at_most)
 
     @property
     def prices(self) -> list[tuple[int, float, float]]:
-        """Counts, each with its ε on average, and that of who knows the count."""
+        """Triples of a count, the mean ε of its answer, and the ε that would suffice if the count were known."""
         return [
             (count, mean, knowing_price(self.within, self.confidence, count))
             for count, mean in average_prices(self.rule)
@@ -42,7 +45,7 @@ class OpenPlan:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """The plan in words."""
+        """The goal, its prices, its largest error and the number of affordable answers, as texts."""
         share, sure, most = percent(float(self.within)), percent(float(self.confidence)), exact_text(self.at_most)
         averages = [
             f"{price:.2g} for {signed(count)} ({known:.2g} if it were known)" for count, price, known in self.prices

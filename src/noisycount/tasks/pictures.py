@@ -1,4 +1,7 @@
-"""The pictures of a forecast, of a plan, and of what an answer reveals, as files."""
+"""Charts of a forecast, of a plan and of the privacy loss of an answer, saved as SVG or PNG files.
+
+Each function saves the chart of one result; the ending of the file chooses the format.
+"""
 
 import math
 from fractions import Fraction
@@ -22,7 +25,7 @@ from noisycount.validation import exact_text
 
 
 def save_forecast_plot(told: TableForecast, file: Path) -> None:
-    """The ± of each level as one picture, SVG or PNG by its ending."""
+    """Save the chart of the error of each level, as SVG or PNG by the ending of the file."""
     has_kinds = len(told.plans) > 1
     bars = [
         TableBar(level.name, level.error(told.confidence), 0, level.mechanism.name if has_kinds else "")
@@ -46,12 +49,12 @@ def save_forecast_plot(told: TableForecast, file: Path) -> None:
 _COLUMNS = 31
 _LONGEST = 10
 _LEAST, _MOST, _POINTS = 0.5, 0.99, 50
-_SUREST = 1 - 1e-9  # what an axis up to 1 can tell from it
+_SUREST = 1 - 1e-9  # largest confidence that the axis can distinguish from 1
 _FACTORS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 
 def save_plan_plot(plan: Plan, file: Path) -> None:
-    """The picture of a plan as one file, SVG or PNG by its ending."""
+    """Save the chart of a plan, as SVG or PNG by the ending of the file."""
     confidence, error = _goal_of_one(plan)
     first, last = (-math.log1p(-end) for end in (min(_LEAST, confidence), max(_MOST, confidence)))
     confidences = -np.expm1(-np.linspace(first, last, _POINTS))
@@ -89,7 +92,10 @@ def _answers(plan: Plan) -> PossibleAnswers:
 
 
 def _goal_of_one(plan: Plan) -> tuple[float, float]:
-    """The confidence that one answer needs, and the error that was asked for or that it has."""
+    """Return the confidence that each single answer needs, and its error.
+
+    The error is that of the goal, or the one that the price gives at this confidence.
+    """
     confidence = min(plan.confidence ** (1 / plan.queries), _SUREST)
     if plan.error is not None:
         return confidence, float(plan.error)
@@ -102,7 +108,10 @@ def _short(price: Fraction) -> str:
 
 
 def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
-    """The picture of privacy curves as one file, SVG or PNG by its ending."""
+    """Save the chart of privacy curves, as SVG or PNG by the ending of the file.
+
+    `done` receives the finished share of the work.
+    """
     curves = [
         NamedCurve(risk.adversary.name, risk.curve, risk.delta, f"δ = {at_most(risk.delta)}") for risk in risks.risks
     ]

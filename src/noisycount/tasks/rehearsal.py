@@ -1,4 +1,7 @@
-"""A question asked of made-up records, and what a reader needs to understand it."""
+"""Rehearsal of a question: its answer about made-up records, as text and as JSON.
+
+Analysts see the form of an answer without reading a record or paying. `noisycount.release.rehearsal` makes the records.
+"""
 
 from typing import Any
 
@@ -12,13 +15,13 @@ from noisycount.validation import exact_text
 
 
 def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
-    """The rehearsal of what was asked; no record is read, and nothing is charged."""
+    """Return the rehearsal of a query. Reads no record and charges nothing."""
     plan = session.plan(query)
     return rehearsed(query, plan, session.records.unit, session.dataset.size)
 
 
 def made_up_words(rehearsal: Rehearsal) -> str:
-    """What was counted, and that it says nothing of the data set."""
+    """Return a note that states the number of made-up units, and that the answer is unrelated to the data set."""
     units = "rows" if rehearsal.release.unit is None else "persons"
     return (
         f"{signed(rehearsal.units)} made-up {units} with these columns: no record of the data "
@@ -27,9 +30,9 @@ def made_up_words(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_words(rehearsal: Rehearsal) -> str:
-    """The answer to one question beside the count that it hides."""
+    """Return the answer of a count in words, with the exact count of the made-up records and the difference."""
     release, (count,) = rehearsal.release, rehearsal.counts or (0,)
-    assert isinstance(release, Release)  # noqa: S101 - tables are told row by row
+    assert isinstance(release, Release)  # noqa: S101 - tables are printed row by row
     return (
         f"{signed(count)} of the made-up ones match; the answer was {signed(release.answer)} "
         f"{plus_minus(release.error)} ({percent(release.confidence)}), so {signed(abs(release.answer - count))} off"
@@ -37,7 +40,7 @@ def rehearsal_words(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
-    """A rehearsal; `made_up` is a count of made-up records, `answer` the same with noise."""
+    """Return a rehearsal as JSON; `made_up` is an exact count of made-up records, `answer` the count with noise."""
     return {
         "rehearsal": True,
         "units": rehearsal.units,

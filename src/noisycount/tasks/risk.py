@@ -1,4 +1,8 @@
-"""What an answer reveals about one person, to adversaries who know more or less; in true words, and as JSON."""
+"""Disclosure risk of one answer: how much it reveals about one person to adversaries with different knowledge.
+
+`RiskScenario` describes the count and its noise, `Risks` holds the results, and the functions below format them as text
+and as JSON.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,42 +32,43 @@ from noisycount.validation import exact_text
 
 @frozen
 class BackgroundKnowledge:
-    """What is public about the records."""
+    """Public knowledge about the records."""
 
-    size: int | None  # their number; None: that of the data set
-    rate: Rate | None  # the rate of the only question; None where there are several
-    atoms: Path | None  # the file of the atoms; None where there is one question
-    least: float  # the number of records from which on a group is large
-    held: int | None = None  # how many records the partly informed adversary holds; None: there is no such one
+    size: int | None  # number of records; None: that of the data set
+    rate: Rate | None  # rate of the only question; None if there are several questions
+    atoms: Path | None  # file of the atoms; None if no file is given
+    least: float  # smallest expected number of records of a large group
+    held: int | None = None  # number of records that a partly informed adversary knows; None: no such adversary
 
 
 def check_known(known: int, size: int) -> None:
-    """The refusal of so many known records that nobody is left to protect."""
+    """Raise NoisyCountError unless at least one of `size` records is unknown to the adversary."""
     if known >= size:
         raise NoisyCountError(f"--known {known} leaves nobody to protect among {size} records: give at most {size - 1}")
 
 
-_LARGEST_EPSILON = Fraction(700)  # the largest for which curves are computed
+_LARGEST_EPSILON = Fraction(700)  # largest ε for which privacy curves are computed
 
 
 @frozen
 class Adversary:
-    """Somebody who sees the answer and guesses whether one person counts."""
+    """An adversary who sees the answer and guesses whether one person counts."""
 
-    name: str  # what the table calls this adversary
-    knows: str  # what is known of the records besides the answer, in words
-    population: Population | None  # the same as a law of the count; None: all records but one, without a sample
+    name: str  # name in the output
+    knows: str  # background knowledge about the records, in words
+    # distribution of the count given that knowledge; None: all records but one are known, and no sample is drawn
+    population: Population | None
 
 
 @frozen
 class RiskScenario:
-    """A count, how it is answered, and what somebody may know."""
+    """A count, the noise of its answer, and the background knowledge of a partly informed adversary."""
 
-    assumed: Assumed  # what is public about the count
-    noise: AdditiveNoise | Exact  # what is added to the count; `Exact()` adds nothing
-    sample: int | None = None  # how many records are drawn and counted; None: all
-    known: int | None = None  # how many records the partly informed adversary holds; None: there is no such one
-    known_positives: int | None = None  # how many of them count; None: as many as are expected
+    assumed: Assumed  # public assumption about the count
+    noise: AdditiveNoise | Exact  # noise of the answer; `Exact()` adds none
+    sample: int | None = None  # number of records that are drawn at random and counted; None: all
+    known: int | None = None  # number of records that a partly informed adversary knows; None: no such adversary
+    known_positives: int | None = None  # number of the known records that count; None: the expected number
 
     def __post_init__(self) -> None:
         rate, size = self.assumed.rate, self.assumed.population.records
@@ -81,7 +86,10 @@ class RiskScenario:
         self._check_known(size)
 
     def _check_known(self, size: int) -> None:
-        """The refusal of what nobody can hold; the number that counts is filled in."""
+        """Check the knowledge of the partly informed adversary. Set `known_positives` to its expectation if it is None.
+
+        Raises NoisyCountError if there is no single rate, or if `known` or `known_positives` is too large.
+        """
         if self.assumed.rate is None:
             raise NoisyCountError(
                 "--known needs --size and --rate: with --strata it is not told whose records are known"
@@ -98,28 +106,28 @@ class RiskScenario:
 
     @property
     def mechanism(self) -> Mechanism:
-        """How the count is answered."""
+        """Mechanism of the answer: the noise, after subsampling if a sample is drawn."""
         return self.noise if self.sample is None else Subsample(self.sample, self.noise)
 
     @property
     def scale(self) -> Fraction | None:
-        """The scale of the noise as it is written, in records; None where there is no noise."""
+        """Scale of the noise in records, as it was written; None if there is no noise."""
         return None if isinstance(self.noise, Exact) else as_written(self.noise.scale, "scale")
 
     @property
     def noise_epsilon(self) -> float | Fraction | None:
-        """The ε that the noise keeps in every case; None where it has none."""
+        """Value ε of pure differential privacy that the noise has; None if it has none."""
         return None if isinstance(self.noise, Exact) else self.noise.epsilon
 
     @property
     def natural_epsilon(self) -> Fraction:
-        """The ε of Laplace noise, 1/scale but at most 700; 1 for every other kind."""
+        """Default ε: 1/scale, at most 700, for noise of pure differential privacy; 1 for every other noise."""
         if self.scale is None or self.noise_epsilon is None:
             return Fraction(1)
         return min(1 / self.scale, _LARGEST_EPSILON)
 
     def adversaries(self) -> Iterator[Adversary]:
-        """The worst case first, the one who knows least last."""
+        """Yield the adversaries, the best informed one (the worst case) first."""
         population = self.assumed.population
         everything = None if self.sample is None else Known(population.records)
         yield Adversary("worst case", "all other records", everything)
@@ -130,11 +138,11 @@ class RiskScenario:
         yield Adversary("distribution only", "no record", population)
 
     def overlapping_delta(self, epsilon: float) -> float | None:
-        """The least δ of two answers whose questions differ in one person, at this ε.
+        """Return a lower bound of δ at this ε for two answers whose questions differ in one person.
 
-        The difference of the answers is that person and two independent noises, whatever else is known, and no
-        guarantee for two answers can be better than that for their difference. None for samples, whose difference is
-        more than one person.
+        The difference of the answers is the contribution of that person plus two independent noises, whatever the
+        adversary knows. By post-processing, no guarantee for both answers is better than that for their difference.
+        Return None if a sample is drawn, as two samples differ in more than one person.
         """
         if self.sample is not None:
             return None
@@ -142,23 +150,23 @@ class RiskScenario:
         return privacy_curve(both).bracket(epsilon)[0]
 
 
-_USUAL_DELTA = 1e-6  # for which the ε of each adversary is told
+_USUAL_DELTA = 1e-6  # δ at which the ε of each adversary is shown
 
 
 @frozen
 class Risk:
-    """What one adversary can learn at most."""
+    """Bounds of what one adversary can learn from the answer."""
 
-    adversary: Adversary  # who sees the answer
-    curve: PrivacyCurve  # how well the answer hides one record from this adversary
-    delta: float  # δ at the ε that is asked for
-    bracket: tuple[float, float]  # two numbers that contain the exact δ
+    adversary: Adversary  # the adversary who sees the answer
+    curve: PrivacyCurve  # privacy profile δ(ε) of the answer against this adversary
+    delta: float  # δ at the chosen ε
+    bracket: tuple[float, float]  # lower and upper bound of the exact δ
     variation: float  # δ at ε = 0, the total variation distance of the answers
-    usual_epsilon: float  # the smallest ε with δ at most 1e-6; infinite where there is none
+    usual_epsilon: float  # smallest ε with δ at most 1e-6; infinite if none up to 700 is known
 
     @classmethod
     def of(cls, mechanism: Mechanism, adversary: Adversary, epsilon: float) -> "Risk":
-        """What this adversary can learn from an answer, at this ε."""
+        """Return the risk of a mechanism against an adversary, with δ at this ε."""
         curve = privacy_curve(mechanism, adversary.population)
         low, high = curve.bracket(epsilon)
         return cls(
@@ -172,26 +180,26 @@ class Risk:
 
     @property
     def guess(self) -> float:
-        """How often the best guess about one person is right who counts or not, 50:50 before.
+        """Probability that the best guess whether one person counts is right, if both are equally likely beforehand.
 
-        1/2 + δ(0)/2: half of what the total variation distance leaves to chance is right as well.
+        It is 1/2 + δ(0)/2, where δ(0) is the total variation distance of the answers with and without the person.
         """
         return (1 + self.variation) / 2
 
 
 @frozen
 class Risks:
-    """What an answer reveals to each adversary, and how far off it is."""
+    """Risk of an answer against each adversary, and the error of the answer."""
 
-    setting: RiskScenario  # the count, its answer, and who knows what
-    epsilon: Fraction  # the ε that is asked for
+    setting: RiskScenario  # the count, its noise, and the background knowledge
+    epsilon: Fraction  # chosen ε, at which δ is computed
     risks: tuple[Risk, ...]  # one for each adversary, the worst case first
-    loss: float  # E[(Y/n − K/n)²], in fractions² of the database
-    overlapping: float | None = None  # the least δ of two answers whose questions differ in one person
+    loss: float  # E[(Y/n − K/n)²] for the answer Y, the count K and n records; in fractions² of the database
+    overlapping: float | None = None  # lower bound of δ for two questions that differ in one person
 
     @classmethod
     def of(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
-        """The risks of a setting at an ε, by default its natural one."""
+        """Return the risks of a scenario at an ε, by default its natural ε. `done` receives the share of work done."""
         asked = epsilon or setting.natural_epsilon
         number, adversaries, risks = float_above(asked), list(setting.adversaries()), []
         for adversary in adversaries:
@@ -202,24 +210,27 @@ class Risks:
 
     @property
     def standard_error(self) -> float:
-        """The root of the mean squared error of the answer as a share of all records."""
+        """Root mean squared error of the answer, as a share of all records."""
         return math.sqrt(self.loss)
 
     @property
     def beyond_worst(self) -> tuple[Risk, ...]:
-        """Those whose δ surely exceeds that of the worst case, as it may at an uncertain rate."""
+        """Risks whose δ certainly exceeds that of the worst case. This is possible if the rate is uncertain."""
         worst, *others = self.risks
         return tuple(risk for risk in others if risk.bracket[0] > worst.bracket[1])
 
 
 def float_above(number: Fraction) -> float:
-    """The smallest float that is not below a number: at ε = 1/scale, δ of Laplace noise is 0."""
+    """Return the smallest float that is not below a number.
+
+    An ε is rounded up because δ of Laplace noise is 0 at ε = 1/scale, and above 0 at any smaller ε.
+    """
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
 
 
 def _headline(risks: Risks) -> str:
-    """The first number that differs between the adversaries; δ where none does."""
+    """Return the first of δ, ε and guess that differs between the adversaries; δ if none differs."""
     columns = list(zip(*risk_rows(risks), strict=True))
     told = f"δ at ε = {approximately(risks.epsilon)}"
     titles = {2: told, 4: RISK_HEADER[4], 3: "right guesses about one person"}
@@ -229,7 +240,10 @@ def _headline(risks: Risks) -> str:
 
 
 def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]:
-    """What differs, and what was asked; `source` is the answer that the noise is of, in words."""
+    """Return the facts of a scenario: the headline, the assumptions, the noise, the error and the ε.
+
+    `source` describes the stored answer from which the noise is taken, if there is one.
+    """
     return [
         ("reveals", _headline(risks)),
         *([("key", source)] if source else []),
@@ -241,7 +255,7 @@ def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]
 
 
 def answer_words(setting: RiskScenario) -> str:
-    """How the count is answered."""
+    """Return the noise and the sample of the count, in words."""
     counted = "the count"
     if setting.sample is not None:
         counted = f"the count among {signed(setting.sample)} records drawn at random"
@@ -250,12 +264,12 @@ def answer_words(setting: RiskScenario) -> str:
     return f"{counted}, with {setting.noise.name} noise of scale {exact_text(setting.scale)}"
 
 
-# The names of the columns.
+# Names of the columns of `risk_rows`.
 RISK_HEADER = ("adversary", "knows", "δ", "guess", f"ε at δ = {Decimal(str(_USUAL_DELTA)):e}")
 
 
 def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
-    """One line an adversary, with cells as `RISK_HEADER` names them."""
+    """Return a row for each adversary, with the columns of `RISK_HEADER`."""
     return [
         (
             risk.adversary.name,
@@ -269,7 +283,7 @@ def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
 
 
 def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
-    """What ε and δ promise, once for all adversaries against whom it differs in δ alone."""
+    """Return the meaning of ε and δ. Adversaries whose meanings differ only in the value of δ share a sentence."""
     alike: dict[str, list[Risk]] = {}
     for risk in risks.risks:
         alike.setdefault(_meaning(risk, risks, "δ (above)"), []).append(risk)
@@ -282,14 +296,14 @@ def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
 
 
 def _named(some: Sequence[Risk], risks: Risks) -> str:
-    """What some adversaries are called."""
+    """Return the names of some adversaries, or "both others" for all except the first of three."""
     if len(some) > 1 and list(some) == list(risks.risks[1:]):
         return "both others"
     return ", ".join(risk.adversary.name for risk in some)
 
 
 def cautions(risks: Risks) -> list[tuple[str, str]]:
-    """What the figures mean, and what they do not promise."""
+    """Return explanations of the numbers, and the conditions under which they hold."""
     guessing = (
         "how often the best guess about one person is right after the answer, 50:50 before; it is "
         "rounded up, as δ and ε are"
@@ -301,11 +315,11 @@ def cautions(risks: Risks) -> list[tuple[str, str]]:
 
 
 def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
-    """What ε and δ promise against one adversary; δ as it is told.
+    """Return the meaning of ε and δ against one adversary; `delta` is the text of δ.
 
-    Answers that ε and δ hold apart can be made from one that tells the record with probability δ and keeps to the odds
-    of ε otherwise, and from nothing else: Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy*
-    (2015). That the odds leave those of ε with probability δ at most is not true.
+    An answer is (ε, δ)-indistinguishable exactly if it is a post-processing of an answer that reveals the record with
+    probability δ and keeps to the odds of ε otherwise: Kairouz, Oh and Viswanath, *The Composition Theorem for
+    Differential Privacy* (2015). It would be wrong to state that the odds exceed those of ε with probability at most δ.
     """
     sentence = odds_sentence(risks.epsilon)
     if risk.bracket[1] == 0:
@@ -319,10 +333,10 @@ def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
 
 
 def _in_no_case(risk: Risk, risks: Risks) -> str:
-    """The odds that the noise alone keeps, where it has an ε and the adversary does not exceed it.
+    """Return the odds that the noise alone guarantees, in words; empty if it has no ε or the bound does not apply.
 
-    Whoever knows less than the worst case sees a mixture of what that sees, and so has no more than its ε, if records
-    are independent.
+    If records are independent, an adversary who knows less than the worst case sees a mixture of the answers that the
+    worst case sees. So the ε of the worst case holds against this adversary too.
     """
     epsilon = risks.setting.noise_epsilon
     rate = risks.setting.assumed.rate
@@ -334,7 +348,7 @@ def _in_no_case(risk: Risk, risks: Risks) -> str:
 
 
 def _error(risks: Risks) -> str:
-    """How far off the answer is."""
+    """Return the standard error of the answer, in words."""
     if not risks.loss:
         return "none"
     share, size = risks.standard_error, risks.setting.assumed.population.records
@@ -343,7 +357,7 @@ def _error(risks: Risks) -> str:
 
 
 def _scope(risks: Risks) -> str:
-    """Against whom the lines below the worst case hold."""
+    """Return the conditions under which the numbers below the worst case hold, in words."""
     assumed, known = risks.setting.assumed, risks.setting.known
     informed = ""
     if known is not None:
@@ -359,7 +373,7 @@ def _scope(risks: Risks) -> str:
 
 
 def _dependence(risks: Risks) -> str:
-    """Why somebody outside can learn more than the worst case."""
+    """Return the reason why δ of a less informed adversary can exceed that of the worst case, in words."""
     names = " and ".join(f"“{risk.adversary.name}”" for risk in risks.beyond_worst)
     return (
         f"δ of {names} exceeds that of the worst case, and rightly so: as the rate is uncertain, "
@@ -369,7 +383,7 @@ def _dependence(risks: Risks) -> str:
 
 
 def _together(risks: Risks) -> str:
-    """What several answers about one database do."""
+    """Return a caution about several answers from one database, in words."""
     others = " or ".join(f"“{risk.adversary.name}”" for risk in risks.risks[1:])
     shared = (
         f"share the randomness of one database, so δ of {others} must not be added up over them; "
@@ -388,13 +402,13 @@ def _together(risks: Risks) -> str:
 
 
 def _percent_at_most(chance: float) -> str:
-    """A chance in percent, rounded up to two decimals."""
+    """Return a probability in percent, rounded up to two decimal places."""
     told = Decimal(f"{chance:.9f}") * 100
     return f"{told.quantize(Decimal('0.01'), ROUND_CEILING)} %"
 
 
 def risks_json(risks: Risks) -> dict[str, Any]:
-    """What an answer reveals to each adversary; an ε that no answer has is null."""
+    """Return the risks as JSON; `usual_epsilon` is null if no ε up to 700 is known to have δ at most 1e-6."""
     setting = risks.setting
     size = setting.assumed.population.records
     return {

@@ -1,4 +1,8 @@
-"""What all answers of a ledger show together, to an outsider and in the worst case; in words, as JSON, and printed."""
+"""Disclosure risk of all answers about a data set together, in the worst case and against less informed adversaries.
+
+`ListRisks` computes the numbers from the ledger, and `tell_list` prints them as text or as JSON. An "outsider" is an
+adversary who knows the public rates, and of records at most those in small groups.
+"""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -32,7 +36,16 @@ from noisycount.validation import exact_text
 
 
 def _atoms_of_file(path: Path, size: int, number: int) -> Atoms:
-    """The atoms of a CSV or Parquet file with the columns `rate`, `1`, `2` and so on."""
+    """Read the atoms from a CSV or Parquet file with the columns `rate`, `1`, `2` and so on, one for each question.
+
+    Args:
+        path: The file.
+        size: The number of records.
+        number: The number of questions.
+
+    Raises:
+        SourceError: If a rate is outside 0 to 1, a sign is not 0 or 1, or the rates do not add up to 1.
+    """
     columns = [str(place + 1) for place in range(number)]
     with PublicTable.open(path) as table:
         check_columns(table, ["rate", *columns])
@@ -50,41 +63,41 @@ def _atoms_of_file(path: Path, size: int, number: int) -> Atoms:
 
 @frozen
 class PaidSoFar:
-    """The sum of all prices, as the ledger has it: it holds whatever was asked, and why."""
+    """Total loss of all answers, from the ledger. It holds for any questions, also if answers led to questions."""
 
-    loss: Loss  # the sums of the ε, the ρ and the δ
-    # the same for one unit in the place of another, and so of somebody who is known to be in the records: more where
-    # tables were priced for units that come or go
+    loss: Loss  # sums of ε, ρ and δ
+    # the same if one unit replaces another, as it applies to a person who is known to be in the records. It is larger
+    # than `loss` if tables were priced for adding or removing a unit
     replaced: Loss
-    rho_delta: Fraction | None  # the δ at which the budget tells ρ in ε; None: it names none
-    protected: str = "person"  # what is guessed about: "person" or "row"
+    rho_delta: Fraction | None  # δ at which the budget converts ρ to ε; None: it names none
+    protected: str = "person"  # the privacy unit: "person" or "row"
 
     @property
     def told(self) -> tuple[float | Fraction, Fraction]:
-        """The ε and the δ that all answers have together; δ = 0 where ε holds in every case."""
+        """Values ε and δ of all answers together; δ is 0 if pure differential privacy holds."""
         return approximate_loss(self.loss, self.rho_delta)
 
     @property
     def is_told_as_paid(self) -> bool:
-        """Whether that is the sums themselves, in ε."""
+        """True if `told` is the sums of ε and δ, not values that follow from ρ."""
         return self.told == (self.loss.epsilon, self.loss.delta)
 
     @property
     def odds(self) -> str:
-        """The same for one person or row, in words."""
+        """Odds for one person or row that follow from the total loss, in words."""
         return odds_of(self.loss, self.protected, self.replaced, self.rho_delta)
 
     def delta(self, epsilon: Fraction) -> float:
-        """δ of all answers at an ε, for somebody who knows all other records."""
+        """Return δ of all answers at an ε, against an adversary who knows all other records."""
         return _delta(self.loss, epsilon)
 
     def delta_replaced(self, epsilon: Fraction) -> float | None:
-        """The same for somebody who knows besides that the person is in them; None: as much."""
+        """Return δ against an adversary who also knows that the person is in the records; None if it is not larger."""
         return None if self.replaced == self.loss else _delta(self.replaced, epsilon)
 
 
 def _delta(loss: Loss, epsilon: Fraction) -> float:
-    """The smaller of what the ε and what the ρ imply, and the δ of hidden keys beside."""
+    """Return δ of a loss at an ε: the smaller one of those that its ε and its ρ imply, plus its δ for hidden keys."""
     found = delta_of_rho(loss.rho, epsilon)
     if loss.epsilon is not None:
         found = min(found, pure_dp_delta(float_above(loss.epsilon), float_above(epsilon)))
@@ -93,15 +106,15 @@ def _delta(loss: Loss, epsilon: Fraction) -> float:
 
 @frozen
 class AnswersSoFar:
-    """What was asked of a data set so far."""
+    """The answers about a data set so far."""
 
-    dataset: str  # its name
-    size: int | None  # its public size; None where there is none
-    questions: tuple[str, ...]  # each different question for one count once, in words, oldest first
-    places: tuple[int, ...]  # of each count the place of its question
-    prices: tuple[Fraction, ...]  # the ε of each count
-    tables: tuple[tuple[str, Loss], ...]  # each table, oldest first: what was asked, and what it cost
-    paid: PaidSoFar  # what all of them cost together
+    dataset: str  # name of the data set, as readers see it
+    size: int | None  # public number of its units; None if it is not public
+    questions: tuple[str, ...]  # different questions for one count in words, oldest first
+    places: tuple[int, ...]  # for each count, the index of its question
+    prices: tuple[Fraction, ...]  # total ε of each count
+    tables: tuple[tuple[str, Loss], ...]  # question in words and total price of each table, oldest first
+    paid: PaidSoFar  # total loss of all answers
 
     @property
     def mechanisms(self) -> list[DiscreteLaplace]:
@@ -110,13 +123,16 @@ class AnswersSoFar:
 
     @property
     def dearest(self) -> Fraction:
-        """The largest ε of an answer; 1 where none has an ε."""
+        """Largest ε of an answer; 1 if no answer has an ε."""
         known = [*self.prices, *(price.epsilon for _, price in self.tables if price.epsilon is not None)]
         return max(known, default=Fraction(1))
 
 
 def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
-    """The list of a data set."""
+    """Read the answers about a data set from the ledger. Answers that were topped up are represented by their top-ups.
+
+    Raises NoisyCountError if there are none.
+    """
     dataset = configuration.dataset(name)
     entries = [entry for entry in debits(configuration) if entry.request.dataset == dataset.account]
     if not entries:
@@ -143,24 +159,24 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
 
 
 def _is_count(entry: Entry) -> bool:
-    """Whether it is one count with noise of a price in ε."""
+    """Return True if the entry is a single count with a price in ε."""
     return entry.request.epsilon is not None and not asks_for_table(entry)
 
 
 @frozen
 class OutsiderRisk:
-    """What somebody learns who knows how often records are in which atom, and perhaps some records."""
+    """Values of δ against an adversary who knows the public rates of the atoms, and perhaps some records."""
 
-    size: int  # the number of records that are not known
-    delta: float  # δ by the rule of the desk
-    of_large: float  # δ of those whose groups are large
-    led: float  # δ also where answers led to questions
-    given: float  # the probability that a record is in a small group
-    least: float  # the number of records from which on a group is large
+    size: int  # number of records that the adversary does not know individually
+    delta: float  # largest δ over all records; the worst case if any group is small
+    of_large: float  # δ of a record in a large group
+    led: float  # δ that also holds if answers led to later questions
+    given: float  # probability that a record is in a small group
+    least: float  # smallest expected number of records of a large group
 
     @classmethod
     def of(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
-        """What is learned at an ε."""
+        """Return the values of δ at an ε."""
         of_large = risk.rest(epsilon)
         delta = risk.worst(epsilon) if risk.given > 0 else of_large
         led = risk.adaptive(epsilon)
@@ -169,19 +185,19 @@ class OutsiderRisk:
 
 @frozen
 class ListRisks:
-    """What the answers so far show."""
+    """Disclosure risk of the answers so far."""
 
     asked: AnswersSoFar  # the answers
-    epsilon: Fraction  # the ε at which δ is told
-    worst: float  # δ for somebody who knows all other records
-    outsider: OutsiderRisk | None  # what an outsider has; None where that is not told
-    why: str = ""  # why it is not; empty where it is
-    partly: OutsiderRisk | None = None  # what somebody has who holds some records besides; None: nobody was asked about
-    held: int | None = None  # how many these records are
+    epsilon: Fraction  # ε at which δ is computed
+    worst: float  # δ against an adversary who knows all other records
+    outsider: OutsiderRisk | None  # δ against an outsider; None if it cannot be computed
+    why: str = ""  # reason why `outsider` is None; else empty
+    partly: OutsiderRisk | None = None  # δ if the adversary also knows `held` records; None: no such adversary
+    held: int | None = None  # number of records that the partly informed adversary knows
 
     @classmethod
     def of(cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
-        """The risks of a list at an ε, by default the price of the dearest answer."""
+        """Return the risks of the answers at an ε, by default the largest price of an answer."""
         told = asked.dearest if epsilon is None else epsilon
         number = float_above(told)
         if asked.tables:
@@ -205,30 +221,31 @@ class ListRisks:
 
 
 def _risk(asked: AnswersSoFar, atoms: Atoms, known: BackgroundKnowledge) -> ListRisk:
-    """What the counts show of the records of these atoms.
+    """Return the disclosure risk of the counts for the records of these atoms.
 
-    Whoever holds records takes them off each count: what is left are the answers about the others, which are
-    independent of them (the page “Several answers, one outsider”, the corollary of Theorem 2).
+    An adversary who knows some records can subtract them from each count. The differences are answers about the other
+    records, which are independent of the known ones (the page “Several answers, one outsider”, the corollary of
+    Theorem 2).
     """
     sets = [atoms.questions[place] for place in asked.places]
     return list_risk(asked.mechanisms, atoms, sets, least=known.least)
 
 
 def _check_untold(known: BackgroundKnowledge, why: str) -> None:
-    """The refusal of somebody who holds records, where no outsider is told of."""
+    """Raise NoisyCountError if `--known` is given although no risk against an outsider can be computed."""
     if known.held is not None:
         raise NoisyCountError(f"leave --known {known.held} out: {why}")
 
 
 def _of_counts(asked: AnswersSoFar, epsilon: Fraction) -> float:
-    """δ of counts in the worst case, whatever was asked."""
+    """Return δ of the counts in the worst case, for any questions."""
     alike = Atoms(1, [0.5, 0.5])
     counts = list_risk(asked.mechanisms, alike, [{0}] * len(asked.places))
     return min(asked.paid.delta(epsilon), counts.worst(float_above(epsilon)))
 
 
 def _untold(asked: AnswersSoFar) -> str:
-    """Why the outsider has no δ."""
+    """Return the reason why there is no δ against an outsider."""
     if len(asked.questions) > 1:
         number = len(asked.questions)
         return f"{number} questions may overlap in any way unless --atoms FILE tells how"
@@ -236,7 +253,10 @@ def _untold(asked: AnswersSoFar) -> str:
 
 
 def _atoms(asked: AnswersSoFar, known: BackgroundKnowledge) -> Atoms | None:
-    """The atoms that are told; None where they are not."""
+    """Return the atoms from the file or the rate; None if there is no file, and no rate or more than one question.
+
+    Raises NoisyCountError if the size is not public, or if the rate is uncertain, 0 or 1.
+    """
     size = known.size or asked.size
     if known.atoms is None and (known.rate is None or len(asked.questions) > 1):
         return None
@@ -262,7 +282,7 @@ _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 
 def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
-    """What differs, and what was asked and paid."""
+    """Return the facts of a list: δ of each adversary, the questions, the tables and the total loss."""
     asked = risks.asked
     told = f"δ at ε = {approximately(risks.epsilon)}"
     numbers = ", ".join(f"{delta} {name}" for name, _, delta in _list_rows(risks))
@@ -277,7 +297,7 @@ def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
 
 
 def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
-    """One line an adversary of whom something is told: who it is, what is known, and δ."""
+    """Return a row for each adversary: name, knowledge, and δ."""
     worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
         of_group = risks.asked.paid.delta_replaced(risks.epsilon)
@@ -288,7 +308,7 @@ def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
 
 
 def _rows(name: str, one: OutsiderRisk, held: int | None) -> list[tuple[str, str, str]]:
-    """What is told of one adversary, and of the same where answers led to questions."""
+    """Return the rows of an adversary: for questions fixed in advance, and for questions that answers led to."""
     records = [] if held is None else [number_of("record", held)]
     share = percent(Decimal(f"{one.given:.2e}"))
     small = [f"the {share} in small groups"] if one.given > 0 else []
@@ -297,7 +317,7 @@ def _rows(name: str, one: OutsiderRisk, held: int | None) -> list[tuple[str, str
 
 
 def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
-    """What the figures mean, and what they do not promise."""
+    """Return explanations of the numbers, and the conditions under which they hold."""
     worst, charged = (_WORST, promised(risks.asked)), ("charged", _CHARGED)
     if risks.outsider is None:
         return [worst, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
@@ -317,7 +337,7 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
 
 
 def promised(asked: AnswersSoFar) -> str:
-    """What the sum of all prices promises of one person, whatever was asked and is known."""
+    """Return ε, δ and odds of the total loss, in words. They hold for any questions and any background knowledge."""
     epsilon, delta = asked.paid.told
     told = approximately(epsilon) if isinstance(epsilon, Fraction) else at_most(epsilon)
     at = f" at δ = {at_most(float(delta))}" if delta else ""
@@ -325,7 +345,7 @@ def promised(asked: AnswersSoFar) -> str:
 
 
 def _list_words(asked: AnswersSoFar) -> str:
-    """How many answers there are, to how many questions, and how many tables."""
+    """Return the numbers of answers, questions and tables, in words."""
     number = len(asked.questions)
     about = number_of("question" if number == 1 else "different question", number)
     counts = f"{number_of('answer', len(asked.prices))} to {about}"
@@ -336,7 +356,7 @@ def _list_words(asked: AnswersSoFar) -> str:
 
 
 def _list_json(risks: ListRisks) -> dict[str, Any]:
-    """δ of the list so far; that of the outsider is null where it is not told."""
+    """Return the risks as JSON; the members of the outsider are null if they cannot be computed."""
     asked, outsider, partly = risks.asked, risks.outsider, risks.partly
     epsilon, delta = asked.paid.told
     return {
@@ -369,7 +389,7 @@ def _list_json(risks: ListRisks) -> dict[str, Any]:
 
 
 def tell_list(risks: ListRisks, *, as_json: bool) -> None:
-    """For people, or as JSON."""
+    """Print the risks as text or as JSON."""
     if as_json:
         print_json(_list_json(risks))
         return

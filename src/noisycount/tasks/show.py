@@ -1,4 +1,7 @@
-"""What anybody may know of a data set before a question: columns, budget, earlier answers."""
+"""Public description of a data set before a question: columns, budget, earlier answers.
+
+`View` holds it, and the functions format it as text and as JSON. No value of a record is shown.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,25 +27,25 @@ from noisycount.tasks.opening import DatasetSession, as_configured, catalog_of, 
 from noisycount.tasks.report.words import answer_cell
 from noisycount.validation import exact_text
 
-_USUAL = Fraction(1, 10)
+_USUAL = Fraction(1, 10)  # ε of an answer if nothing was asked yet
 
 
 @frozen
 class View:
-    """What may be asked of a data set, what is left to pay, and what was asked; no record's cell."""
+    """Columns, remaining budget and earlier answers of a data set, without any value of a record."""
 
-    dataset: DatasetConfig  # as its owner configured it
-    unit: str | None  # the column whose distinct values are counted; None for rows
-    is_said: bool  # whether anybody said so yet
-    columns: Mapping[str, ColumnFormat]  # what questions may use, and what the cells of each stand for
-    public: Mapping[str, PublicValues]  # what the values of some of them can be, as their owner tells everybody
-    remains: RemainingBudget  # what is left of the budget, and of the quota of whoever looks
-    entries: tuple[Entry, ...] = ()  # what was asked, oldest first
-    usual: Fraction = _USUAL  # ε of an answer where nothing was asked
+    dataset: DatasetConfig  # the data set as its owner configured it
+    unit: str | None  # column whose distinct values are counted; None: rows are counted
+    is_said: bool  # True if the privacy unit is fixed, by the owner or by the first question
+    columns: Mapping[str, ColumnFormat]  # columns that questions may use, and how the values of each are read
+    public: Mapping[str, PublicValues]  # public values of some columns, as the owner states them
+    remains: RemainingBudget  # remaining budget of the data set, and of the analyst if there is a quota
+    entries: tuple[Entry, ...] = ()  # debits, oldest first
+    usual: Fraction = _USUAL  # ε of an answer if nothing was asked yet
 
     @classmethod
     def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
-        """The view of a data set; no ledger is made for it."""
+        """Return the view of a data set for its owner, with all debits. Creates no ledger."""
         with existing_ledger(configuration) as opened:
             catalog = catalog_of(opened, configuration)
             dataset = as_configured(dataset, configuration, catalog)
@@ -57,7 +60,7 @@ class View:
 
     @classmethod
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
-        """What an analyst may know of open records: nothing of what others asked."""
+        """Return the view of open records for an analyst, without the debits."""
         records = session.records
         remains = session.remaining_budget(analyst)
         unit, columns, public = records.unit, records.forms, records.schema.public
@@ -65,7 +68,7 @@ class View:
 
     @property
     def price(self) -> Fraction:
-        """ε of the newest answer, or a usual one."""
+        """Total ε of the newest answer that has an ε; `usual` if there is none."""
         paid = (entry.loss.epsilon for entry in reversed(self.entries))
         return next(filter(None, paid), self.usual)
 
@@ -76,7 +79,7 @@ class View:
 
 
 def view_facts(view: View, configuration: Config) -> Facts:
-    """What is counted, and what is left to pay."""
+    """Return the facts of a data set: name, source, privacy unit, budget and ledger."""
     dataset = view.dataset
     counts = f"distinct values of {view.unit}" if view.unit else "rows"
     counts = counts if view.is_said else "rows or persons, as the first count says by --unit"
@@ -94,7 +97,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
 
 
 def column_table(view: View) -> Table:
-    """One line a column."""
+    """Return a table of the columns: name, kind, and values to compare with."""
     rows = [
         (name, value_words(form), view.public[name].words if name in view.public else form.kind.example)
         for name, form in view.columns.items()
@@ -103,7 +106,7 @@ def column_table(view: View) -> Table:
 
 
 def entry_table(view: View) -> Table:
-    """What was asked, oldest first."""
+    """Return a table of the debits, oldest first."""
     rows = [
         (f"{entry.made:%Y-%m-%d %H:%M}", question.words, ledger.price_words(entry), answer_cell(question))
         for entry, question in zip(view.entries, map(StoredQuestion, view.entries), strict=True)
@@ -112,7 +115,7 @@ def entry_table(view: View) -> Table:
 
 
 def table_hint(view: View) -> Facts:
-    """How to see the counts of the newest table; nothing where none was answered."""
+    """Return a hint how to see the counts of the newest table; empty if no table was answered."""
     tables = (entry for entry in reversed(view.entries) if isinstance(entry.answer, TableAnswer))
     newest = next(tables, None)
     if newest is None:
@@ -126,7 +129,7 @@ def table_hint(view: View) -> Facts:
 
 
 def budget_words(view: View) -> str:
-    """Return the remaining budget, and how many answers it pays for if it pays for one."""
+    """Return the remaining budget in words, and the number of answers that it pays for if it is at least one."""
     remains = view.remains
     told = remaining_words(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:
@@ -140,7 +143,7 @@ def budget_words(view: View) -> str:
 
 
 def offer_json(view: View) -> dict[str, Any]:
-    """What anybody who may ask may know; budgets are exact texts."""
+    """Return the members of a view that every analyst of the data set may see, as JSON; budgets are exact texts."""
     dataset = view.dataset
     return {
         "dataset": dataset.name,
@@ -156,7 +159,7 @@ def offer_json(view: View) -> dict[str, Any]:
 
 
 def view_json(view: View, configuration: Config) -> dict[str, Any]:
-    """A data set; budgets are exact texts."""
+    """Return a view as JSON for the owner, with source, ledger and debits; budgets are exact texts."""
     dataset, place = view.dataset, configuration.ledger_file
     return {
         "dataset": dataset.name,
@@ -171,7 +174,7 @@ def view_json(view: View, configuration: Config) -> dict[str, Any]:
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
-    """What was asked once, and answered."""
+    """Return a debit as JSON: question, charge, answer, analyst and key."""
     question = StoredQuestion(entry)
     return {
         "made": entry.made.isoformat(),

@@ -1,4 +1,7 @@
-"""The files that go with a table: its keys and questions are read, its rows and picture written."""
+"""The files of a table query: files of keys and conditions to read, files of rows and a chart to write.
+
+`with_files` adds the keys and conditions to a query; `written_files` writes the answer.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +27,10 @@ from noisycount.validation import exact_text
 
 
 def check_files(files: TableFiles) -> None:
-    """The refusal of files that could not be written, before anything is charged."""
+    """Raise NoisyCountError if an output file exists or cannot be written, before privacy budget is charged.
+
+    If the rows are for an .arrow file, also raise if the package pyarrow is missing.
+    """
     if files.output is not None and files.output.exists():
         raise NoisyCountError(f"--output {str(files.output)!r} exists already: name another file")
     for file in filter(None, (files.output, files.plot)):
@@ -36,7 +42,12 @@ def check_files(files: TableFiles) -> None:
 
 
 def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query:
-    """Return the query with the keys and the conditions of its files. Raises UsageError if it is no table."""
+    """Return the query with the keys and the conditions of its files.
+
+    Raise UsageError if an option of a table is given for a query that is none. Raise ConfigError if the file of keys is
+    that of the records: keys must be public. Raise NoisyCountError if a file cannot be read, if the file of keys lacks
+    the columns of --by, or if it lists keys that --keys lists too.
+    """
     if files.keys is not None and query.by is None:
         raise click.UsageError("--keys-from belongs to a table: add --by COLUMNS")
     for option, path in {"--plot": files.plot, "--output": files.output}.items():
@@ -61,7 +72,11 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
 
 
 def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:
-    """The keys of one column by its name, or those of each cell in the order of the columns."""
+    """Return the keys of a file: those of one column by its name, or those of each cell as tuples.
+
+    `items` are the columns of --by; each tuple has their order. Raise NoisyCountError if the file has other columns, or
+    too many rows.
+    """
     with PublicTable.open(path) as table:
         named = {
             place: item
@@ -89,7 +104,7 @@ def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, T
 
 
 def _questions(path: Path) -> list[str]:
-    """The lines of a file, but for empty ones and remarks."""
+    """Return the lines of a file of conditions, without empty lines and lines that begin with "#"."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as error:
@@ -99,7 +114,7 @@ def _questions(path: Path) -> list[str]:
 
 
 def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
-    """Each file of a table that was asked for, once it is written."""
+    """Write the requested files of a table, and yield each after it is written."""
     if files.output is not None:
         with status("writing"):
             save_rows(answer, files.output)
@@ -116,7 +131,7 @@ def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
 
 
 def save_rows(answer: Answer, out: Path) -> None:
-    """The file of a table, of the kind that its ending names."""
+    """Write the rows of a table to a file, in the format of its ending."""
     ending = out.suffix.lower()
     if ending == ".json":
         with writing(out):
@@ -129,10 +144,10 @@ def save_rows(answer: Answer, out: Path) -> None:
 
 
 def _columns(release: TableRelease) -> dict[str, Cells]:
-    """The columns of a table: the noise of each row, and the best estimates from all levels.
+    """Return the columns of a table: keys, answers, noise of each row, best estimates and cumulative sums.
 
-    With what it takes to refine them: the threshold of hidden keys, and in how many groups a unit
-    counts where sums are no sums of cells.
+    The best estimates combine all levels. The column `threshold`, for hidden keys, or `groups_per_unit`, for margins
+    that are not sums of cells, states what a refinement of the table needs.
     """
     columns: dict[str, Cells] = dict(release.columns)
     plan, rows = release.plan, len(release)

@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""The texts of columns as their owner sees them: how many there are, each of few, and several spellings of one."""
+"""Facts about texts of columns for a check: their number, their frequencies and their spellings.
+
+Only the owner may see them. `with_values` adds them to a check.
+"""
 
 from dataclasses import replace
 
@@ -10,16 +13,16 @@ from noisycount.engines.persons import names_persons
 from noisycount.engines.spellings import spellings_of
 from noisycount.query.schema import Kind
 
-_MOST_COLUMNS = 200  # to look at more takes longer than to read them
-_SEVERAL = 1000  # texts: of more, as names and free texts are, no spellings are looked for
-_SAMPLE = 1000  # rows whose texts are looked at
-_MOST = 0.8  # of them
+_MOST_COLUMNS = 200  # columns: looking at more of them would take longer than reading them
+_SEVERAL = 1000  # texts: columns with more, such as names and free texts, are not searched for spellings
+_SAMPLE = 1000  # rows whose texts are examined
+_MOST = 0.8  # share of these rows whose texts must look like measurements
 _MEASURED = r"[<>=~\x{2264}\x{2265}+-]* ?[0-9]{1,6}([.,:/][0-9]{1,6}){0,2} ?[%\x{b0}\x{b5}a-zA-Z/]{0,8}"
-_SLACK = 2  # times as many texts: their number is an estimate at first
+_SLACK = 2  # factor for the first, estimated number of texts
 
 
 def with_values(connection: Connection, check: Check, unit: str | None) -> Check:
-    """What is in the view `records`, with the values of texts, for the eyes of its owner alone."""
+    """Return a check with the values of texts in the view `records`, which only the owner may see."""
     if len(check.columns) > _MOST_COLUMNS:
         return check
     columns = (column if column.name == unit else _with_values(connection, column) for column in check.columns)
@@ -32,7 +35,11 @@ def with_values(connection: Connection, check: Check, unit: str | None) -> Check
 
 
 def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
-    """Return a column with the number of its ids, or of texts with their number, all of few, and their spellings."""
+    """Return the facts of a column with those of its texts.
+
+    These are the number of ids if the column names persons, the number of different texts, their frequencies if they
+    are few, and their spellings.
+    """
     name = quoted_name(column.name)
     if column.kind is not None and names_persons(column.name):
         ((ids,),) = connection.execute(f"SELECT count(DISTINCT {name}) FROM records").fetchall()

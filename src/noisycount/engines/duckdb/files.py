@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-"""What DuckDB reads: texts, Parquet files and databases, and what is made a table of texts for it."""
+"""Formats of files that DuckDB reads, itself or from a table of texts that is made for it.
+
+`format_of` chooses the format by the ending of a file. Its `relation` makes the file a relation of a connection.
+"""
 
 import os
 import re
@@ -45,9 +48,9 @@ _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
 
 def is_written(connection: Connection, copy: Path) -> bool:
-    """Whether the table `typed` could be written into a file, which nobody else can read.
+    """Write the table `typed` to a file, and return True if that succeeded. Only the current user can read the file.
 
-    The file is there when all of it is written; where space or a permission lacks, no part is.
+    The file appears only when it is complete. If space or a permission is missing, no part of it remains.
     """
     try:
         descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name}.", suffix=".part")
@@ -67,7 +70,11 @@ def is_written(connection: Connection, copy: Path) -> bool:
 
 
 def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnFormat]) -> str:
-    """The relation of a copy, which must have the columns that are said of it."""
+    """Return the relation of a copy.
+
+    Raises:
+        SourceError: The copy does not have the columns and types of the forms.
+    """
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
     found = connection.sql(f"SELECT * FROM {relation}")
     types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}
@@ -78,21 +85,21 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
 
 @frozen
 class Description:
-    """What the owner of a file says of it."""
+    """The owner's description of a file."""
 
-    unit: str | None = None  # the column that names the person; None: every row is one unit
-    columns: Sequence[str] | None = None  # what questions may use; None: all but the unit
-    table: str | None = None  # which table of a database
-    # what the texts of columns stand for; the others: what they most likely do
+    unit: str | None = None  # column that names the person; None: every row is a privacy unit
+    columns: Sequence[str] | None = None  # columns that queries may use; None: all but the unit
+    table: str | None = None  # table or sheet; None: the only one
+    # stated forms of columns of texts; all others are guessed
     kinds: Mapping[str, ColumnFormat] | None = None
-    form: FileFormat = FileFormat()  # how texts are found in the file
-    claim: UnitClaim = UnitClaim()  # about the rows of a view
-    is_for_check: bool = False  # whether nothing is counted but what is in each column, the unit among them
-    is_known: bool = False  # whether `kinds` is what was written down before, with which the file is compared later
+    form: FileFormat = FileFormat()  # layout of a file of texts
+    claim: UnitClaim = UnitClaim()  # statements about the rows of a view
+    is_for_check: bool = False  # True if the columns are only checked, the unit like the others, and nothing is counted
+    is_known: bool = False  # True if `kinds` was stored when the file was opened before
 
     @property
     def spelled_unit(self) -> dict[str, ColumnFormat]:
-        """The form of the unit, if it is not compared as it stands in records that state their types; else empty."""
+        """Form of the unit, by its name, if it is of text or integer and has a stated spelling; else empty."""
         forms = {} if self.kinds is None else self.kinds
         return {
             name: form
@@ -105,12 +112,12 @@ class Description:
 class Relation:
     """A file as a relation of a connection."""
 
-    sql: str  # what stands after FROM
-    check: Check | None = None  # what is in its columns, where it was made of texts
-    # returns the relation of some of its files, by their numbers; None: every cell was read, or is read once
+    sql: str  # SQL of the relation, as it follows FROM
+    check: Check | None = None  # check of the columns of a file of texts; None for other files
+    # returns the relation of some of its files, by their indices; None: every cell was read, or is read once
     part: Callable[[Connection, Sequence[int]], str] | None = None
-    is_computed: bool = False  # whether it is a view of the file's, whose cells are made when they are read
-    keys: tuple[str, ...] = ()  # its columns that folders are named by
+    is_computed: bool = False  # True if it is a view of the file, whose cells are computed when they are read
+    keys: tuple[str, ...] = ()  # columns whose values are in the names of folders
     is_of_pandas: bool = False  # True if pandas wrote all of its files, in which NaN is a missing value
 
 
@@ -155,7 +162,11 @@ _RENEWAL = "if only the ledger names it, `noisycount check NAME --renew` replace
 def _typed(
     table: TextTable, told: Description, form: FileFormat, lines: Lines, layout: Layout | None = None
 ) -> Relation:
-    """A table `loaded` of texts, once it is one of values."""
+    """Turn the table `loaded` of texts into the relation `typed` of values, and drop `loaded`.
+
+    Raises:
+        SourceError: `kinds` or the unit names an unknown column, or a stated form does not suit its column.
+    """
     for name, stated in (told.kinds or {}).items():
         if name not in table.names:
             renewal = f"; {_RENEWAL}" if told.is_known else ""
@@ -180,14 +191,20 @@ def _typed(
 
 
 def allow(connection: Connection, *files: Path) -> None:
-    """Allow these Parquet files alone to be read behind the locks; each footer is parsed once."""
+    """Allow the connection to read these Parquet files and nothing else, and parse each footer only once."""
     paths = [name for file in files for name in (file.as_posix(), path_pattern(file))]
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]")
     connection.execute("SET parquet_metadata_cache = true")
 
 
 def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
-    """All records, in which columns of one name are one column, and what folders are named by is one too."""
+    """Return the relation of one or several Parquet files, with the columns that their folders name.
+
+    Columns of the same name in several files become one column. A file without the column has missing values.
+
+    Raises:
+        SourceError: The files do not fit together.
+    """
     if not is_several(place):
         allow(connection, place)
         patterns = [path_pattern(place)]
@@ -226,7 +243,7 @@ def _are_of_pandas(connection: Connection, names: Sequence[str]) -> bool:
 
 
 def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:
-    """The SQL of all columns of files, and of those that their folders name: whole numbers, dates, or texts."""
+    """Yield the SQL of the columns of the files, and of those whose values are in the names of folders."""
     yield f"* EXCLUDE ({quoted_name(_FILE)})"
     names = [name for name, _ in keys[0]]
     around = "".join(f"/{re.escape(name)}=([^/]*)" for name in names) + "/[^/]*$"
@@ -237,12 +254,12 @@ def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:
         yield f"CAST({decoded} AS {_key_type(values)}) AS {quoted_name(name)}"
 
 
-_FILE = "file of noisycount"  # the column of where a record is from
-_NO_KEY = "__HIVE_DEFAULT_PARTITION__"  # what Hive, Spark and DuckDB name the folder of missing values
+_FILE = "file of noisycount"  # name of the column with the path of each record's file
+_NO_KEY = "__HIVE_DEFAULT_PARTITION__"  # name that Hive, Spark and DuckDB give to the folder of missing values
 
 
 def _key_type(values: Collection[str]) -> str:
-    """The type of what folders say in place of a column; codes with leading zeros are texts."""
+    """Return the type of a column whose values are names of folders; codes with leading zeros are texts."""
     if values and all(re.fullmatch("-?(0|[1-9][0-9]{0,17})", value) for value in values):
         return "BIGINT"
     return "DATE" if values and all(map(_is_date, values)) else "VARCHAR"
@@ -256,7 +273,7 @@ def _is_date(text: str) -> bool:
 
 
 def _require_nothing_beside(place: Path) -> None:
-    """The refusal of a folder with records that would not be read."""
+    """Raise SourceError if a folder has files of records that would not be read."""
     for file in files_below(place) if place.is_dir() else ():
         kind = next((kind for ending, kind in FORMATS.items() if file.name.lower().endswith(ending)), PARQUET)
         if kind not in {PARQUET, _DATABASE}:
@@ -275,7 +292,7 @@ def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
 
 
 def _read(names: list[str], *, names_files: bool = False) -> str:
-    """The relation of some files, with the path of each record's file if wanted."""
+    """Return the relation of some files; if `names_files`, with the path of each record's file."""
     patterns = ", ".join(map(quoted_text, names))
     path = f", filename={quoted_text(_FILE)}" if names_files else ""
     return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false{path})"
@@ -315,8 +332,8 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
 
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
-    connection.execute("SET enable_external_access = false")  # for views, which may read anything
-    connection.execute("SET TimeZone = 'UTC'")  # for views, whose rows must not depend on this machine
+    connection.execute("SET enable_external_access = false")  # views could read other files
+    connection.execute("SET TimeZone = 'UTC'")  # the rows of a view must not depend on the time zone of this machine
     relations = duckdb_relations(connection)
     table = foreign.chosen_table(place, [*relations.names], told.table)
     require_stable_duckdb(connection, relations, table, told.claim)
@@ -328,15 +345,15 @@ def _database(connection: Connection, place: Path, told: Description) -> Relatio
 
 @frozen
 class Format:
-    """How files of an ending are read, and what to do where they cannot be."""
+    """A file format: its reader, with advice for files that cannot be read."""
 
     name: str
-    check: str  # what to check where a file cannot be read
-    relief: str  # what to do where memory does not suffice
+    check: str  # advice if a file cannot be read
+    relief: str  # advice if there is too little memory
     relation: Callable[[Connection, Any, Description], Relation]  # makes a file a relation of a connection
-    holds_texts: bool = False  # whether its cells are texts, which are read once
-    describes: frozenset[str] = frozenset()  # what can be said of how its texts are found, beside their kinds
-    has_tables: bool = False  # whether it can have several tables
+    holds_texts: bool = False  # True if the cells are texts, which are read once
+    describes: frozenset[str] = frozenset()  # parts of the layout that an owner can state
+    has_tables: bool = False  # True if a file can have several tables
 
 
 _LAYOUT = frozenset(part.name for part in fields(FileFormat)) - {"encoding", "delimiter", "quote", "ragged"}
@@ -397,11 +414,15 @@ FORMATS = {
 
 
 def _database_of(path: Path) -> Format:
-    """The kind of a database by what it holds, as several have the same endings."""
+    """Return the format of a database by its content, since formats share their endings.
+
+    Raises:
+        SourceError: The file is no database of DuckDB or SQLite.
+    """
     try:
         is_empty = not path.stat().st_size
     except (OSError, ValueError):
-        return _DATABASE  # whose refusal tells what is wrong
+        return _DATABASE  # opening it raises the error of a missing file
     content = contents.content_of(path)
     if content is contents.SQLITE:
         return SQLITE
@@ -413,15 +434,19 @@ def _database_of(path: Path) -> Format:
 
 
 def format_of(path: Path, told: Description) -> Format:
-    """The format of a file by its ending."""
+    """Return the format of a file by its ending, for a database by its content.
+
+    Raises:
+        SourceError: The format is unknown, or the description does not apply to it.
+    """
     found = PARQUET if is_several(path) else by_ending(path, FORMATS)
     if found is _DATABASE:
         found = _database_of(path)
-    elif not is_several(path) and told.form.header is not False:  # else the first line is a record
+    elif not is_several(path) and told.form.header is not False:  # without a header, the first line is a record
         contents.require_content(path, found.name)
     if told.table is not None and not found.has_tables:
         raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
-    is_portable = path.suffix.lower() == ".por"  # SPSS states the encoding of such a file in it
+    is_portable = path.suffix.lower() == ".por"  # such a file of SPSS states its encoding itself
     for name in (part.name for part in fields(FileFormat)):
         if (name not in found.describes or is_portable) and getattr(told.form, name) is not None:
             raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
@@ -451,12 +476,12 @@ def shares_records(place: Path, one: str, other: str, public_tables: Sequence[st
         return any(table is each for table in read for each in private)
     except UnprovenError:
         return True
-    except KeyError:  # a name of no table, which the opening of the file refuses
+    except KeyError:  # opening the file refuses the name of an unknown table
         return False
 
 
 def _with_database(place: Path, read: Callable[[Connection], Result]) -> Result:
-    """Return what is read of a DuckDB file, which is attached as `file` for the time of the reading."""
+    """Return the result of reading a DuckDB file, which is attached as `file` while `read` runs."""
 
     def work() -> Result:
         with private_connection() as connection:
@@ -467,7 +492,7 @@ def _with_database(place: Path, read: Callable[[Connection], Result]) -> Result:
 
 
 def stated_forms(kinds: Mapping[str, Kind | ColumnFormat] | None) -> dict[str, ColumnFormat] | None:
-    """What the texts of columns stand for; a kind alone is the usual form of its texts."""
+    """Return stated kinds as forms; a kind alone becomes the usual form of its texts."""
     if kinds is None:
         return None
     return {n: ColumnFormat(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}

@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""Tables of SQLite, and files of Stata, SPSS and SAS with their value labels, as tables of texts."""
+"""Tables of SQLite, and files of Stata, SPSS and SAS with their value labels, as tables of texts.
+
+`sqlite_table` and `statistics_table` load them into a connection as the table `loaded`.
+"""
 
 import re
 import sqlite3
@@ -24,25 +27,30 @@ from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
 
-_LISTED = 8  # names of tables in a refusal
-_AT_ONCE = 1 << 16  # rows that are held beside the table that is made of them
+_LISTED = 8  # names of tables in an error
+_AT_ONCE = 1 << 16  # rows that are in memory besides the table that is made of them
 
 
 @frozen
 class ForeignTable:
-    """The rows of another program's file, held by a connection as the table `loaded` of texts."""
+    """The rows of another program's file, loaded into a connection as the table `loaded` of texts."""
 
     names: tuple[str, ...]
-    types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
-    losses: Mapping[str, Counter[str]]  # the numbers of their cells that a text does not show, see `ColumnCheck.losses`
+    types: Mapping[str, Counter[Kind]]  # number of values of each kind in each column
+    # numbers of cells whose text loses something, by column, see `ColumnCheck.losses`
+    losses: Mapping[str, Counter[str]]
 
     @classmethod
     def load(
         cls, connection: Connection, where: str, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
     ) -> Self:
-        """Make the table.
+        """Load rows into the table `loaded`.
 
-        `where`: what has the names, and has. `batches`: some cells of each column, which are of Python's types.
+        Args:
+            connection: The connection.
+            where: The file and the verb "has", as the beginning of an error about the names.
+            names: The names of the columns.
+            batches: The rows in batches, each with the cells of all columns, in types of Python.
         """
         require_single_names(names, where)
         found: dict[str, Counter[type]] = {name: Counter() for name in names}
@@ -61,7 +69,7 @@ class ForeignTable:
 
 
 def _array(cells: Sequence[Any], found: Counter[type]) -> np.ndarray[Any, Any]:
-    """Return cells from which DuckDB makes texts, and count their types."""
+    """Return cells as an array that DuckDB can read, and add their types to `found`."""
     types = Counter(map(type, cells))
     found.update(types)
     if types.keys() in ({int}, {float}):
@@ -83,7 +91,7 @@ _Label = TypeVar("_Label")
 
 
 def _counted(labels: Mapping[type, _Label], types: Mapping[type, int], other: _Label | None) -> Counter[_Label]:
-    """Return the number of cells by the label of their type; other types have the label `other`, or none."""
+    """Return the number of cells for each label of their types. Other types have the label `other`; None: no label."""
     counts: Counter[_Label] = Counter()
     for type_, number in types.items():
         label = labels.get(type_, other)
@@ -93,7 +101,7 @@ def _counted(labels: Mapping[type, _Label], types: Mapping[type, int], other: _L
 
 
 def cell_text(cell: object) -> str:
-    """Return a cell as a text that stands for the same.
+    """Return a cell as a text with the same meaning.
 
     Example:
         >>> cell_text(timedelta(hours=30)), cell_text(timedelta(seconds=-5.5))
@@ -116,10 +124,16 @@ def cell_text(cell: object) -> str:
 
 
 def chosen_table(place: Path, names: Sequence[str], table: str | None, noun: str = "table") -> str:
-    """Return the table of a file that is named, or its only one. `noun`: what it is called.
+    """Return the table with the given name, or the only table of a file.
+
+    Args:
+        place: The file.
+        names: The names of its tables.
+        table: The name that the owner states; None: the only one.
+        noun: "table" or "sheet", for errors.
 
     Raises:
-        SourceError: The file has no such table, or several if none is named.
+        SourceError: The file has no such table, or several if no name is stated.
     """
     if table in names:
         return str(table)
@@ -137,7 +151,11 @@ def chosen_table(place: Path, names: Sequence[str], table: str | None, noun: str
 
 
 def sqlite_table(connection: Connection, place: Path, table: str | None, claim: UnitClaim) -> ForeignTable:
-    """Load a table or view of a SQLite file, which is opened as it lies there: nothing is written, no lock is set."""
+    """Load a table or view of a SQLite file. The file is opened read-only: nothing is written, and no lock is set.
+
+    Raises:
+        SourceError: The file has changes in a log, or it or its table cannot be read.
+    """
     for log in pending_logs(place):
         raise SourceError(
             f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
@@ -158,24 +176,28 @@ def sqlite_table(connection: Connection, place: Path, table: str | None, claim: 
 
 
 def require_stable_sqlite(place: Path, table: str | None, claim: UnitClaim) -> None:
-    """Raise SourceError if the view of a SQLite file may not be counted; see `views.stability`."""
+    """Raise SourceError if a view of a SQLite file may not be counted; see `views.stability`."""
     read_sqlite(place, lambda database: _stable_table(database, place, table, claim))
 
 
 def read_sqlite(place: Path, read: Callable[[sqlite3.Connection], Result]) -> Result:
-    """Return what is read of a SQLite file, which is opened as it lies there."""
+    """Return the result of `read` for a SQLite file, which is opened read-only and without locks."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(place))}?mode=ro&immutable=1", uri=True)) as database:
             return read(database)
     except sqlite3.Error:
-        pass  # what follows must not have that error as its context, as it may quote cells
+        pass  # the error below must not have this one as its context, since its message may quote cells
     raise SourceError(
         f"{str(place)!r} cannot be read as SQLite: check that the file is whole, and that its texts are UTF-8"
     )
 
 
 def _stable_table(database: sqlite3.Connection, place: Path, table: str | None, claim: UnitClaim) -> str:
-    """Return the name of the table or view that is counted."""
+    """Return the name of the table or view to count.
+
+    Raises:
+        SourceError: There is no such table, or it is a view that may not be counted.
+    """
     from noisycount.engines.duckdb import definitions  # noqa: PLC0415 - loads a parser
 
     relations = definitions.sqlite_relations(database)
@@ -197,13 +219,16 @@ STATISTICS = {
     ".sas7bdat": ("SAS", "read_sas7bdat"),
     ".xpt": ("SAS", "read_xport"),
 }
-_XPORT_RECORD = 80  # bytes, of which a whole file has a multiple; how many rows it has it does not say
+_XPORT_RECORD = 80  # bytes: the size of a complete file is a multiple; the file does not state its number of rows
 
 
 def statistics_table(connection: Connection, place: Path, encoding: str | None) -> ForeignTable:
-    """Load the records of a file of Stata, SPSS or SAS, with labels in the place of the codes that have one.
+    """Load the records of a file of Stata, SPSS or SAS. Labels replace the codes that have one.
 
-    A value that the file declares missing is missing.
+    Values that the file declares as missing are missing.
+
+    Raises:
+        SourceError: The file cannot be read, or a label equals a value without a label.
     """
     program, reader = STATISTICS[place.suffix.lower()]
     if find_spec("pyreadstat") is None:
@@ -234,7 +259,7 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
 
 
 def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
-    """Cells by their labels; numbers are integers where all without a label are whole."""
+    """Return cells with their labels. If there are no labels and all numbers are whole, they become integers."""
     if not {*map(type, cells)} <= {float, int, type(None)}:
         return _each_labelled(where, cells, labels) if labels else cells
     numbers = np.array(cells, dtype=float)
@@ -255,7 +280,11 @@ def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Se
 
 
 def _each_labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
-    """Cells by their labels; refused is a label that is another cell without one."""
+    """Return cells with their labels.
+
+    Raises:
+        SourceError: A label equals another cell, so that the two could not be distinguished.
+    """
     texts = {cell: labels.get(cell, cell) for cell in {*cells}}
     often = Counter(map(str, texts.values()))
     twice = next((text for text in labels.values() if often[text] > 1), None)
@@ -265,14 +294,14 @@ def _each_labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) 
 
 
 def _whole(number: float) -> float | int | None:
-    """A number as an integer where it is whole; what is not a number is missing."""
+    """Return a whole number as an integer, and NaN as None."""
     if np.isnan(number):
         return None
     return int(number) if number.is_integer() and abs(number) < EXACT else number
 
 
 def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
-    """The label of each code; where another code could be meant, as no two of a column may be one, with the code.
+    """Return the label of each code. A label that is ambiguous, or could be another code, has its code in parentheses.
 
     Example:
         >>> _label_texts({1: "yes", 2: "no", 8: "other", 9: "other", 3: "4"})
@@ -290,7 +319,7 @@ def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
 
 
 def _is_code(label: str) -> bool:
-    """Whether a label could be read as a number, which may be a code of the column."""
+    """Return True if a label could be read as a number, which may be another code of the column."""
     try:
         float(label)
     except ValueError:

@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of typed trees and of names that it quotes
-"""Tables in memory, of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are."""
+"""Sources of records in memory: tables of pandas, Polars, Arrow or DuckDB, counted by DuckDB where they are.
+
+`FrameSource` is the source. It digests all cells when it is opened, and checks the columns again after each count.
+"""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +31,9 @@ from noisycount.query.schema import Kind, Schema
 
 
 def columns_read_as_texts(predicate: Predicate) -> set[str]:
-    """Return the columns whose categories must be read as texts: compared with another column, or parsed.
+    """Return the columns whose categories a predicate reads as texts: it parses them or compares them with a column.
 
-    A test of one category with a value is true or false; what a text spells may be missing, and the test unknown.
+    A test of a category against a literal is either true or false. A parsed text can be missing, and its test unknown.
     """
     match predicate:
         case Not(operand):
@@ -44,19 +47,21 @@ def columns_read_as_texts(predicate: Predicate) -> set[str]:
 
 @frozen
 class Decisions:
-    """What is asked of categories, decided for each of them.
+    """Tests of categories, decided for each category in place of each record.
 
-    A bit for each category takes the same time whichever of them satisfy a test: how long a count takes does not tell
-    whether anybody has a category.
+    A test becomes an integer with one bit for each category. Looking up a bit takes the same time for every category,
+    so that the duration of a count does not reveal whether any record has a category.
     """
 
-    texts: Mapping[str, Sequence[str]]  # what the numbers of each column stand for
-    connection: duck.Connection  # decides which texts satisfy a test, as it would for records
-    stem: str  # the beginning of names that no column has
-    tests: dict[str, str] = field(default_factory=dict)  # the SQL of each test of the numbers of a column, by name
+    # texts of the categories of each column, by its name; the index is the number of the category
+    texts: Mapping[str, Sequence[str]]
+    connection: duck.Connection  # connection that decides which texts satisfy a test, by the same rules as for records
+    stem: str  # beginning of the names of the flags, which no column has
+    # SQL of each test of the category numbers of a column, by the name of its flag
+    tests: dict[str, str] = field(default_factory=dict)
 
     def of(self, predicate: Predicate) -> Predicate:
-        """The same predicate, with a flag for each test of categories."""
+        """Return an equivalent predicate in which each test of categories is a flag, and add the SQL of the flags."""
         match predicate:
             case Not(operand):
                 return Not(self.of(operand))
@@ -73,7 +78,7 @@ class Decisions:
         return Flag(Column(name, Kind.BOOLEAN))
 
     def _bits(self, test: Predicate, name: str) -> int:
-        """A number with a bit for each category that satisfies a test."""
+        """Return the integer whose bit n is set if category n satisfies a test."""
         condition, values = condition_text(test)
         texts = f'unnest($texts::VARCHAR[]) COLLATE "binary" AS {duck.quoted_name(name)}'
         numbers = "unnest(range($size)) AS number"
@@ -84,12 +89,12 @@ class Decisions:
         return sum(1 << number for (number,) in rows)
 
 
-_ZONED = ("timestamp with time zone", "timestamptz_ns")  # DuckDB may fail to read cells of these
-_UNREADABLE = "unknown"  # to DuckDB
+_ZONED = ("timestamp with time zone", "timestamptz_ns")  # types of which DuckDB may fail to read cells
+_UNREADABLE = "unknown"  # type of a column that DuckDB cannot read
 
 
 def frame_types(snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
-    """The type of each column as DuckDB names it, also of those that it does not read."""
+    """Return the type of each column as DuckDB names it; `unknown` for a column that DuckDB cannot read."""
     found: dict[str, str] = {}
     for names in snapshot.parts:
         found |= _types_of(names, snapshot, connection)
@@ -97,7 +102,7 @@ def frame_types(snapshot: Snapshot, connection: duck.Connection) -> dict[str, st
 
 
 def _types_of(names: Sequence[str], snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
-    """The types of some columns; if one cannot be read, halves of them are tried."""
+    """Return the types of some columns; split them in halves to isolate a column that cannot be read."""
     try:
         snapshot.attach(connection, names)
         return column_types(connection, FRAME)
@@ -111,13 +116,14 @@ def _types_of(names: Sequence[str], snapshot: Snapshot, connection: duck.Connect
 def require_readable_cells(
     snapshot: Snapshot, connection: duck.Connection, types: dict[str, str], unit: str | None
 ) -> None:
-    """The refusal of cells that cannot be read, and of records without a unit."""
+    """Raise SourceError if cells cannot be read, or if a record has no unit."""
     zoned = [name for name, type_ in types.items() if type_ in _ZONED]
     try:
         if zoned:
             snapshot.attach(connection, zoned)
             latest = ", ".join(f"max({duck.quoted_name(name)}) IS NULL" for name in zoned)
-            connection.execute(f"SELECT {latest} FROM {FRAME}").fetchall()  # else no other table is registered
+            # an open result would keep another table from being registered
+            connection.execute(f"SELECT {latest} FROM {FRAME}").fetchall()
         if unit is not None:
             snapshot.attach(connection, [unit])
             require_units(connection, FRAME, unit)
@@ -130,14 +136,15 @@ def require_readable_cells(
 
 
 def _columns_read(parts: Sequence[GroupBy], where: Predicate | None) -> Iterator[Column]:
-    """Yield the columns that a table by some parts reads."""
+    """Yield the columns that a table with these groupings and this condition reads."""
     yield from (part.column for part in parts)
     yield from () if where is None else columns(where)
 
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
 _CATEGORIES = "enum"
-# types of units whose values the version tells apart: others are converted with a loss, or written as equal texts
+# Types of units whose distinct values the version distinguishes. Other types lose precision when they are converted, or
+# different values of them have the same text.
 _EXACT_UNITS = {
     *("varchar", "enum", "boolean", "uuid", "date", "timestamp", "timestamp with time zone", "float", "double"),
     *(f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")),
@@ -146,14 +153,14 @@ _EXACT_UNITS = {
 
 @dataclass(slots=True, eq=False)
 class FrameSource(TypedSource):
-    """The records of a table in memory; made by ``FrameSource.open``.
+    """A source of the records of a table in memory, made by `FrameSource.open`.
 
-    They are those that the table has at opening: changes that its library makes afterwards are not counted. A frame of
-    pandas, Polars or Arrow is counted where it is; what another library computes as it is read, such as a relation of
-    DuckDB, is copied. All cells are digested at opening. A count digests the columns that it read again, and is refused
-    if they have changed, as when an array of NumPy that a table was made of without a copy is written to. A float that
-    pandas knows as missing (NaN) is missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as
-    what they stand for, FLOAT and DECIMAL as DOUBLE, times in UTC and in microseconds, finer ones cut off.
+    It counts the records that the table had when it was opened. Frames of pandas, Polars and Arrow are counted in
+    place. Tables that another library computes while they are read, such as relations of DuckDB, are copied. All cells
+    are digested at opening; each count digests the columns that it read again. A count raises SourceError if they have
+    changed, for example because an array of NumPy that the table shares was written to. A float that pandas treats as
+    missing (NaN) is missing; in Polars and Arrow NaN is a value. Categories and dictionaries count as their values,
+    FLOAT and DECIMAL as DOUBLE. Times count in UTC and in microseconds; smaller parts are cut off.
 
     Example:
         >>> import polars as pl
@@ -167,13 +174,13 @@ class FrameSource(TypedSource):
     cursors: duck.Cursors
     snapshot: Snapshot
     types: dict[str, str]
-    schema: Schema  # what questions may use
-    unit: str | None  # the column that names the person, or None where every record is one unit
-    seconds: float | None = None  # after which a count is given up; None: never
+    schema: Schema  # columns that queries may use
+    unit: str | None  # column that names the person; None: each record is a privacy unit
+    seconds: float | None = None  # time limit of a count; None: no limit
     _version: str = ""
     _contents: dict[str, list[object]] = field(
         default_factory=dict
-    )  # the facts of each column that the version digests
+    )  # digested facts of each column of the version, by its name
 
     @classmethod
     def open(
@@ -184,10 +191,16 @@ class FrameSource(TypedSource):
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
     ) -> Self:
-        """The records of a table.
+        """Open the records of a table.
 
-        `unit`: the column that names the person, or None where every record is one unit. A named index of pandas is a
-        column. `seconds`: after which a count is given up; None: never.
+        Args:
+            frame: The table. A named index of pandas is a column.
+            unit: The column that names the person; None: each record is a privacy unit.
+            columns: The columns that queries may use; None: all but the unit.
+            seconds: Time limit of a count; None: no limit.
+
+        Raises:
+            SourceError: The table cannot be read, or a record has no unit.
         """
         connection = duck.private_connection()
         try:
@@ -201,7 +214,7 @@ class FrameSource(TypedSource):
             raise
         source = cls(duck.Cursors(connection), snapshot, types, schema, unit, seconds)
         try:
-            source._version = duck.without_engine_errors(source._hash, _FAILURE)  # before anybody can change it
+            source._version = duck.without_engine_errors(source._hash, _FAILURE)  # before the caller can change it
         except BaseException:
             connection.close()
             raise
@@ -209,42 +222,43 @@ class FrameSource(TypedSource):
 
     @property
     def version(self) -> str:
-        """The hash of what all columns hold that a question or a unit could use.
+        """Digest of all columns that a query may use or that may be the unit.
 
-        The same records in the same order have the same, whichever library holds them, in however many parts, and after
-        they were written to a file and read again.
+        It is the same for the same records in the same order, whichever library holds them, whatever the number of
+        chunks, and after they were written to a file and read again.
         """
         self.cursors.require_open()
         return self._version
 
     @property
     def has_exact_version(self) -> bool:
-        """True if the version digests all that is counted, with which each count compares the columns that it read.
+        """True if the version digests everything that is counted, so that a count detects every change.
 
-        A unit is counted as it is, and digested as questions see its column: in microseconds, as DOUBLE or as a text.
+        A unit is counted in its own type, but digested as queries see its column: in microseconds, as DOUBLE or as a
+        text. That loses differences in some types.
         """
         return self.unit is None or self.types[self.unit] in _EXACT_UNITS
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
-        """The refusal of records that are closed; all else was looked at when they were opened."""
+        """Raise SourceError if the source is closed. All cells were checked when it was opened."""
         self.require_unchanged()
 
     def _hash(self) -> str:
-        """The hash; each thread reads columns of its own."""
+        """Digest the columns, and return the digest with the number of records."""
         names = [n for n in self.types if n in self.schema.entire or n == self.unit]
         self._contents = self._contents_of(names)
         rows, _ = self._counting(()).values((), None)
         return content_hash(self._contents, rows)
 
     def _contents_of(self, names: Sequence[str]) -> dict[str, list[object]]:
-        """Return the facts of some columns, by their names."""
+        """Return the digested facts of some columns, by their names. Threads read the columns in parallel."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return dict(zip(names, pool.map(self._content, names), strict=True))
 
     def _require_same(self, read: Iterable[Column]) -> None:
-        """Refuse a count if a column that it read, or the unit, is not as it was in the version, and close the frame.
+        """Close the source and raise SourceError if the unit or a column that a count read has changed.
 
-        It is compared after the count: a change between the version and the count is found, whenever it was made.
+        The comparison comes after the count, so that it detects every change between the version and the count.
         """
         names = sorted(self._contents.keys() & {self.unit, *(column.name for column in read)})
         found = duck.without_engine_errors(lambda: self._contents_of(names), _FAILURE)
@@ -253,7 +267,7 @@ class FrameSource(TypedSource):
             raise SourceError("frame was changed in place while it was open: open it again")
 
     def _content(self, name: str) -> list[object]:
-        """What one column is, and holds."""
+        """Return the kind or type of one column, its format, and the facts of its cells."""
         kind = self.schema.entire.get(name)
         shown = converted(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
         with self.cursors.one() as cursor:
@@ -264,11 +278,11 @@ class FrameSource(TypedSource):
 
     @property
     def connection(self) -> duck.Connection:
-        """The connection whose cursors count."""
+        """Connection whose cursors count."""
         return self.cursors.connection
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records, for their owner."""
+        """Return the check of the records, for their owner."""
         named = unit if unit in self.schema else self.unit
         rows, *counts, units = self._counting(self.schema).values(self.schema, named)
         reasons = dict.fromkeys(self.schema, "its type says so")
@@ -283,7 +297,7 @@ class FrameSource(TypedSource):
         return replace(check, persons=self._counting([*self.schema]).persons(with_gaps, named))
 
     def require_unchanged(self) -> None:
-        """The refusal of records that are closed; they cannot change."""
+        """Raise SourceError if the source is closed. A table in memory has no state that could be compared."""
         self.cursors.require_open()
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
@@ -304,7 +318,7 @@ class FrameSource(TypedSource):
         kept: Collection[str],
         texts: Mapping[str, Sequence[str]],
     ) -> list[int]:
-        """The counts, with columns of categories as they are kept, or as numbers of texts."""
+        """Return the counts. Columns in `kept` are read as categories, those in `texts` as numbers of their texts."""
 
         def decided() -> tuple[list[Predicate], Iterable[str]]:
             with self.cursors.one() as cursor:
@@ -325,7 +339,7 @@ class FrameSource(TypedSource):
         self._require_same(_columns_read(question.parts, question.where))
 
     def _of_table(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
-        """How tables by some parts are counted."""
+        """Return the counting of a table with these groupings and this condition."""
         return self._counting({column.name for column in _columns_read(parts, where)})
 
     def _counting(
@@ -335,7 +349,7 @@ class FrameSource(TypedSource):
         numbered: Collection[str] = (),
         more: Iterable[str] = (),
     ) -> Counting:
-        """How records are counted; it takes what `_viewed` takes."""
+        """Return the counting of records of a view; the arguments are those of `_viewed`."""
         opened = partial(self._viewed, names, kept, numbered, more)
         unchanged = self.cursors.require_open
         return Counting(opened, unchanged, self.unit, self.schema, self.seconds, _FAILURE)
@@ -348,7 +362,14 @@ class FrameSource(TypedSource):
         numbered: Collection[str] = (),
         more: Iterable[str] = (),
     ) -> Iterator[duck.Connection]:
-        """A cursor that has the view `records`."""
+        """Yield a cursor with the view `records`.
+
+        Args:
+            names: The columns of the view, each converted to the type of its kind.
+            kept: Columns that are not converted.
+            numbered: Columns that the snapshot attaches as numbers of their texts.
+            more: SQL of further columns.
+        """
         values = converted(self.types, [name for name in names if name not in kept])
         selected = [f"{values.get(name, duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names]
         unit = [] if self.unit is None else [self.unit]
@@ -359,5 +380,5 @@ class FrameSource(TypedSource):
             yield cursor
 
     def close(self) -> None:
-        """The end of their use; a count that goes on is given up, and not waited for."""
+        """Close the source. A count that is running is interrupted."""
         self.cursors.close()

@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-"""What everybody may see: public tables in files, and noisy measurements of a census."""
+"""Tables without confidential records: public tables in files, and noisy measurements of a census.
+
+`PublicTable` reads a file, and `PublicColumns` writes results. Everybody may see the cells of both.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -29,7 +32,7 @@ _OPTIONS = {
 
 
 def write_rows(connection: duck.Connection, query: str, out: Path, form: str) -> None:
-    """The writing of the rows of a query; an older file is replaced when all is written."""
+    """Write the rows of a query to a file. An older file is replaced only when all rows are written."""
     part = out.with_name(f".{out.name}.{os.getpid()}")
     copy = f"COPY ({query}) TO {duck.quoted_text(str(part))} ({_OPTIONS[form]})"
     try:
@@ -52,7 +55,7 @@ _CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
 
 @frozen
 class PublicTable(Closeable):
-    r"""A table that everybody may see; made by ``PublicTable.open``.
+    r"""A public table in a file, made by `PublicTable.open`.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -64,13 +67,17 @@ class PublicTable(Closeable):
         [31.5, nan]
     """
 
-    connection: duck.Connection  # holds the table as ``loaded``; the cells of a CSV file are text
+    connection: duck.Connection  # holds the table as `loaded`; the cells of a CSV file are texts
     path: Path
     columns: tuple[str, ...]
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """The table in a file, read as a whole."""
+        """Read the whole table of a file.
+
+        Raises:
+            SourceError: The file cannot be read.
+        """
         form, place = table_format(path), duck.readable_file(path)
         connection = duckdb.connect(":memory:")
 
@@ -94,9 +101,15 @@ class PublicTable(Closeable):
         return cls(connection, path, columns)
 
     def numbers(self, column: str, *, has_shares: bool = False) -> NDArray[np.float64]:
-        """A column as numbers, nan where a cell is empty, shape (rows,).
+        """Return a column as numbers, NaN for empty cells, shape (rows,).
 
-        `has_shares`: whether a cell such as 2% is the number 0.02.
+        Args:
+            column: The name of the column.
+            has_shares: True if a cell such as 2% is the number 0.02.
+
+        Raises:
+            NoisyCountError: The table has no such column.
+            SourceError: A cell is not a number.
         """
         if column not in self.columns:
             raise NoisyCountError(
@@ -122,12 +135,16 @@ class PublicTable(Closeable):
 
     @property
     def length(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         (rows,) = self.connection.execute("SELECT count(*) FROM loaded").fetchall()
         return int(rows[0])
 
     def texts(self, names: Sequence[str] | None = None) -> list[tuple[str | None, ...]]:
-        """The cells of each row as text, None where one is empty."""
+        """Return the cells of each row as texts, None for an empty cell.
+
+        Args:
+            names: The columns; None: all.
+        """
         columns = self.columns if names is None else names
         cells = (f"CAST({duck.quoted_name(name)} AS VARCHAR)" for name in columns)
         query = f"SELECT {', '.join(cells)} FROM loaded"
@@ -136,7 +153,7 @@ class PublicTable(Closeable):
         )
 
     def check_addition(self, out: Path, names: Sequence[str]) -> None:
-        """The refusal of what `save` could not do, before the work for it is done."""
+        """Raise SourceError if `save` could not write to `out` or add columns with these names."""
         table_format(out)
         if out.exists() and out.samefile(self.path):
             raise SourceError(f"{str(out)!r} is the file that is read: write to another one")
@@ -148,13 +165,16 @@ class PublicTable(Closeable):
                 )
 
     def save(self, out: Path, added: Mapping[str, Column], missing: Missing) -> None:
-        """The writing of the table with columns added, in the order of its rows.
+        """Write the table with added columns, in the order of its rows.
 
-        Where a CSV file becomes a Parquet file, columns that hold only whole numbers, numbers, truth values or dates
-        get that type; all others stay text.
+        An older file is replaced only when all rows are written. If a CSV file is written as a Parquet file, columns
+        that hold only whole numbers, only numbers, only truth values or only dates get that type. All other columns
+        remain texts.
 
-        `out`: a .csv, .tsv, .parquet or .pq file; an older one is replaced when all is written. `missing`: whether the
-        row has none of these values, shape (rows,); or so for each name.
+        Args:
+            out: A .csv, .tsv, .parquet or .pq file.
+            added: The values of each added column, by its name.
+            missing: True for each row without these values, shape (rows,); or one such array for each added column.
         """
         form = table_format(out)
         given: dict[str, NDArray[np.generic]] = {}
@@ -168,17 +188,17 @@ class PublicTable(Closeable):
         write_rows(self.connection, query, out, form)
 
     def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:
-        """The refusal of one cell, which it does not quote."""
+        """Return the error about a cell. Its message does not quote the cell."""
         return SourceError(
             f"row {row + 1:,} below the names in {str(self.path)!r} must have in column {column!r} {meant}: {remedy}"
         )
 
     def close(self) -> None:
-        """The end of its use."""
+        """Close the connection."""
         self.connection.close()
 
     def _kept(self, form: str) -> str:
-        """The columns of the file, with the types that their texts stand for in Parquet."""
+        """Return the SQL of the columns of the file, typed if a CSV file is written as Parquet."""
         if form != _PARQUET or table_format(self.path) == _PARQUET:
             return "loaded.*"
         kinds = certain_kinds(self.connection, "loaded", self.columns)
@@ -189,7 +209,7 @@ class PublicTable(Closeable):
 
 
 def table_format(path: Path) -> str:
-    """The format of a public table by the ending of its file: `csv`, `tsv` or `parquet`.
+    """Return the format of a public table, from the ending of its file: `csv`, `tsv` or `parquet`.
 
     Example:
         >>> table_format(Path("answers.pq"))
@@ -200,7 +220,7 @@ def table_format(path: Path) -> str:
 
 @frozen
 class PublicColumns(Columns):
-    """Columns that everybody may see.
+    """Columns of public values, such as the rows of a result.
 
     Example:
         >>> import polars as pl
@@ -208,12 +228,12 @@ class PublicColumns(Columns):
         [('Bern', 12), (None, 3)]
     """
 
-    # the cells of each by its name, equally many, each column of one type or None; all are texts where one is, such as
-    # the name of a range among numbers
+    # Cells of each column by its name. All columns have the same length, and each has cells of one type or None. A
+    # column with a text, such as the name of a range among numbers, has only texts.
     columns: Mapping[str, Cells]
 
     def save(self, out: Path) -> None:
-        """The writing of all rows in their order; an older file is replaced when all is written."""
+        """Write all rows in their order. An older file is replaced when all rows are written."""
         form = table_format(out)
         with duckdb.connect(":memory:") as connection:
             write_rows(connection, select_query(self.columns, connection), out, form)
@@ -224,29 +244,31 @@ _MEASURED = {"geocode", "query_name", "value", "variance"}
 
 @frozen
 class NoisyMeasurement:
-    """The answers to one query about one place."""
+    """Noisy answers to one query about one place of a census."""
 
-    query: str  # its name, such as "votingage * hispanic"
-    values: NDArray[np.int64]  # a noisy count for each of its cells, shape (cells,)
-    variance: float  # of the noise of each
+    query: str  # name of the query, such as "votingage * hispanic"
+    values: NDArray[np.int64]  # noisy count of each cell of the query, shape (cells,)
+    variance: float  # variance of the noise of each count
 
 
 def has_measurements(path: Path) -> bool:
-    """Whether a Parquet file has the columns of noisy measurements; none of its rows are read."""
+    """Return True if a Parquet file has the columns of noisy measurements. Reads none of its rows."""
     names = _asked(path, "DESCRIBE SELECT * FROM {}")
     return {str(name) for name, *_ in names} >= _MEASURED
 
 
 def measured_places(path: Path, most: int) -> list[str]:
-    """The codes of the first places, in order."""
+    """Return the first `most` codes of places in sorted order."""
     query = f"SELECT DISTINCT geocode FROM {{}} ORDER BY geocode LIMIT {int(most)}"
     return [str(place) for (place,) in _asked(path, query)]
 
 
 def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
-    """All that was measured of one place; only its rows are read.
+    """Return all measurements of one place. Reads only the rows of this place.
 
-    `path`: a Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole numbers) and `variance`.
+    Args:
+        path: A Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole numbers) and `variance`.
+        geocode: The code of the place.
     """
     rows = _asked(
         path,
@@ -260,7 +282,7 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
 
 
 def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query about a file."""
+    """Return the rows of a query about a Parquet file, whose relation replaces `{}`."""
     place = duck.quoted_text(duck.path_pattern(duck.readable_file(path)))
     relation = f"read_parquet({place}, hive_partitioning=false)"
 
@@ -275,7 +297,7 @@ def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
     )
 
 
-# Texts that stand for a value without doubt: a 007 may be the name of a region.
+# Texts that represent a value beyond doubt. A text such as 007 is excluded, since it may be the code of a region.
 _CERTAIN = {
     Kind.INTEGER: "-?(0|[1-9][0-9]{0,17})",
     Kind.REAL: r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})?",
@@ -285,9 +307,10 @@ _CERTAIN = {
 
 
 def certain_kinds(connection: duck.Connection, table: str, names: Sequence[str]) -> dict[str, Kind]:
-    """The kind of each column of a public table of texts: the first for which all its cells stand.
+    """Return the kind of each column of a public table of texts: the first kind that fits all its cells, else text.
 
-    One cell can change it, and what all others stand for: it is nothing for private records.
+    A single cell can change the kind, and with it the values of all other cells. So this must not be used for
+    confidential records.
     """
     tests = [_all_stand_for(name, kind) for name in names for kind in _CERTAIN]
     fits = iter(connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0])
@@ -296,7 +319,7 @@ def certain_kinds(connection: duck.Connection, table: str, names: Sequence[str])
 
 
 def _all_stand_for(name: str, kind: Kind) -> str:
-    """The SQL of whether all cells of a column stand for a kind; null where there are none."""
+    """Return the SQL that is true if all cells of a column are values of a kind; null if the column has no cells."""
     text = duck.quoted_name(name)
     value = f"TRY_CAST({text} AS {SQL_TYPES[kind]})"
     return (

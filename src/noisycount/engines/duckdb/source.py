@@ -1,5 +1,9 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""CSV, Parquet and DuckDB files, counted by DuckDB in a connection that can read nothing else."""
+"""Sources of records in files, counted by DuckDB in a connection that can read nothing else.
+
+`DuckDBSource` reads CSV, Excel, JSON, Parquet, DuckDB and SQLite files, files of Stata, SPSS and SAS, and Parquet files
+on object stores.
+"""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,12 +47,16 @@ from noisycount.query.schema import Kind, Schema
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.lake import Lake
 
-# What a kind of store needs that the extra `lake` does not have.
+# Packages that an object store needs in addition to the extra `lake`, by the scheme of its address.
 _BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs"}
 
 
 def state_of(place: "Path | Lake") -> str:
-    """The size and time of each file of a place, and of the write-ahead log of a database."""
+    """Return the size and modification time of each file of a place, with the write-ahead log of a database.
+
+    Raises:
+        SourceError: A file cannot be read any more.
+    """
     if not isinstance(place, Path):
         return place.state()
     try:
@@ -61,20 +69,24 @@ def state_of(place: "Path | Lake") -> str:
 
 
 def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
-    """The refusal of a file that is not in its state any more."""
+    """Raise SourceError if a file is no longer in the given state."""
     if state_of(place) != state:
         raise SourceError(f"{redacted_name(place)!r} changed while it {while_it}: open it again")
 
 
 def _texts(relation: files.Relation) -> Sequence[ColumnCheck]:
-    """Return the facts of the columns of a file of texts; none if the file states their types."""
+    """Return the checks of the columns of a file of texts; none if the file states the types of its columns."""
     return () if relation.check is None else relation.check.columns
 
 
 def _with_unit_as_stated(
     connection: duck.Connection, relation: files.Relation, told: files.Description
 ) -> files.Relation:
-    """Return records that state their types, with the texts of the unit read as their owner states."""
+    """Return the relation with the texts of the unit read as its owner states, for a file that states its types.
+
+    Raises:
+        SourceError: The statement does not fit the type of the unit.
+    """
     for unit, form in told.spelled_unit.items():
         type_ = column_types(connection, relation.sql).get(unit, "")
         if form.kind is Kind.INTEGER and form != ColumnFormat(
@@ -88,13 +100,13 @@ def _with_unit_as_stated(
         value = typed_cell(text, form)
         if form.kind is Kind.INTEGER:  # of any width
             value = f"CASE WHEN {given_cell(text, form)} THEN {name} END"
-        if type_:  # else a column that is not there is refused by its name
+        if type_:  # a unit that is no column is refused later, by its name
             return _selected(relation, f"* REPLACE ({value} AS {name})")
     return relation
 
 
 def _without_dropped_rows(relation: files.Relation, told: files.Description) -> files.Relation:
-    """Return a relation without the rows of nobody, if its owner states so; a check looks at all rows."""
+    """Return the relation without rows that name no unit, if the owner drops them. A check keeps all rows."""
     form = None if told.unit is None else (told.kinds or {}).get(told.unit)
     if form is None or not form.drop_missing or told.is_for_check:
         return relation
@@ -102,7 +114,7 @@ def _without_dropped_rows(relation: files.Relation, told: files.Description) -> 
 
 
 def _selected(relation: files.Relation, columns: str, condition: str = "") -> files.Relation:
-    """Return a relation of these columns and of the rows that meet a condition."""
+    """Return the relation of these columns and of the rows that meet a condition."""
 
     def query(sql: str) -> str:
         return f"(SELECT {columns} FROM {sql} {condition})"
@@ -115,9 +127,10 @@ def _selected(relation: files.Relation, columns: str, condition: str = "") -> fi
 def _typed_description(
     place: object, told: files.Description, relation: files.Relation, schema: Schema
 ) -> files.Description:
-    """Return the description of records that state their kinds: how the unit is read, and where NaN is missing.
+    """Return the description with the kinds that apply to a file that states its types.
 
-    In columns of reals that pandas wrote NaN is missing, unless their kind is stated.
+    These are the form of the unit, and the columns of reals in which NaN is missing. If pandas wrote the file, NaN is
+    missing in every column of reals, unless the owner states the kind of that column.
     """
     kinds = told.kinds or {}
     others = {name: form for name, form in kinds.items() if name not in told.spelled_unit}
@@ -132,7 +145,7 @@ def _typed_description(
 
 
 def _without_engine_errors(work: Callable[[], duck.Result], path: object, kind: files.Format) -> duck.Result:
-    """Return the result of work that reads a file, or refuse the file without the engine's error."""
+    """Return the result of work that reads a file. An error of the engine becomes a SourceError without its text."""
     return duck.without_engine_errors(
         work,
         f"{str(path)!r} cannot be read as {kind.name}: check that {kind.check}",
@@ -142,14 +155,17 @@ def _without_engine_errors(work: Callable[[], duck.Result], path: object, kind: 
 
 @frozen
 class DuckDBSource(CountedSource):
-    r"""The records of one file; made by ``DuckDBSource.open``.
+    r"""A source of the records of one file, made by `DuckDBSource.open`.
 
-    A CSV file is read once, at opening: its first line names the columns, every line has as many cells, an empty cell
-    is a missing value. What the cells stand for is stated, or guessed from them; if cells do not fit, the file answers
-    nothing until whoever owns it accepts them as missing. Parquet and DuckDB files are read at every count, and their
-    columns once before the first count that needs them, so that no count fails on a broken cell. Integers have 8 to 64
-    bits; FLOAT and DECIMAL count as DOUBLE, ENUM and TIME as text, every TIMESTAMP as one of microseconds, in UTC where
-    it has a zone, finer ones cut off.
+    A CSV file is read once, when it is opened. Its first line names the columns, every line has the same number of
+    cells, and an empty cell is a missing value. The owner states the kinds of the columns, or they are guessed from the
+    cells. If a column that queries may use or the unit has unreadable cells, the source answers no query until the
+    owner accepts them as missing.
+
+    Parquet and DuckDB files are read at every count. Each of their columns is read once before the first count that
+    needs it, so that no count fails at a broken cell. Integers have 8 to 64 bits. FLOAT and DECIMAL count as DOUBLE,
+    ENUM and TIME as texts. Every TIMESTAMP counts in microseconds, without its smaller parts, and in UTC if it has a
+    time zone.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -169,15 +185,20 @@ class DuckDBSource(CountedSource):
     state: str
     relation: files.Relation
     format: files.Format
-    values: Mapping[str, str]  # the SQL of the value of each column that counts read, by its name
-    proofs: Sequence[set[str]]  # of each file, the proofs of the columns whose cells could all be read; they grow
+    values: Mapping[str, str]  # SQL of the value of each column that counts read, by its name
+    # for each file, digests of the columns whose cells were all read; `require_sound` adds to them
+    proofs: Sequence[set[str]]
     seconds: float | None = None
     copied: bool = False
-    proving: Lock = field(default_factory=Lock)  # held while columns are read for a proof
+    proving: Lock = field(default_factory=Lock)  # held while `require_sound` reads columns
 
     @classmethod
     def open(cls, path: Path | str, **said: Any) -> Self:  # noqa: ANN401 - as `found` takes it
-        """The records of a file whose cells fit; it takes what `found` takes."""
+        """Open a file and require that its cells are readable; the options are those of `found`.
+
+        Raises:
+            SourceError: The file or one of its cells cannot be read.
+        """
         source = cls.found(path, **said)
         try:
             source.prepare()
@@ -203,14 +224,26 @@ class DuckDBSource(CountedSource):
         is_known: bool = False,
         proofs: Sequence[set[str]] | None = None,
     ) -> Self:
-        """The records of a file, whether or not their cells fit.
+        """Open a file, whether its cells are readable or not.
 
-        `path`: a .csv, .parquet, .pq, .duckdb, .db or .ddb file, taken literally. `table`: which table of a DuckDB
-        file; not needed if it has only one. `kinds`: what the texts of a CSV file's columns stand for; those left out
-        stand for what they most likely do, and the unit is text. `copy`: where a file of texts leaves what they stand
-        for, for `of_copy`; `copied` tells whether it could. `claim`: what the owner states about the rows of a view;
-        None: the unit alone. `is_known`: whether `kinds` is what was written down when the file was opened before.
-        `proofs`: of each of its files as they are now, what `require_sound` proved before; it adds to them.
+        Args:
+            path: A file with a known ending, taken literally.
+            unit: The column that names the person; None: each row is a privacy unit.
+            columns: The columns that queries may use; None: all but the unit.
+            table: The table or sheet; None: the only one.
+            kinds: The kinds or forms of columns of texts; the other columns are guessed, except the unit, which is a
+                text.
+            form: The layout of a file of texts.
+            seconds: Time limit of a count; None: no limit.
+            copy: Where to write the values of a file of texts, for `of_copy`. `copied` is True if they were written.
+            claim: The owner's statements about the rows of a view; None: only the unit.
+            is_for_check: True if the columns are only checked, the unit like the others; nothing is counted.
+            is_known: True if `kinds` was stored when the file was opened before.
+            proofs: For each file in its present state, the digests of columns that `require_sound` read before. The
+                source adds to them.
+
+        Raises:
+            SourceError: The file cannot be read.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
         told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check, is_known)
@@ -218,7 +251,7 @@ class DuckDBSource(CountedSource):
 
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
-        """Raise SourceError if a file of which a copy exists names a view that may not be counted."""
+        """Raise SourceError if a file, of which a copy exists, names a view that may not be counted."""
         if files.format_of(path, files.Description(table=table, claim=claim)) is files.SQLITE:
             foreign.require_stable_sqlite(path, table, claim)
 
@@ -232,7 +265,7 @@ class DuckDBSource(CountedSource):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> Self:
-        """Return the records of a copy that `found` made, by what the texts of each column stood for."""
+        """Open a copy that `found` wrote, with the forms that the texts of its columns had."""
         told = files.Description(unit, columns, None, forms)
         return cls._read(files.COPY, copy, told, proofs=proofs)
 
@@ -246,7 +279,7 @@ class DuckDBSource(CountedSource):
         seconds: float | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
     ) -> Self:
-        """Return the records of Parquet files on an object store, whose needed cells alone are read."""
+        """Open the Parquet files of a place on an object store. Only the cells that a count needs are read."""
         try:
             from noisycount.engines.duckdb.lake import Lake  # noqa: PLC0415 - needs packages of an extra
 
@@ -261,17 +294,17 @@ class DuckDBSource(CountedSource):
 
     @classmethod
     def checked(cls, path: Path | str, *, columns: Sequence[str] | None = None, **said: Any) -> Check:  # noqa: ANN401 - as `found` takes it
-        """What is in a file, for its owner, whether or not its cells fit; as `found` takes it."""
+        """Return the check of a file, for its owner, even if cells are unreadable. The options are those of `found`."""
         source = cls.found(path, is_for_check=True, **said)
         with source, source.cursors.one() as cursor:
             check = with_values(cursor, source.check(), source.unit)
         types = {column.name: column.type for column in check.columns}
-        Schema({}, types).for_questions(source.unit, columns)  # which refuses names of no column
+        Schema({}, types).for_questions(source.unit, columns)  # names of no column are refused
         return check
 
     @classmethod
     def shares_records(cls, path: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
-        """Return True if two tables of a file have records in common: a table and a view of it, or two such views."""
+        """Return True if two tables of a file have records in common, such as a table and a view of it."""
         return files.shares_records(path, one, other, public_tables)
 
     @classmethod
@@ -284,7 +317,7 @@ class DuckDBSource(CountedSource):
         copy: Path | None = None,
         proofs: Sequence[set[str]] | None = None,
     ) -> Self:
-        """The records of a file, which may have cells that do not fit."""
+        """Open a file of a known format; its cells may be unreadable."""
         place = duck.readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
         connection = duck.private_connection()
@@ -316,7 +349,7 @@ class DuckDBSource(CountedSource):
             require_state(place, state, "was read")
             copied = (
                 copy is not None
-                and relation.check is not None  # of texts
+                and relation.check is not None  # a file of texts
                 and not any(column.is_refused for column in relation.check.columns)
                 and files.is_written(connection, copy)
             )
@@ -328,15 +361,17 @@ class DuckDBSource(CountedSource):
         return cls(cursors, place, schema, told, state, relation, kind, values, proofs or (), seconds, copied)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Refuse cells that do not fit, and those that cannot be read; see ``Source.prepare``."""
+        """Raise SourceError if cells are unreadable or cannot be read; see `Source.prepare`."""
         require_readable(repr(str(self.path)), self.used())
         self.require_sound(columns)
 
     def require_sound(self, columns: Collection[str] | None = None) -> None:
-        """Read some columns, and that of the unit, in the files in which this was never done.
+        """Read columns, and that of the unit, in the files in which they have not been read yet.
 
-        A count that failed on a broken cell would reveal that the record is there, after the debit. `columns`: None:
-        all that questions may use.
+        A count that failed at a broken cell would reveal after the debit that the record exists.
+
+        Args:
+            columns: The columns; None: all that queries may use.
 
         Raises:
             SourceError: A cell cannot be read, or a record has no unit.
@@ -367,42 +402,43 @@ class DuckDBSource(CountedSource):
                 self.proofs[number].update(new)
 
     def _proof(self, name: str) -> str:
-        """Return the digest of how the cells of a column are read, and of whether none may be missing."""
+        """Return the digest of how the cells of a column are read, and of whether the column is the unit."""
         facts: list[object] = [duckdb.__version__, self.told.table, self.values[name], name == self.unit]
-        facts += [form.parts for form in self.told.spelled_unit.values()]  # which decide on the rows of nobody
+        # the form of the unit decides which rows are dropped
+        facts += [form.parts for form in self.told.spelled_unit.values()]
         return sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """None: its version never had another form."""
+        """Empty: the version of a file has never had another form."""
         return ()
 
     @property
     def accepted(self) -> frozenset[str]:
-        """The columns whose cells that do not fit count as missing; see ``Source.accepted``."""
+        """Columns whose unreadable cells count as missing; see `Source.accepted`."""
         return frozenset(name for name, form in self.forms.items() if form.accepts_unreadable)
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """What the cells of each column stand for; see ``CheckedSource.forms``."""
+        """Forms of the cells of each column; see `CheckedSource.forms`."""
         found = {column.name: column.form for column in _texts(self.relation) if column.form}
         whole = self.schema.entire
         return found or {**{name: ColumnFormat(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
 
     @property
     def form(self) -> FileFormat | None:
-        """How the texts were found; see ``CheckedSource.form``."""
+        """Layout of a file of texts; None for other files. See `CheckedSource.form`."""
         return None if self.relation.check is None else self.relation.check.form
 
     def used(self) -> list[ColumnCheck]:
-        """What is in the columns that questions may use and in the unit, where they are texts."""
+        """Return the checks of the unit and of the columns that queries may use; none unless the file holds texts."""
         return [column for column in _texts(self.relation) if column.name in self.schema or column.name == self.unit]
 
     def check(self, unit: str | None = None) -> Check:
-        """What is in the records; see ``Source.check``."""
+        """Return the check of the records; see `Source.check`."""
         named = unit or self.unit
         if self.told.is_for_check and named not in self.schema:
-            named = None  # a file without it is refused by its name
+            named = None  # `checked` refuses a unit that is no column, by its name
         if self.relation.check is not None and named is None:
             return self.relation.check
         names = () if self.relation.check else tuple(self.schema)
@@ -432,7 +468,7 @@ class DuckDBSource(CountedSource):
 
     @property
     def version(self) -> str:
-        """The state of the file, and how it is read: what is counted may change with either."""
+        """State of the file with its forms, since the counted values may change with either."""
         found = {column.name: column.form for column in _texts(self.relation) if column.form}
         forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
         form = None if self.form is None else self.form.parts
@@ -441,16 +477,16 @@ class DuckDBSource(CountedSource):
 
     @property
     def unit(self) -> str | None:
-        """The column that names the person, or None where every record is one unit."""
+        """Column that names the person; None: each record is a privacy unit."""
         return self.told.unit
 
     @property
     def connection(self) -> duck.Connection:
-        """The connection that holds the view ``records``."""
+        """Connection that holds the view `records`."""
         return self.cursors.connection
 
     def require_unchanged(self) -> None:
-        """The refusal of a file that changed; see ``Source.require_unchanged``."""
+        """Raise SourceError if the file has changed; see `Source.require_unchanged`."""
         self.cursors.require_open()
         require_state(self.path, self.state, "was open")
 
@@ -467,7 +503,7 @@ class DuckDBSource(CountedSource):
         return self._counting.keys(question)
 
     def _prepare(self, parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> None:
-        """Prepare the columns that a question reads, if its caller has not."""
+        """Prepare the columns that a question reads, if the caller has not prepared them."""
         read = {column.name for each in predicates if each for column in columns(each)}
         self.prepare(read | {each.column.name for each in parts})
 
@@ -480,5 +516,5 @@ class DuckDBSource(CountedSource):
         return Counting(self.cursors.one, self.require_unchanged, self.unit, self.schema, self.seconds, refusal)
 
     def close(self) -> None:
-        """The end of their use; a count that goes on is given up, and not waited for."""
+        """Close the source. A count that is running is interrupted."""
         self.cursors.close()

@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""The view `records`: the columns that questions may use, each of one type."""
+"""The view `records` of the columns that queries may use, each with the one type of its kind.
+
+`converted` has the SQL that brings a column to that type, and `create_records` makes the view.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,16 +11,17 @@ from noisycount.engines.duckdb.connection import Connection, quoted_name, withou
 from noisycount.engines.interface import missing_units
 from noisycount.query.schema import Kind, Schema
 
-# DuckDB rounds nanoseconds, over midnight too: here they are cut off, also before 1970, where the
-# remainder is negative. What has no such number is infinite, or missing.
+# DuckDB rounds nanoseconds, even over midnight. This cuts them off, also before 1970, where the remainder is negative.
+# Infinite and missing moments have no number of nanoseconds.
 _NANOSECONDS = (
     "coalesce(make_timestamp(epoch_ns({0}) // 1000 - (epoch_ns({0}) % 1000 < 0)::BIGINT), TRY_CAST({0} AS TIMESTAMP))"
 )
-# Moments are read in UTC, whatever their zone; what is infinite has no number of microseconds.
+# Moments are converted to UTC. Infinite moments have no number of microseconds.
 _UTC = "coalesce(make_timestamp(epoch_us({0})), TRY_CAST({0} AS TIMESTAMP))"
 _INTEGERS = "tinyint, smallint, integer, bigint, utinyint, usmallint, uinteger, ubigint"
 _TIMES = "timestamp, timestamp_s, timestamp_ms"
-# The type of the columns of each kind, what is brought to it, and how: in one order, and no error.
+# For each kind: its type in DuckDB, the types that are converted to it, and the conversion, which keeps the order and
+# never fails.
 _COLUMNS = (
     (Kind.INTEGER, "BIGINT", _INTEGERS, "{}"),
     (Kind.REAL, "DOUBLE", "float, double, decimal", "CAST({} AS DOUBLE)"),
@@ -29,13 +33,13 @@ _COLUMNS = (
     (Kind.TIMESTAMP, "TIMESTAMP", "timestamp with time zone", _UTC),
 )
 SQL_TYPES = {kind: type_ for kind, type_, *_ in _COLUMNS}
-# The kind of the columns of each type that are read, and the SQL of one as a value of it.
+# For each type that is read: the kind of its columns, and the SQL that converts a column.
 READ_TYPES = {type_: (kind, conversion) for kind, _, types, conversion in _COLUMNS for type_ in types.split(", ")}
 
 
 _NOT_COMPUTED = "table names a view whose cells cannot all be computed: mend the view, or name a table"
 _NOT_KEPT = "table names a view that needs more memory than there is, as it is computed once and kept: make it a table"
-_EXACT_DIGITS = 15  # that every double keeps
+_EXACT_DIGITS = 15  # every double keeps as many
 _REASONS = {
     "TIME": "the file says that they are times of day, which are texts such as '08:30:00' here",
     "TIMESTAMP WITH TIME ZONE": "the file says so, and they are read in UTC",
@@ -46,9 +50,14 @@ _REASONS = {
 def create_records(
     connection: Connection, relation: str, selected: Sequence[str], *, is_computed: bool = False
 ) -> None:
-    """Create the view ``records`` of the selected columns of a relation.
+    """Create the view `records` of the selected columns of a relation.
 
-    The rows of a view of the file's are computed here, once: a question could meet a record at which that fails.
+    Args:
+        connection: The connection.
+        relation: SQL of the relation.
+        selected: SQL of each column.
+        is_computed: True if the relation is a view of the owner's file. Its rows are then computed once, here: a query
+            must not fail at a record whose cells cannot be computed.
     """
     shown = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     if is_computed:
@@ -59,7 +68,7 @@ def create_records(
 
 
 def column_types(connection: Connection, relation: str) -> dict[str, str]:
-    """The type of each column of a relation, as DuckDB names it."""
+    """Return the type of each column of a relation, as DuckDB names it."""
     described = connection.sql(f"SELECT * FROM {relation}")
     return {
         name: "json" if str(type_) == "JSON" else type_.id  # JSON is stored as varchar
@@ -68,7 +77,7 @@ def column_types(connection: Connection, relation: str) -> dict[str, str]:
 
 
 def type_reason(type_: str) -> str:
-    """Why a column of a type of DuckDB has its kind, and what is not kept of it.
+    """Return the reason why a column of a DuckDB type has its kind, and the precision that is lost.
 
     Example:
         >>> type_reason("DECIMAL(38,2)")
@@ -81,7 +90,7 @@ def type_reason(type_: str) -> str:
 
 
 def whole_schema(types: Mapping[str, str]) -> Schema:
-    """The schema of columns of these types."""
+    """Return the schema of columns of these types; types that are not read become `others`."""
     return Schema(
         {name: READ_TYPES[type_][0] for name, type_ in types.items() if type_ in READ_TYPES},
         {name: type_ for name, type_ in types.items() if type_ not in READ_TYPES},
@@ -89,7 +98,7 @@ def whole_schema(types: Mapping[str, str]) -> Schema:
 
 
 def require_units(connection: Connection, relation: str, unit: str | None) -> None:
-    """The refusal of records without a unit."""
+    """Raise SourceError if a record has no unit."""
     if unit is None:
         return
     total, with_unit = connection.execute(f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}").fetchall()[0]
@@ -98,7 +107,13 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
 
 
 def converted(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> dict[str, str]:
-    """Return the SQL of usable columns, each brought to the one type of its kind, by their names."""
+    """Return the SQL of columns, each converted to the type of its kind, by their names.
+
+    Args:
+        types: The type of each column.
+        names: The columns.
+        nan_missing: Columns of reals in which NaN is a missing value.
+    """
     shown = {name: READ_TYPES[types[name]][1].format(quoted_name(name)) for name in names}
     missing = {n: f"CASE WHEN NOT isnan({shown[n]}) THEN {shown[n]} END" for n in nan_missing if n in shown}
     return shown | missing

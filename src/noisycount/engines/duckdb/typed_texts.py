@@ -1,5 +1,9 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
-"""A table of texts as one of values, and the cells that do not fit."""
+"""Tables of texts turned into tables of values, with the cells that are unreadable.
+
+`TextTable.typed` makes the table of values, from stated or guessed forms. `with_lines` adds the lines in the file of
+what the owner has to check.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,13 +25,13 @@ from noisycount.engines.guesses import Guess, guessed_form, guessed_of_types, ot
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
-_SAMPLES = 6  # texts with letters beyond ASCII
-_WIDE = 200  # columns: the planning of that many statements would outlast looking
-_NEARLY_EMPTY = 3  # of so many cells one is filled in
+_SAMPLES = 6  # texts with letters beyond ASCII, as samples
+_WIDE = 200  # columns: planning the statement for more of them takes longer than it is worth
+_NEARLY_EMPTY = 3  # a row is nearly empty if at most one in so many cells is filled in
 
 
 def with_lines(connection: Connection, check: Check, unit: str | None, lines: Lines) -> Check:
-    """What is in the table `loaded`, with the lines of what its owner has to look at."""
+    """Return a check with the lines of the cells and rows of `loaded` that the owner has to check."""
     judged = [each.judged for each in check.columns]
     examples = {each.name: _example_rows(connection, each) for each in judged}
     units = [each for each in judged if each.name == unit and each.missing]
@@ -54,7 +58,7 @@ def with_lines(connection: Connection, check: Check, unit: str | None, lines: Li
 
 
 def _example_rows(connection: Connection, column: ColumnCheck) -> list[int]:
-    """The first row of each example."""
+    """Return the first row of each example of an unreadable cell."""
     name = quoted_name(column.name)
     return [
         connection.execute(f"SELECT min(rowid) FROM loaded WHERE {name} = {quoted_text(example)}").fetchall()[0][0]
@@ -63,7 +67,7 @@ def _example_rows(connection: Connection, column: ColumnCheck) -> list[int]:
 
 
 def _rows_without(connection: Connection, column: ColumnCheck) -> list[int]:
-    """The first rows without a value of a column."""
+    """Return the first rows without a value of a column."""
     if column.form is None:
         return []
     given = given_cell(quoted_name(column.name), column.form)
@@ -72,7 +76,7 @@ def _rows_without(connection: Connection, column: ColumnCheck) -> list[int]:
 
 
 def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | None:
-    """Return the last row if few of its cells are filled in, and more of every other row."""
+    """Return the last row if few of its cells are filled in, and fewer than in every other row; else None."""
     if not _NEARLY_EMPTY <= len(checks) <= _WIDE:
         return None
     filled = f"list_count([{', '.join(quoted_name(column.name) for column in checks)}])"
@@ -86,7 +90,7 @@ def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | 
 
 
 def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str, ...]:
-    """Return some different texts of the first columns that have letters beyond ASCII."""
+    """Return some different texts with letters beyond ASCII from the first columns."""
     names = [quoted_name(column.name) for column in checks[:_WIDE]]
     beyond = "strlen({0}) > length({0})"  # more bytes than characters
     query = f"SELECT {', '.join(f'bool_or({beyond.format(name)})' for name in names)} FROM loaded"
@@ -98,10 +102,10 @@ def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str
     return tuple(found)[:_SAMPLES]
 
 
-_SAMPLE = 2000  # rows that a kind is guessed from, evenly over the table
+_SAMPLE = 2000  # rows from which a kind is guessed, spread evenly over the table
 _SAMPLED_CELLS = 1_000_000
-_DOUBTFUL = 1000  # cells that do not fit, of which the kind is guessed again
-# the years of the earliest and of the latest day; NULL if there is none
+_DOUBTFUL = 1000  # unreadable cells from which the kind is guessed again
+# Years of the earliest and of the latest day; NULL if the column has no day.
 _YEARS = "CASE WHEN count({0}) > 0 THEN [min(year({0})), max(year({0}))] END"
 _AT_ONCE = 200  # columns of one statement
 
@@ -112,22 +116,26 @@ class TextTable:
 
     connection: Connection
     names: tuple[str, ...]
-    # how many cells of a kind each column has, where the file tells kinds apart
+    # number of cells of each kind in each column, if the file distinguishes kinds
     types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
-    # the numbers of cells of each column that other programs show otherwise, see `ColumnCheck.losses`
+    # numbers of cells of each column that other programs show in another way, see `ColumnCheck.losses`
     losses: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows of the table."""
         return int(self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0])
 
     def typed(
         self, stated: Mapping[str, ColumnFormat], unit: str | None, *, explains: bool = False
     ) -> list[ColumnCheck]:
-        """The making of the table `typed`, and what does not fit into it.
+        """Make the table `typed` of values, and return the checks of its columns.
 
-        `explains`: whether to say what the texts look like where that is what is stated.
+        Args:
+            stated: The forms of columns that the owner states; all others are guessed.
+            unit: The column that names the person, which is a text unless the owner states its form.
+            explains: True to add the reason why a stated form fits the texts, and other forms that fit unreadable
+                cells.
         """
         with self._planned():
             columns = self._typed(stated, unit)
@@ -138,9 +146,16 @@ class TextTable:
     def without_rows(
         self, check: Check, odd: Mapping[int, Sequence[str]], stated: Mapping[str, ColumnFormat], unit: str | None
     ) -> Check:
-        """Return a check in which columns with cells that do not fit are judged without odd rows.
+        """Return a check in which doubtful columns are also judged without the odd rows.
 
-        `odd`: the cells of these rows by their place; the rows are removed from `loaded`.
+        A column is doubtful if it has unreadable cells, `choices` or `looks_like`, or if it is the unit and has missing
+        values.
+
+        Args:
+            check: The check of all rows.
+            odd: The cells of the odd rows, by their row number. These rows are deleted from `loaded`.
+            stated: The forms of columns that the owner states.
+            unit: The column that names the person.
         """
         self.connection.execute(f"DELETE FROM loaded WHERE rowid IN ({', '.join(map(str, odd))})")
         doubtful = [
@@ -163,7 +178,7 @@ class TextTable:
 
     @contextmanager
     def _planned(self) -> Iterator[None]:
-        """Statements that are planned as they stand where planning would outlast running them."""
+        """Disable the optimizer while a wide table is read, since planning would take longer than running."""
         if len(self.names) <= _AT_ONCE:
             yield
             return
@@ -172,7 +187,7 @@ class TextTable:
         self.connection.execute("PRAGMA enable_optimizer")
 
     def _typed(self, stated: Mapping[str, ColumnFormat], unit: str | None) -> list[ColumnCheck]:
-        """The making of the table, as `typed` says."""
+        """Make the table, and return the checks of its columns. Guess a form again if some cells do not fit it."""
         told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
         usual = ColumnFormat(Kind.TEXT)
         if unit in self.names and stated.get(unit, usual) == usual:
@@ -194,7 +209,7 @@ class TextTable:
         return self._with_examples([found[name] for name in self.names])
 
     def _explained(self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]) -> list[ColumnCheck]:
-        """The columns, with a better reason than what is stated where they look like it."""
+        """Return the checks with reasons for stated forms that look right, and with other forms for refused columns."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
         told = [
@@ -206,7 +221,7 @@ class TextTable:
         return [replace(each, fitting=self._fitting(each)) if each.is_refused else each for each in told]
 
     def _fitting(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
-        """Return other forms that all cells of a column fit: those of its kind, else what its cells look like."""
+        """Return other forms that all cells of a column fit: those of its kind, else those of another kind."""
         assert column.form is not None  # noqa: S101 - its cells are texts
         if column.choices:
             return column.choices
@@ -219,7 +234,7 @@ class TextTable:
         unfit = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         counts = self.connection.execute(f"SELECT {', '.join(unfit)} FROM loaded").fetchall()[0]
         fitting = [form for form, count in zip(forms, counts, strict=True) if not count]
-        for part in ("thousands", "decimal"):  # marks that no cell has need no statement
+        for part in ("thousands", "decimal"):  # a mark that no cell has need not be stated
             usual = [replace(form, **{part: getattr(column.form, part)}) for form in fitting]
             fitting = [
                 form for form, other in zip(fitting, usual, strict=True) if form == other or other not in fitting
@@ -227,13 +242,13 @@ class TextTable:
         return tuple(form for form in fitting if form.kind is column.kind) or tuple(fitting)
 
     def _guess(self, name: str, cells: Sequence[str]) -> Guess:
-        """What a column stands for, from some of its cells."""
+        """Return a guess of the form of a column, from some of its cells."""
         if name in self.types:
             return guessed_of_types(self.types[name], cells, name)
         return guessed_form(cells, name)
 
     def _sample(self) -> dict[str, list[str]]:
-        """Some cells of each column that are not empty."""
+        """Return some cells of each column that are not empty, from rows spread evenly over the table."""
         rows = max(1, min(_SAMPLE, _SAMPLED_CELLS // len(self.names)))
         names = ", ".join(map(quoted_name, self.names))
         step = max(1, self.rows // rows, -(-self.rows * len(self.names) // _SAMPLED_CELLS))
@@ -245,7 +260,7 @@ class TextTable:
         }
 
     def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
-        """Make the table `typed`, with columns kept of an earlier one."""
+        """Make the table `typed` from the guessed forms, with the columns in `kept` copied from its earlier version."""
         self.connection.execute("ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed")
         made = "part" if kept else "typed"
         self.connection.execute(f"CREATE TABLE {made} AS {_typed_query({n: g.form for n, g in guesses.items()})}")
@@ -256,7 +271,7 @@ class TextTable:
                 self.connection.execute(f"DROP TABLE {table}")
 
     def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
-        """What is in some columns, without examples."""
+        """Return the checks of some columns, without examples of unreadable cells."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
         total = self.rows
         read = self._numbers("typed", everywhere, len(guesses))
@@ -288,7 +303,7 @@ class TextTable:
         }
 
     def _numbers(self, table: str, aggregates: Mapping[str, str], at_once: int = _AT_ONCE) -> dict[str, Any]:
-        """Return a value for each column, computed by an aggregate of the table; so many in one statement."""
+        """Return the value of an aggregate for each column of a table, at most `at_once` columns in a statement."""
         found: dict[str, Any] = {}
         names = [*aggregates]
         for first in range(0, len(names), at_once):
@@ -299,7 +314,7 @@ class TextTable:
         return found
 
     def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
-        """The columns, with some of the cells that do not fit."""
+        """Return the checks, with some examples of unreadable cells."""
         forms = {
             column.name: Guess(column.form, column.reason) for column in columns if column.unreadable and column.form
         }
@@ -307,7 +322,7 @@ class TextTable:
         return [replace(each, examples=tuple(cells[each.name])) if each.name in cells else each for each in columns]
 
     def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
-        """So many different cells of each column, at most, that do not fit."""
+        """Return up to `number` different unreadable cells of each column."""
         wrong = {
             name: f"min(DISTINCT {quoted_name(name)}, {number}) FILTER (WHERE "
             f"{given_cell(quoted_name(name), guess.form)} AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
@@ -318,20 +333,20 @@ class TextTable:
 
 
 def _look(form: ColumnFormat) -> ColumnFormat:
-    """What the texts look like, whatever stands for missing ones."""
+    """Return a form without the parts that do not affect the look of readable texts."""
     return replace(form, missing=(), accepts_unreadable=False, trim=False)
 
 
 def _typed_query(forms: Mapping[str, ColumnFormat]) -> str:
-    """Return the query of what the texts of some columns stand for.
+    """Return the query of the values of some columns of texts.
 
-    It reads a table, not the file: DuckDB turns a TRY_CAST of what it reads into a CAST.
+    The query reads a table, not the file: when DuckDB reads a file, it turns a TRY_CAST into a CAST.
     """
     return (_query_of_columns if len(forms) <= _AT_ONCE else _query_of_lists)(forms)
 
 
 def _query_of_columns(forms: Mapping[str, ColumnFormat]) -> str:
-    """Return a query with an expression a column, in which each text is cast once."""
+    """Return a query with one expression for each column, in which each text is cast once."""
     columns, found = {}, []
     for number, (name, form) in enumerate(forms.items()):
         text, cast = f"text_{number}", f"cast_{number}"
@@ -347,7 +362,7 @@ def _query_of_columns(forms: Mapping[str, ColumnFormat]) -> str:
 
 
 def _query_of_lists(forms: Mapping[str, ColumnFormat]) -> str:
-    """Return a query with an expression a form: its planning does not grow with the columns, as their number may."""
+    """Return a query with one expression for each form, for many columns: its planning time does not grow with them."""
     names: dict[ColumnFormat, list[str]] = {}
     for name, form in forms.items():
         names.setdefault(form, []).append(quoted_name(name))

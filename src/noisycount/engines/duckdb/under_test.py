@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""Tables of made-up records in files of DuckDB."""
+"""The DuckDB engine under the conformance tests.
+
+`DuckDBUnderTest` counts tables of made-up records in temporary files.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,11 +26,11 @@ _AT_ONCE = 200  # rows of one statement
 
 @frozen
 class DuckDBUnderTest:
-    """This engine, tested on files of its own in a folder that is gone afterwards."""
+    """The DuckDB engine, tested on files in a temporary folder."""
 
     @property
     def identity(self) -> Identity:
-        """DuckDB as it is installed here."""
+        """Identity of the installed DuckDB."""
         major, minor, *_ = duckdb.__version__.split(".")
         return Identity("duckdb", f"{major}.{minor}", "binary (UTF8)")
 
@@ -35,7 +38,7 @@ class DuckDBUnderTest:
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[DuckDBSource]:
-        """The records in a table of a file."""
+        """Yield a source of the records, from a table of a temporary file."""
         with TemporaryDirectory() as folder:
             path = Path(folder, "records.duckdb")
             without_engine_errors(lambda: _write(path, records, schema), "DuckDB cannot hold such records in a table")

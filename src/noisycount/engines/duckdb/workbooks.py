@@ -1,5 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
-"""Files of JSON objects, one a line, and sheets of workbooks (.xlsx), as tables of texts."""
+"""Files of JSON objects, one in each line, and sheets of Excel workbooks, as tables of texts.
+
+`JsonLines` and `Workbook` load them into a connection as the table `loaded`.
+"""
 
 import json
 import zlib
@@ -23,26 +26,30 @@ from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind
 
-_LONGEST = 1 << 26  # bytes of an object
+_LONGEST = 1 << 26  # bytes of one object
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
 
 
 @frozen
 class JsonLines:
-    """The objects of a file, held by a connection as the table `loaded` of texts.
+    """The objects of a file, loaded into a connection as the table `loaded` of texts.
 
-    A key that no object or only a late one has is a column all the same; null and no entry are missing values; what is
-    within arrays and objects stays a text.
+    The columns are all keys of all objects, even a key that only a late object has. A key with null and an absent key
+    are missing values. Arrays and objects within an object remain texts.
     """
 
     place: Path  # the file, which may be compressed by gzip
-    names: tuple[str, ...]  # the keys, in the order in which they come first
-    types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
-    losses: Mapping[str, Mapping[str, int]]  # the numbers of its arrays and objects, see `ColumnCheck.losses`
+    names: tuple[str, ...]  # keys in the order of their first appearance
+    types: Mapping[str, Counter[Kind]]  # number of values of each kind in each column
+    losses: Mapping[str, Mapping[str, int]]  # number of arrays and objects in each column, see `ColumnCheck.losses`
 
     @classmethod
     def load(cls, place: Path, connection: duck.Connection) -> Self:
-        """Make the table."""
+        """Load the objects of a file into the table `loaded`.
+
+        Raises:
+            SourceError: A line is not one object with different, non-empty keys.
+        """
         if not (is_whole(place) and _are_objects(place, connection)):
             raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
         names = _keys(connection)
@@ -58,7 +65,7 @@ class JsonLines:
         return cls(place, names, types, losses)
 
     def lines(self, connection: duck.Connection, rows: Collection[int]) -> dict[int, int]:
-        """The lines of some objects; none where a line has not one object."""
+        """Return the line of each given row; empty if lines and rows do not correspond."""
         if not rows:
             return {}
         try:
@@ -71,7 +78,7 @@ class JsonLines:
 
 
 def _are_objects(place: Path, connection: duck.Connection) -> bool:
-    """Return True if a table `objects` could be made of the lines, with no empty key and no key twice in one."""
+    """Make the table `objects` of the lines. Return True if each is an object with different, non-empty keys."""
     try:
         connection.execute(
             "CREATE TABLE objects AS SELECT json AS object "
@@ -90,7 +97,7 @@ def _are_objects(place: Path, connection: duck.Connection) -> bool:
 
 
 def _keys(connection: duck.Connection) -> tuple[str, ...]:
-    """The keys of all objects, in the order in which they come first."""
+    """Return the keys of all objects, in the order of their first appearance."""
     rows = connection.execute(
         "SELECT key FROM (SELECT rowid AS line, unnest(json_keys(object)) AS key, "
         "generate_subscripts(json_keys(object), 1) AS place FROM objects) GROUP BY key ORDER BY min((line, place))"
@@ -99,7 +106,7 @@ def _keys(connection: duck.Connection) -> tuple[str, ...]:
 
 
 def _types(connection: duck.Connection, name: str) -> Counter[Kind]:
-    """How many values of a kind a column of JSON has; arrays and objects count as texts."""
+    """Return the number of values of each kind in a column of JSON; arrays and objects count as texts."""
     text = f"CAST({duck.quoted_name(name)} AS VARCHAR)"
     kind = (
         f"CASE WHEN {text} IN ('true', 'false') THEN 'boolean' WHEN ascii({text}) BETWEEN 45 AND 57 THEN CASE WHEN "
@@ -118,13 +125,13 @@ def _objects(connection: duck.Connection, name: str) -> dict[str, int]:
 
 
 def _text(value: str) -> str:
-    """The SQL of a JSON value as a text, a string without its quotation marks."""
+    """Return the SQL of a JSON value as a text; strings are without their quotation marks."""
     text = f"CAST({value} AS VARCHAR)"
     return f"nullif(CASE WHEN ascii({text}) = 34 THEN {value} ->> '$' ELSE {text} END, '')"
 
 
 def _fault(place: Path) -> str:
-    """Return the fault of the first line that is no object, in words that quote none of it."""
+    """Return the fault of the first invalid line, without quoting the line."""
     number = 0
     try:
         with opened_bytes(place) as file:
@@ -137,7 +144,7 @@ def _fault(place: Path) -> str:
 
 
 def _wrong(line: bytes) -> str | None:
-    """Return the fault of one line; None if it is one object without an empty key and without a key twice."""
+    """Return the fault of a line; None if it is one object with different, non-empty keys."""
     if len(line) > _LONGEST:
         return f"has more than {_LONGEST >> 20} MB, which no object may have: shorten it"
     try:
@@ -157,29 +164,35 @@ def _wrong(line: bytes) -> str | None:
 
 
 class _Pairs(list[tuple[str, object]]):
-    """The entries of an object, one that stands there twice too."""
+    """The entries of an object, with keys that occur twice."""
 
 
-_HEAD = 50  # rows in which the names of the columns are sought
+_HEAD = 50  # rows among which the names of the columns are sought
 
 
 @frozen
 class Workbook:
-    """The rows of a sheet, held by a connection as the table `loaded` of texts."""
+    """The rows of a sheet, loaded into a connection as the table `loaded` of texts."""
 
-    layout: Layout  # its names, and which of its rows are records
-    types: Mapping[str, Counter[Kind]]  # how many values of a kind each of them has
-    places: Sequence[int]  # which row of the sheet each record is, from 1
-    losses: Mapping[str, Mapping[str, int]]  # the numbers of cells of each column, see `ColumnCheck.losses`
+    layout: Layout  # names of the columns, and rules for rows that are no records
+    types: Mapping[str, Counter[Kind]]  # number of values of each kind in each column
+    places: Sequence[int]  # row of the sheet of each record, from 1
+    # numbers of cells of each column that other programs show in another way, see `ColumnCheck.losses`
+    losses: Mapping[str, Mapping[str, int]]
 
     @classmethod
     def load(
         cls, place: Path, connection: duck.Connection, table: str | None, stated: FileFormat, *, mends: bool
     ) -> Self:
-        """Make the table.
+        """Load a sheet into the table `loaded`.
 
-        `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault; and to
-        count the cells that other programs show otherwise.
+        Args:
+            place: The workbook.
+            connection: The connection.
+            table: The sheet; None: the only one.
+            stated: The layout that the owner states.
+            mends: True to state in the layout what makes its names unusable, to list this as a fault, and to count the
+                cells that other programs show in another way.
         """
         rows, losses = _rows(place, table, explains=mends)
         skip = title_lines([*map(_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
@@ -209,21 +222,24 @@ _KEPT_DIGITS = 15
 
 
 def _inexact(cells: Sequence[object]) -> int:
-    """Return how many numbers of a column have more digits than a workbook keeps; 0 if some numbers are not whole."""
+    """Return the count of numbers with more digits than a workbook keeps; 0 if a number of the column is not whole."""
     numbers = [cell for cell in cells if type(cell) in {int, float}]
     long = [number for number in numbers if abs(number) >= 10**_KEPT_DIGITS]  # type: ignore[arg-type]  # a number
     return len(long) if long and all(number == int(number) for number in numbers) else 0  # type: ignore[call-overload]  # as above
 
 
 def _texts(row: Sequence[Any]) -> list[str]:
-    """Return the cells of a row as texts."""
+    """Return the cells of a row as texts; an empty cell is an empty text."""
     return ["" if cell is None else cell_text(cell) for cell in row]
 
 
 def _rows(place: Path, table: str | None, *, explains: bool) -> tuple[list[list[Any]], dict[int, dict[str, int]]]:
-    """Return the rows of a sheet, all of one length, and the losses of each column by its place from 0.
+    """Return the rows of a sheet, all of one length, and the losses of each column by its index.
 
-    `explains`: whether to look for losses, see `apart.sheet_losses`.
+    Args:
+        place: The workbook.
+        table: The sheet; None: the only one.
+        explains: True to look for losses, see `apart.sheet_losses`.
     """
     if find_spec("python_calamine") is None:
         raise SourceError(f"{str(place)!r} needs a reader of workbooks: {install_hint('excel')}; or save it as CSV")

@@ -1,4 +1,7 @@
-"""The sliders of Explore: their ranges and stops, where they stand, as an address says it, and what they mean."""
+"""The sliders of Explore: their ranges and stops, and their positions as the query of an address.
+
+`Quantity` describes one slider. `Sliders` holds the positions of all, and derives the noise and the count from them.
+"""
 
 import math
 import re
@@ -24,21 +27,21 @@ _LEADING = ("1", "1.5", "2", "3", "5", "7")
 
 @frozen
 class Quantity:
-    """A number that a slider moves.
+    """A number that a slider sets.
 
     Example:
         >>> QUANTITIES["scale"].value("20/3")
         Fraction(20, 3)
     """
 
-    name: str  # what it is called in an address, as on the command line
-    label: str  # what people call it
-    unit: str  # of its values
-    low: Fraction  # the smallest value
-    high: Fraction  # the largest value
-    stops: tuple[Fraction, ...]  # where a slider stops, increasing; any other value in the range can be typed
-    start: Fraction  # the value of a page that was asked for none
-    is_whole: bool = False  # whether it is a number of things
+    name: str  # name in an address, as on the command line
+    label: str  # label on the page
+    unit: str  # unit of the values
+    low: Fraction  # smallest value
+    high: Fraction  # largest value
+    stops: tuple[Fraction, ...]  # stops of the slider in ascending order; any other value of the range can be typed
+    start: Fraction  # value on a page whose address does not state one
+    is_whole: bool = False  # True if only whole numbers are values
 
     @property
     def range(self) -> str:
@@ -46,7 +49,7 @@ class Quantity:
         return f"{exact_text(self.low)} to {float(self.high):,.12g}".replace("-", "−")
 
     def value(self, text: str) -> Fraction:
-        """The value that a text denotes."""
+        """Return the number that a text denotes. Raise NoisyCountError if it is no number of the range."""
         match = _SIGNED.fullmatch(text.strip().replace("−", "-"))
         number = parse_rational(match[2]) if match and len(text) <= _LONGEST else None
         if number is None or match is None:
@@ -54,13 +57,13 @@ class Quantity:
         return self.checked(-number if match[1] else number)
 
     def checked(self, value: Fraction) -> Fraction:
-        """A value of the range."""
+        """Return the value. Raise NoisyCountError if it is out of range, or a fraction where a whole number must be."""
         if not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
             raise self._refusal(exact_text(value))
         return value
 
     def nearest(self, value: Fraction) -> int:
-        """The number of the stop next to a value, from 0 on."""
+        """Return the index of the stop nearest to a value."""
         return min(range(len(self.stops)), key=lambda number: abs(self.stops[number] - value))
 
     def _refusal(self, got: str) -> NoisyCountError:
@@ -69,7 +72,7 @@ class Quantity:
 
 
 def _decades(low: str, high: str) -> tuple[Fraction, ...]:
-    """Some round numbers of each power of ten, from the least to the largest."""
+    """Return the round numbers from `low` to `high`, six for each power of ten, in ascending order."""
     ends = Fraction(low), Fraction(high)
     all_of_them = (Fraction(Decimal(leading).scaleb(power)) for power in range(-4, 7) for leading in _LEADING)
     return tuple(number for number in all_of_them if ends[0] <= number <= ends[1])
@@ -113,37 +116,37 @@ QUANTITIES: dict[str, Quantity] = {
 _SCALES = QUANTITIES["scale"]
 _EPSILONS = f"{1 / _SCALES.high} {1 / _SCALES.low}"
 
-# What may be given in place of the scale of Laplace noise.
+# ε may be given in place of the scale of Laplace noise.
 EPSILON = _quantity("epsilon", "ε of Laplace noise", "no unit", _EPSILONS, "1/10")
 
 
 _NOISE = "discrete-laplace"
 
-# What an address says, in this order.
+# names in the query of an address, in this order
 NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
 
 
 @frozen
 class Sliders:
-    """A count that is asked for with noise, and an answer to it; all of it public.
+    """The positions of all sliders: a count that is answered with noise, and a possible answer. All of it is public.
 
     Example:
         >>> Sliders.of_query({"epsilon": "0.15", "size": "5912"}).scale
         Fraction(20, 3)
     """
 
-    size: int = int(QUANTITIES["size"].start)  # the number of records, 2 to 1,000,000
-    rate: Fraction = QUANTITIES["rate"].start  # the chance that a record counts, 0.0001 to 0.9999
-    noise: str = _NOISE  # the kind of noise, by what one types for `--noise`
-    scale: Fraction = QUANTITIES["scale"].start  # of the noise, 0.3 to 10,000 records
-    sample: Fraction = QUANTITIES["sample"].start  # the share of the records that is drawn and counted, 0.01 to 1
-    # the share of the records that the partly informed adversary knows, 0 to 0.999
+    size: int = int(QUANTITIES["size"].start)  # number of records, 2 to 1,000,000
+    rate: Fraction = QUANTITIES["rate"].start  # probability that a record counts, 0.0001 to 0.9999
+    noise: str = _NOISE  # kind of noise, as an argument of `--noise`
+    scale: Fraction = QUANTITIES["scale"].start  # scale of the noise, 0.3 to 10,000 records
+    sample: Fraction = QUANTITIES["sample"].start  # share of the records that is drawn and counted, 0.01 to 1
+    # share of the records that the partly informed adversary knows, 0 to 0.999
     known: Fraction = QUANTITIES["known"].start
-    # how far the answer is above what was expected, −4 to 4 standard deviations
+    # difference between the answer and its expectation, −4 to 4 standard deviations
     deviations: Fraction = QUANTITIES["deviations"].start
 
     def __post_init__(self) -> None:
-        """The refusal of what no slider reaches."""
+        """Raise NoisyCountError if the noise is no known kind, or if a value is out of the range of its slider."""
         if self.noise not in NOISE_KINDS:
             kinds = " or ".join(NOISE_KINDS)
             raise NoisyCountError(f"noise must be {kinds}, got {self.noise[:20]!r}: choose one")
@@ -153,7 +156,10 @@ class Sliders:
 
     @classmethod
     def of_query(cls, given: Mapping[str, str]) -> Self:
-        """What an address says; what it leaves out stands where it stands at first."""
+        """Return the positions that the query of an address states; a missing one has its start value.
+
+        Raise NoisyCountError if a name is unknown, a value is out of range, or both `epsilon` and `scale` are given.
+        """
         odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
         if odd:
             raise NoisyCountError(f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon")
@@ -168,12 +174,12 @@ class Sliders:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Each value as it is written in an address."""
+        """Values by name, as texts of an address."""
         return {name: value if isinstance(value := getattr(self, name), str) else exact_text(value) for name in NAMES}
 
     @property
     def query(self) -> str:
-        """The one way to write all this in an address.
+        """Query of an address with these positions, in canonical form.
 
         Example:
             >>> Sliders().query
@@ -183,49 +189,55 @@ class Sliders:
 
     @property
     def made_noise(self) -> AdditiveNoise:
-        """What is added to the count."""
+        """Noise that is added to the count."""
         return noise_of(self.noise, self.scale)
 
     @property
     def epsilon(self) -> Fraction | None:
-        """ε of the noise for who knows all other records; None: there is none with δ = 0."""
+        """ε of the noise against an adversary who knows all other records; None if the noise has no ε with δ = 0.
+
+        Sampling is not taken into account.
+        """
         own = self.made_noise.epsilon
         return None if own is None else 1 / self.scale
 
     @property
     def population(self) -> Binomial:
-        """The law of the count of all records."""
+        """Distribution of the count of all records."""
         return Binomial(self.size, float(self.rate))
 
     @property
     def drawn(self) -> int:
-        """How many records are drawn and counted, at least one."""
+        """Number of records that are drawn and counted, at least one."""
         return max(1, round(self.size * self.sample))
 
     @property
     def is_sampled(self) -> bool:
-        """Whether some records are left out of the count."""
+        """True if not all records are drawn."""
         return self.drawn < self.size
 
     @property
     def counted(self) -> Binomial:
-        """The law of the count of those that are drawn."""
+        """Distribution of the count of the drawn records."""
         return Binomial(self.drawn, float(self.rate))
 
     @property
     def known_records(self) -> int:
-        """How many records the partly informed adversary knows, of whom one is never known."""
+        """Number of records that the partly informed adversary knows; at least one record remains unknown."""
         return min(self.size - 1, round(self.size * self.known))
 
     @property
     def answer(self) -> int:
-        """The answer, in records of those that are drawn."""
+        """Possible answer about the drawn records: the expected one, shifted by `deviations` standard deviations.
+
+        The standard deviation is that of the answer, which includes the count and the noise.
+        """
         spread = math.sqrt(self.counted.law().variance + self.made_noise.variance)
         return round(float(self.drawn * self.rate) + float(self.deviations) * spread)
 
     @property
     def setting(self) -> RiskScenario:
-        """The same for `noisycount risk`."""
+        """These positions as a scenario of `noisycount risk`."""
         return RiskScenario(
             Assumed.of_rate(self.size, Rate(float(self.rate))),
             self.made_noise,
@@ -235,7 +247,10 @@ class Sliders:
 
 
 def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
-    """The scale of Laplace noise of that ε."""
+    """Return the scale of Laplace noise with a given ε.
+
+    Raise NoisyCountError if a scale is given too, or if noise of this kind has no ε with δ = 0.
+    """
     if is_given_too:
         raise NoisyCountError("epsilon and scale say the same of noise: give one of them")
     if noise in NOISE_KINDS and NOISE_KINDS[noise](1).epsilon is None:

@@ -1,4 +1,7 @@
-"""The forms of a report: Markdown, HTML that loads and runs nothing, a safe CSV, and exact JSON."""
+"""File formats of a report: HTML without scripts or external content, Markdown, CSV and JSON.
+
+The CSV has no cell that a spreadsheet would run as a formula. The JSON has every number exactly.
+"""
 
 import csv
 import re
@@ -25,11 +28,11 @@ from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.validation import exact_text
 
 Rows = list[tuple[str, ...]]
-_MOST = 200  # rows of one table; JSON has all
+_MOST = 200  # rows of one table that are shown; the JSON has all
 
 
 def neighbours_of(question: StoredQuestion) -> str:
-    """Return the neighbours for which the price of a stored question was made, in a word or two."""
+    """Return the neighbour relation for which a stored question was priced, in a word or two."""
     if not question.is_priced:
         return "not known"
     return "either" if question.relation is None else NEIGHBOURS[question.relation]
@@ -84,7 +87,7 @@ def _report_markdown(report: Report, configuration: Config) -> str:
 
 
 def as_inline(text: str) -> str:
-    r"""A text of which nothing is taken for markup.
+    r"""Escape a text for Markdown, so that none of it is read as markup.
 
     Example:
         >>> print(as_inline("a | b <b>*c*</b>"))
@@ -109,7 +112,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def report_page(report: Report, configuration: Config) -> str:
-    """The whole report as one file, light, for A4."""
+    """Return the report as one HTML page, which can be printed on A4."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -121,9 +124,9 @@ def report_page(report: Report, configuration: Config) -> str:
 
 
 def report_fragment(report: Report, configuration: Config) -> str:
-    """Return the report below its title, escaped, for a page that has a frame of its own.
+    """Return the HTML of the report below its title, to be embedded in another page.
 
-    The first page of a print has the summary, the guide and the signature; tables of cells are an annex.
+    In print, the first page has the summary, the guide and the signature. The tables of cells are an annex.
     """
     kind = words.notice_kind(report.found, report.known_head)
     facts = words.report_facts(report, configuration)
@@ -145,7 +148,7 @@ def report_fragment(report: Report, configuration: Config) -> str:
 
 
 def _dataset(dataset: DatasetReport) -> str:
-    """Return the section of a data set that was asked."""
+    """Return the HTML section of a data set with its releases."""
     name = dataset.account.name
     rows = [words.release_cells(each) for each in dataset.releases]
     table = _table_page(f"Releases of {name}", "Releases, the oldest first", words.HEADER, rows, "releases")
@@ -153,13 +156,13 @@ def _dataset(dataset: DatasetReport) -> str:
 
 
 def _unasked(report: Report) -> Iterator[str]:
-    """Yield the section of the data sets of which nothing was asked, if there are any."""
+    """Yield the HTML section that names the data sets without a release, if there are any."""
     if unasked := words.unasked_words(report):
         yield _section(words.UNASKED, f"<p>{escape(unasked)}.</p>\n")
 
 
 def _analysts(report: Report) -> Iterator[str]:
-    """Yield the section of the analysts, if any is named."""
+    """Yield the HTML section of the analysts, if the report has any."""
     if report.analysts:
         yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report), "analysts"))
 
@@ -174,7 +177,7 @@ def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
 
 
 def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], kind: str) -> str:
-    """Return a table, whose kind decides the widths of its columns in print."""
+    """Return an HTML table. `kind` is the CSS class that sets the widths of its columns in print."""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in header)
     labels = [f'<td data-label="{escape(each)}">' for each in header]
     cells = (map("{}{}</td>".format, labels, map(escape, row)) for row in rows)
@@ -198,7 +201,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d
 
 
 def _report_sheet(report: Report) -> str:
-    """The releases of a report, with prices rounded up."""
+    """Return the releases of a report as CSV, with prices rounded up."""
     told = []
     for dataset in report.datasets:
         of_it = dataset.account.name, dataset.unit or "row"
@@ -207,7 +210,7 @@ def _report_sheet(report: Report) -> str:
 
 
 def releases_sheet(releases: Iterable[StoredQuestion]) -> str:
-    """Releases of whatever data sets, with prices rounded up."""
+    """Return releases of any data sets as CSV, with prices rounded up."""
     told = ((as_text(redacted_name(each.entry.request.dataset)), *_row(each)) for each in releases)
     return _sheet((_OF_DATASET[0], *_HEADER), told)
 
@@ -219,7 +222,7 @@ def _sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def as_text(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula.
+    """Return a cell with an apostrophe before it if a spreadsheet would read it as a formula.
 
     Example:
         >>> as_text("=cmd|' /C calc'!A0"), as_text("age >= 65")
@@ -255,7 +258,7 @@ Object = dict[str, Any]
 
 
 def _report_json(report: Report, configuration: Config) -> Object:
-    """All of a report; prices, sums and scales are exact decimals or fractions, as text."""
+    """Return a report as JSON; prices, sums and scales are exact decimals or fractions, as text."""
     place = configuration.ledger_file
     return {
         "made": report.made.isoformat(timespec="seconds"),
@@ -292,7 +295,7 @@ def _dataset_json(dataset: DatasetReport) -> Object:
 
 
 def release_json(released: StoredQuestion) -> Object:
-    """A release; prices and scales are exact."""
+    """Return a release as JSON; prices and scales are exact texts."""
     entry = released.entry
     return {
         "made": entry.made.isoformat(),
@@ -330,9 +333,9 @@ _WRITERS: dict[str, Callable[[Report, Config], str]] = {
     "registry": lambda report, _: _json(registry_json(report)),
 }
 
-FORMS = tuple(_WRITERS)  # their names
+FORMS = tuple(_WRITERS)  # names of the formats
 
-# What each form is to a browser.
+# Media type of each format.
 MEDIA = {
     "html": "text/html",
     "csv": "text/csv",
@@ -343,5 +346,5 @@ MEDIA = {
 
 
 def written_report(report: Report, configuration: Config, form: str) -> str:
-    """A report in a form."""
+    """Return a report in one of the formats `FORMS`."""
     return _WRITERS[form](report, configuration)

@@ -1,4 +1,7 @@
-"""Entries for the public registry of deployments of differential privacy."""
+"""Draft entries for the public registry of deployments of differential privacy.
+
+A report has one entry for each data set with releases. The owner must fill in the members that are null.
+"""
 
 import math
 from fractions import Fraction
@@ -30,9 +33,9 @@ _MECHANISMS = (
 
 
 def registry_json(report: Report) -> list[Object]:
-    """An entry for each data set that has answers; what only its owner knows is null.
+    """Return an entry for each data set that has releases. Members that only its owner knows are null.
 
-    The names are those of the registry's own entries and schema, which the page “The report for an officer” names.
+    The names are those of the registry's own entries and schema, which the page “The report for an officer” cites.
     """
     return [_entry(each) for each in report.datasets if each.releases]
 
@@ -83,13 +86,13 @@ def _entry(dataset: DatasetReport) -> Object:
 
 
 def _purposes(dataset: DatasetReport) -> str | None:
-    """What the answers are for, as far as anybody said so."""
+    """Return the purposes that analysts stated for the answers; None if none was stated."""
     said = dict.fromkeys(purpose for each in dataset.releases for purpose in each.entry.purposes if purpose)
     return "; ".join(said) or None
 
 
 def _unprotected(dataset: DatasetReport) -> list[str]:
-    """What the answers rest on that no noise covers."""
+    """Return sentences about the facts that the answers reveal without noise, or with a threshold."""
     told = ["The names and the kinds of the columns."]
     if dataset.size is not None:
         told.append(f"The number of {dataset.protected}s, {dataset.size}, is public.")
@@ -125,7 +128,7 @@ def _loss(dataset: DatasetReport) -> Object:
 
 
 def _parameters(spent: Loss, rho_delta: Fraction | None) -> dict[str, float]:
-    """Numbers of what was spent, in ε and δ too where it is in ρ."""
+    """Return the parameters of a loss: ε, with δ if it is above 0; or ρ with the ε and δ that it implies."""
     if spent.epsilon is not None:
         parts = {"epsilon": _not_below(spent.epsilon)}
         return {**parts, "delta": _not_below(spent.delta)} if spent.delta else parts
@@ -135,7 +138,7 @@ def _parameters(spent: Loss, rho_delta: Fraction | None) -> dict[str, float]:
 
 
 def _not_below(value: Fraction) -> float:
-    """The smallest float that is written as a decimal which is not below a rational.
+    """Return the smallest float whose decimal text is not below a rational number.
 
     Example:
         >>> _not_below(Fraction(1, 10**7)), _not_below(Fraction(1, 3))

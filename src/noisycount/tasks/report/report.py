@@ -1,4 +1,7 @@
-"""All that a ledger tells an officer: each data set, its releases, what is spent and left."""
+"""Contents of a report for a privacy officer: each data set with its releases, total loss and remaining budget.
+
+`report_of` reads them from the ledger of a configuration, and verifies the ledger first.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
@@ -26,16 +29,16 @@ from noisycount.tasks.unproven import UnprovenTopUp, unproven_top_ups
 
 @frozen
 class Versions:
-    """The numbers of the versions of each data set, from 1 on, in the order in which they come.
+    """Numbers of the versions of each data set, from 1 on, in the order of their first use.
 
-    A ledger tells versions apart by hashes of the content, and who knows all records but one could try its values: so
-    none of them is told.
+    A ledger distinguishes versions by hashes of the records. An adversary who knows all records but one could compare
+    the hash with that of every possible value. So a report shows numbers in place of hashes.
     """
 
-    known: dict[str, list[str]] = field(default_factory=dict)  # the versions that came, by the name of the data set
+    known: dict[str, list[str]] = field(default_factory=dict)  # versions in the order of their first use, by data set
 
     def number(self, dataset: str, version: str | None) -> str | None:
-        """The number of a version; None where there is none."""
+        """Return the number of a version, a new one at its first use; None for None."""
         if version is None:
             return None
         known = self.known.setdefault(dataset, [])
@@ -45,7 +48,7 @@ class Versions:
 
 
 def questions_of(entries: Iterable[Entry], versions: Versions | None = None) -> tuple[StoredQuestion, ...]:
-    """Return the questions of entries in their order, with the numbers of the versions of the records."""
+    """Return the stored questions of entries in the same order, with the version number of the records of each."""
     known = versions or Versions()
     return tuple(
         StoredQuestion(entry, known.number(entry.request.dataset, asked_part(entry, "version"))) for entry in entries
@@ -54,63 +57,66 @@ def questions_of(entries: Iterable[Entry], versions: Versions | None = None) -> 
 
 @frozen
 class DatasetReport:
-    """What is told of one data set."""
+    """The part of a report about one data set."""
 
-    account: Account  # its name as it is told, its budget, and what all its answers have cost together
-    unit: str | None  # the column that names the person; None: every record is one unit
-    size: int | None  # the number of units where it is public, else None
-    version: str | None  # the number of that of the records as they were written down last; None: they never were
+    account: Account  # name as readers see it, budget, and total loss as charged
+    unit: str | None  # column that identifies a person; None: each row is a unit
+    size: int | None  # number of units if it is public, else None
+    version: str | None  # number of the version in the newest description of the records; None: no description
     releases: tuple[StoredQuestion, ...]  # oldest first
-    is_intact: bool  # whether every row of the ledger is as it was written
-    why: str | None = None  # the reason of the budget, in the owner's words; None: none was said
-    claim: UnitClaim = UnitClaim()  # what the owner states about the rows of a view
-    # the top-ups that may rest on answers about other records: a ledger of a development version can hold some
+    is_intact: bool  # True if no row of the ledger is broken
+    why: str | None = None  # the owner's reason for the budget; None: none is stated
+    claim: UnitClaim = UnitClaim()  # the owner's statements about the rows of a view
+    # top-ups of answers that may be about other records; a ledger of a development version can hold some
     unproven: tuple[UnprovenTopUp, ...] = ()
 
     @property
     def neighbours(self) -> NeighbourRelation:
-        """How data sets differ that the answers shall hardly tell apart, as the owner says now."""
+        """Neighbour relation that the answers protect under the present configuration."""
         return NeighbourRelation.of_size(self.size)
 
     @property
     def otherwise(self) -> tuple[StoredQuestion, ...]:
-        """The releases whose price was made for other neighbours than those of now."""
+        """Releases that were priced for another neighbour relation than the present one."""
         return tuple(each for each in self.releases if each.relation not in {None, self.neighbours})
 
     @property
     def replaced(self) -> Loss:
-        """What all answers lose together where one unit takes the place of another."""
+        """Total loss of all answers if one unit replaces another."""
         lost = sum((each.replaced for each in self.releases), Loss())
         return lost + Loss(sum((each.excess * self._factor(each.entry) for each in self.unproven), Fraction(0)))
 
     def _factor(self, entry: Entry) -> Fraction:
-        """Return by what an entry costs more where one unit takes the place of another."""
+        """Return by which factor the loss of an entry in ε exceeds its charge if one unit replaces another.
+
+        Return 1 if the entry has no ε.
+        """
         charged, lost = entry.request.epsilon, StoredQuestion(entry).replaced.epsilon
         return lost / charged if charged and lost else Fraction(1)
 
     @property
     def lost_now(self) -> Loss:
-        """What all answers lose together for the neighbours of now: never less than was charged."""
+        """Total loss of all answers under the present neighbour relation; at least what was charged."""
         if self.neighbours is NeighbourRelation.REPLACEMENT:
             return self.replaced
         return self.account.spent + Loss(sum((each.excess for each in self.unproven), Fraction(0)))
 
     @property
     def rho_delta(self) -> Fraction | None:
-        """The δ at which the budget takes ρ for ε; None: it names none."""
+        """Value δ at which the budget converts ρ to ε; None if the budget names none."""
         return None if self.account.budget is None else self.account.budget.rho_delta
 
     @property
     def protected(self) -> str:
-        """Whom the answers protect: "person" or "row"."""
+        """The privacy unit that the answers protect: "person" or "row"."""
         return unit_noun(self.unit)
 
     @property
     def odds(self) -> str | None:
-        """Running total of the data set and what it means for one person or row; None: the ledger is broken.
+        """Running total of the data set with its odds for one person or row, in words; None if the ledger is broken.
 
-        The words are those of every answer. The loss for replacement is bounded by twice what was charged; `replaced`
-        is that of the questions that were asked.
+        It has the same wording as every answer. If neighbours differ by adding or removing a unit, the odds for a
+        replaced unit use the bound of twice the loss. `replaced` has the smaller loss of the questions asked.
         """
         if not self.is_intact:
             return None
@@ -121,7 +127,7 @@ class DatasetReport:
 
     @property
     def whole(self) -> str | None:
-        """What all of the budget would mean for one person or row; None: there is none."""
+        """Odds for one person or row once the whole budget is spent; None without a budget or for a broken ledger."""
         budget = self.account.budget
         if budget is None or not self.is_intact:
             return None
@@ -130,52 +136,55 @@ class DatasetReport:
 
     @property
     def failures(self) -> tuple[StoredQuestion, ...]:
-        """What was charged and never answered."""
+        """Releases that were charged and never answered."""
         return tuple(each for each in self.releases if each.is_failed)
 
     @property
     def lost(self) -> Loss:
-        """What the failures have cost together."""
+        """Total charge of the failures."""
         return sum((each.entry.request.price for each in self.failures), Loss())
 
     @property
     def left(self) -> Fraction:
-        """The largest ε at which one more question may be asked; none of a broken ledger."""
+        """Largest ε of one more answer; 0 if the ledger is broken."""
         return (self.account.left if self.is_intact else None) or Fraction(0)
 
     @property
     def is_current(self) -> bool:
-        """Whether every release is of the records as they were written down last."""
+        """True if every release with a known version is about the newest version of the records."""
         return all(each.version in {None, self.version} for each in self.releases)
 
 
 @frozen
 class Report:
-    """All that is told of a ledger."""
+    """The report on a ledger."""
 
-    made: datetime  # when, in UTC
-    found: Verification  # whether every row is as it was written, and the newest that is
-    datasets: tuple[DatasetReport, ...]  # those that are configured or were asked
-    analysts: tuple[Account, ...] = ()  # those that are configured or have asked; none where nobody was named
-    # what somebody wrote down of the ledger, with which it was compared; None: with nothing
+    made: datetime  # time of the report, in UTC
+    found: Verification  # result of the verification of the ledger
+    datasets: tuple[DatasetReport, ...]  # data sets that are configured or have entries
+    analysts: tuple[Account, ...] = ()  # analysts that are configured or have asked; empty without analysts
+    # head stored elsewhere with which the ledger was compared; None: it was not compared
     known_head: Head | None = None
 
     @property
     def is_verified(self) -> bool:
-        """Whether every row is as it was written."""
+        """True if no row of the ledger is broken."""
         return self.found.broken is None
 
 
 def report_of(configuration: Config, known_head: Head | None = None) -> Report:
-    """The report on the ledger of a configuration."""
+    """Return the report on the ledger of a configuration, compared with a known head if one is given."""
     with existing_ledger(configuration, anchored=False) as ledger:
         return report_on(ledger, configuration, known_head)
 
 
 def report_on(ledger: Ledger | None, configuration: Config, known_head: Head | None = None) -> Report:
-    """The report on an open ledger; of a broken one on the rows before the first broken row.
+    """Return the report on an open ledger. If the ledger is broken, it covers the rows before the first broken row.
 
-    None: nothing was asked yet; without a known head it is compared with that of the configuration.
+    Args:
+        ledger: The open ledger; None if there is none yet.
+        configuration: The configuration.
+        known_head: A head that was stored elsewhere; None: that of the configuration, if it has one.
     """
     made, known_head = datetime.now(UTC), known_head or configuration.known_head
     if ledger is None:
@@ -192,7 +201,7 @@ def report_on(ledger: Ledger | None, configuration: Config, known_head: Head | N
 def _datasets(
     rows: Sequence[Row], entries: Sequence[Entry], configuration: Config, *, is_intact: bool
 ) -> list[DatasetReport]:
-    """What verified rows, and the debits that they hold, tell of each data set."""
+    """Return the part about each data set, from the verified rows and their debits."""
     written = {row["dataset"]: DatasetRecord.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION}
     configured = {each.account: each for each in configuration.datasets.values()}
     asked: dict[str, list[Entry]] = {}

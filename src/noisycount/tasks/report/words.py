@@ -1,4 +1,7 @@
-"""The report in words: what every form of it shows, in few digits."""
+"""Text of a report that all its formats share: facts, table cells and explanations.
+
+Numbers are rounded so that no risk and no error is understated.
+"""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -18,9 +21,9 @@ from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.tasks.unproven import unproven_words
 
 TITLE = "Report on private counts"
-CHECKED = "checked"  # the name of what is told of the rows of the ledger
+CHECKED = "checked"  # name of the fact about the verification of the ledger
 
-# The names of the columns of a table of releases.
+# Columns of a table of releases.
 HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
 
 _ERROR = (
@@ -38,9 +41,9 @@ _ASKERS = (
     " charge. What for is told of all of them. Whoever has an answer may have passed it on."
 )
 
-NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")  # how a report is read
+NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")  # notes for the reader
 
-# The words of a report, and what they mean.
+# Terms of a report, and their explanations.
 TERMS = (
     (
         "ε (epsilon)",
@@ -93,11 +96,11 @@ TERMS = (
     ),
 )
 
-SIGNED = ("Controller", "Date", "Signature")  # what is added by hand when a report is filed
-SUMMARY = ("data set", "releases", "spent of the budget", "meaning")  # the columns of the summary
-UNASKED = "Nothing was asked yet"  # the title of the list of such data sets
+SIGNED = ("Controller", "Date", "Signature")  # lines that are filled in by hand
+SUMMARY = ("data set", "releases", "spent of the budget", "meaning")  # columns of the summary
+UNASKED = "Nothing was asked yet"  # title of the list of data sets without a release
 GUIDE = "How to read this"
-ANALYSTS = ("analyst", "budget", "spent", "left")  # the names of the columns of a table of analysts
+ANALYSTS = ("analyst", "budget", "spent", "left")  # columns of a table of analysts
 
 _CHANGES = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacing"}
 
@@ -105,7 +108,7 @@ _NOTHING_LEFT = "nothing, until the ledger is restored"
 
 
 def verified_words(found: Verification, known_head: Head | None) -> str:
-    """Whether every row of a ledger is as it was written."""
+    """Return the result of the verification of a ledger, in words."""
     if found.broken is None:
         return intact_words(found, known_head)
     return (
@@ -115,14 +118,17 @@ def verified_words(found: Verification, known_head: Head | None) -> str:
 
 
 def notice_kind(found: Verification, known_head: Head | None) -> str:
-    """The kind of the box of `verified_words`: good only where a head was compared with."""
+    """Return the CSS class of the notice with `verified_words`.
+
+    It is "refused" for a broken ledger, "good" if the rows were compared with a known head, and else "note".
+    """
     if found.broken is not None:
         return "refused"
     return "note" if known_head is None or not found.head.number else "good"
 
 
 def report_facts(report: Report, configuration: Config) -> Facts:
-    """What is told of the ledger."""
+    """Return the facts of the ledger: name, time of the report, result of the verification, and head."""
     return [
         ("ledger", ledger_words(configuration.ledger_file)),
         ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
@@ -131,16 +137,16 @@ def report_facts(report: Report, configuration: Config) -> Facts:
     ]
 
 
-_FIRST = 8  # data sets of the summary, which fits on the first page
+_FIRST = 8  # data sets of the summary, so that it fits on the first page
 
 
 def asked_datasets(report: Report) -> list[DatasetReport]:
-    """Return the data sets that were asked."""
+    """Return the data sets that have releases."""
     return [dataset for dataset in report.datasets if dataset.releases]
 
 
 def summary_rows(report: Report) -> list[tuple[str, ...]]:
-    """Return a row for each of the first data sets that were asked, with cells as `SUMMARY` names them."""
+    """Return a row for each of the first data sets with releases, with the columns of `SUMMARY`."""
     asked, rows = asked_datasets(report), list[tuple[str, ...]]()
     for dataset in asked[:_FIRST]:
         name, budget, spent, _ = account_cells(dataset.account)
@@ -153,13 +159,13 @@ def summary_rows(report: Report) -> list[tuple[str, ...]]:
 
 
 def unasked_words(report: Report) -> str:
-    """Return the names of the data sets of which nothing was asked yet; empty if there are none."""
+    """Return the number and the names of the data sets without a release; empty if there are none."""
     names = [dataset.account.name for dataset in report.datasets if not dataset.releases]
     return f"{number_of('data set', len(names))}: {', '.join(names)}" if names else ""
 
 
 def dataset_facts(dataset: DatasetReport) -> Facts:
-    """What is told of a data set beside its releases."""
+    """Return the facts of a data set: privacy unit, neighbours, version, budget, total loss and failures."""
     account = dataset.account
     _, budget, spent, left = account_cells(account)
     unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
@@ -187,7 +193,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
 
 
 def neighbours_words(dataset: DatasetReport) -> str:
-    """How data sets differ that the answers hardly tell apart, and which prices say otherwise."""
+    """Return the neighbour relation, and the number of releases that were priced for the other one, in words."""
     now = f"{_CHANGES[dataset.neighbours]} one {dataset.protected}"
     others = dataset.otherwise
     if not others:
@@ -200,7 +206,7 @@ def neighbours_words(dataset: DatasetReport) -> str:
 
 
 def analyst_rows(report: Report) -> list[tuple[str, ...]]:
-    """What each analyst may spend and has spent, with cells as `ANALYSTS` names them."""
+    """Return a row for each analyst, with the columns of `ANALYSTS`."""
     rows = map(account_cells, report.analysts)
     if report.is_verified:
         return list(rows)
@@ -208,7 +214,7 @@ def analyst_rows(report: Report) -> list[tuple[str, ...]]:
 
 
 def account_cells(account: Account) -> tuple[str, str, str, str]:
-    """Who may spend, the budget, what was spent of it, and what is left."""
+    """Return name, budget, spent loss and remaining budget of an account, as texts."""
     if account.budget is None or account.left is None:
         return account.name, "none", loss_words(account.spent), "no budget of its own"
     text = account.budget.text
@@ -232,7 +238,7 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
 
 
 def release_cells(released: StoredQuestion) -> tuple[str, ...]:
-    """A release, with cells as `HEADER` names them."""
+    """Return the row of a release, with the columns of `HEADER`."""
     entry = released.entry
     return (
         f"{entry.made:%Y-%m-%d %H:%M}",
@@ -246,13 +252,13 @@ def release_cells(released: StoredQuestion) -> tuple[str, ...]:
 
 
 def _price_words(released: StoredQuestion) -> str:
-    """What was charged, and for which neighbours where that makes a difference."""
+    """Return the charge of a release, with the neighbour relation if the price depends on it."""
     told, relation = loss_words(released.entry.request.price), released.relation
     return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
 
 
 def answer_cell(released: StoredQuestion) -> str:
-    """Return the answer with its ±, and the confidence of that if it is not 95 %."""
+    """Return the answer with its error, and the confidence of the error if it is not 95 %."""
     if released.is_failed:
         return "none: charged, never answered"
     words, release = answer_words(released.entry), released.release
@@ -269,13 +275,13 @@ def answer_cell(released: StoredQuestion) -> str:
 
 
 def _widths(errors: Sequence[int]) -> str:
-    """Return the errors of some counts, from the smallest to the largest."""
+    """Return the smallest and the largest of some errors as a range."""
     least, most = plus_minus(min(errors)), plus_minus(max(errors))
     return least if least == most else f"{least} to {most}"
 
 
 def _noise_words(released: StoredQuestion) -> str:
-    """Return the name of the noise and its scale, which is rounded down."""
+    """Return the name of the noise, and its scale or the range of its scales, rounded down."""
     if not released.levels:
         return "not known"
     scales = sorted({level.mechanism.exact_scale for level in released.levels})
