@@ -1,1 +1,4 @@
-"""What was asked, what it cost, what was answered, for ever."""
+"""Permanent record of questions, their prices and their answers.
+
+The package holds the ledger with its hash chain, the privacy budgets, and the charges for more accurate answers.
+"""

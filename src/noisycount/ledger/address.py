@@ -1,4 +1,7 @@
-"""Where a ledger is, how it comes to be, and how one of an older form is brought into this one."""
+"""Addresses of ledgers, creation of new ledgers, and the upgrade of ledgers of the older form.
+
+`LedgerAddress` reads an address and connects to it, `make_file` makes a SQLite file, and `upgrade` adds hashes to rows.
+"""
 
 import errno
 import os
@@ -26,7 +29,7 @@ from noisycount.validation import exact_text, exact_value, optional_text, stat_o
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
-_NAME = r"[^@?&=;:,]*"  # no character that a mistyped password or option could bring along
+_NAME = r"[^@?&=;:,]*"  # without the characters that part of a mistyped password or option would contain
 _HOST = rf"({_NAME}|[0-9a-fA-F.]*(:[0-9a-fA-F.]*){{2,7}}(%\w+)?)"
 _SQLITE_OPTIONS = {"timeout": _SECONDS, "uri": "true", "mode": "ro|rw|rwc"}
 
@@ -48,15 +51,15 @@ _LARGEST_PORT = 65535
 
 @frozen
 class LedgerAddress:
-    """Where a ledger is."""
+    """Address of a ledger: a SQLite file or a PostgreSQL database."""
 
-    url: URL  # with the options that its driver takes
-    place: str  # what messages call the ledger; no password
-    wait: str  # how many seconds a lock is waited for
+    url: URL  # the address with its options
+    place: str  # name of the ledger in messages; it holds no password
+    wait: str  # longest wait for a lock, in seconds, as text
 
     @classmethod
     def read(cls, text: str) -> "LedgerAddress":
-        """The address that a text denotes."""
+        """Read an address from its text. Raise LedgerError, without a part of a password, if it is not an address."""
         url = _url(text)
         wait = str(url.query.get("timeout", _WAIT))
         if _names_a_file(url):
@@ -78,7 +81,7 @@ class LedgerAddress:
 
     @property
     def file(self) -> Path | None:
-        """The file of a SQLite ledger, None for a server."""
+        """File of a SQLite ledger; None for a PostgreSQL database."""
         if self.url.drivername != "sqlite":
             return None
         database = str(self.url.database)
@@ -88,17 +91,17 @@ class LedgerAddress:
 
     @property
     def writable(self) -> bool:
-        """Whether the address allows to make a ledger where there is none."""
+        """True if the options of the address allow making a new ledger."""
         return self.url.query.get("mode", "rwc") == "rwc"
 
     def engine(self) -> Engine:
-        """The connections to a ledger; they make no file."""
+        """Return the SQLAlchemy engine of the ledger. Its connections make no file."""
         if self.file is None:
             return self._postgresql_engine()
         return self.sqlite_engine(self.file, "ro" if self.url.query.get("mode") == "ro" else "rw")
 
     def sqlite_engine(self, file: Path, mode: str) -> Engine:
-        """The connections to a SQLite file: `ro` reads, `rw` also writes, `rwc` also makes."""
+        """Return the engine of a SQLite file. Mode `ro` reads, `rw` also writes, `rwc` also makes the file."""
         url = URL.create(
             "sqlite", database=f"file:{quote(str(file))}", query={"uri": "true", "mode": mode, "timeout": self.wait}
         )
@@ -114,7 +117,7 @@ class LedgerAddress:
         try:
             engine = create_engine(
                 url,
-                isolation_level="READ COMMITTED",  # each statement sees what was committed before
+                isolation_level="READ COMMITTED",  # each statement sees all transactions committed before it
                 pool_pre_ping=True,
                 pool_timeout=float(self.wait),
                 connect_args={"prepare_threshold": None},
@@ -134,7 +137,7 @@ class LedgerAddress:
 
 
 def _url(text: object) -> URL:
-    """The parts of an address; of what has none, parts that name nothing."""
+    """Return the parts of an address; if it cannot be parsed, a URL that names neither a file nor a database."""
     if isinstance(text, PurePath):
         written = "sqlite:///" if _shown(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"
         raise LedgerError(f"ledger must be an address, got a path; write {written!r}")
@@ -145,7 +148,7 @@ def _url(text: object) -> URL:
 
 
 def _shown(text: object) -> str:
-    """What may be shown of a refused address: nothing that could be part of a password."""
+    """Return the part of a refused address that an error may show: nothing that could belong to a password."""
     if not isinstance(text, str):
         return f"a {type(text).__name__}"
     scheme = _SCHEME.match(text)
@@ -155,7 +158,7 @@ def _shown(text: object) -> str:
 
 
 def _names_a_file(url: URL) -> bool:
-    """Whether an address is a SQLite file's, with no option that could lose a debit."""
+    """Return True if an address names a SQLite file on disk, with known options only."""
     database = url.database or ":memory:"
     return (
         url.drivername == "sqlite"
@@ -169,7 +172,7 @@ def _names_a_file(url: URL) -> bool:
 
 
 def _names_a_database(url: URL) -> bool:
-    """Whether an address is a PostgreSQL database's, with no option that we do not know."""
+    """Return True if an address names a PostgreSQL database, with known options only."""
     return (
         url.drivername in _POSTGRESQL_DRIVERS
         and bool(url.database)
@@ -182,25 +185,29 @@ def _names_a_database(url: URL) -> bool:
 
 
 def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
-    """Whether every option of an address is known, given once, and has a value it may have."""
+    """Return True if every option of an address is known, is given once, and has a valid value."""
     return all(
         isinstance(value, str) and value.isprintable() and re.fullmatch(options.get(name, "(?!)"), value)
         for name, value in query.items()
     )
 
 
-_LONGEST_PART = 40  # of the ledger's name in the draft's, which may then be no longer than others
+_LONGEST_PART = 40  # characters of the name of the ledger in that of its draft, which must not become too long
 _ENDING = ".new"
 _OWNER_ALONE = 0o600
-_ABANDONED = 60  # seconds: a draft is written in a fraction of one
+_ABANDONED = 60  # seconds after which a draft is removed; writing one takes a fraction of a second
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: Head | None = None) -> None:
-    """Make the file of a ledger if there is none and there shall be one.
+    """Make the file of a ledger if it is missing and the address is writable.
 
-    The file is made under another name and appears under its own when it is whole: so an empty
-    file is never a new ledger, but one that lost what it held.
+    The file is written as a draft under another name, and gets its own name when it is complete. So an empty file is
+    never a new ledger, but one that lost its rows.
+
+    Raises:
+        LedgerError: The file is missing, and `create` is False or the owner wrote down a head; or the file is empty or
+            unreadable, or its folder is missing.
     """
     with refusals(address.place):
         is_there = _is_there(address, file)
@@ -222,7 +229,7 @@ def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: H
 
 
 def _is_there(address: LedgerAddress, file: Path) -> bool:
-    """Whether there is a file, which is not empty, or only the folder for one."""
+    """Return True if the file exists. Raise LedgerError if it is empty or unreadable, or if its folder is missing."""
     folder, state = stat_or_none(file.parent), stat_or_none(file)
     if folder is None or not stat.S_ISDIR(folder.st_mode):
         raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
@@ -236,7 +243,7 @@ def _is_there(address: LedgerAddress, file: Path) -> bool:
 
 
 def check_server(connection: Connection, place: str) -> None:
-    """Refuse a PostgreSQL server that may lose what it acknowledges or cannot hold every text."""
+    """Raise LedgerError if a PostgreSQL server may lose committed rows (`fsync`) or cannot store every text (UTF-8)."""
     if connection.dialect.name != "postgresql":
         return
     for setting, needed in (("fsync", "on"), ("server_encoding", "UTF8")):
@@ -246,7 +253,10 @@ def check_server(connection: Connection, place: str) -> None:
 
 
 def make_table(connection: Connection, place: str) -> None:
-    """Make the table on a server that has none, or bring an older file into this form."""
+    """Make the table of a ledger in a PostgreSQL database, or upgrade a SQLite file of the older form.
+
+    Does nothing if the table exists. Raise LedgerError if a SQLite file is not a ledger.
+    """
     if is_made(connection):
         return
     if connection.dialect.name != "sqlite":
@@ -256,7 +266,7 @@ def make_table(connection: Connection, place: str) -> None:
 
 
 def _make_draft(address: LedgerAddress, draft: Path) -> None:
-    """Make a ledger without rows, for its owner's eyes alone; its journal is made like it."""
+    """Make a ledger without rows that only its owner may read. Its journal has the same permissions."""
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, _OWNER_ALONE))
     engine = address.sqlite_engine(draft, "rwc").execution_options(writing=True)
     try:
@@ -267,7 +277,7 @@ def _make_draft(address: LedgerAddress, draft: Path) -> None:
 
 
 def _publish(draft: Path, file: Path) -> None:
-    """Give a file its own name, unless another process was quicker."""
+    """Give a draft the name of the ledger, unless another process has made that file first."""
     with suppress(FileExistsError):
         try:
             os.link(draft, file)
@@ -284,7 +294,7 @@ def _publish(draft: Path, file: Path) -> None:
 
 
 def _copy(draft: Path, file: Path) -> None:
-    """Write a file of the same content, where the disk knows no second names."""
+    """Copy a draft to the name of the ledger, for file systems without hard links."""
     with open(file, "xb", opener=partial(os.open, mode=_OWNER_ALONE)) as copy:
         copy.write(draft.read_bytes())
         copy.flush()
@@ -292,10 +302,10 @@ def _copy(draft: Path, file: Path) -> None:
 
 
 def _remove_abandoned(file: Path) -> None:
-    """Remove the drafts, and their journals, of makers that were killed."""
+    """Remove drafts, and their journals, of processes that were killed while they made a ledger."""
     stem = re.escape(file.name[:_LONGEST_PART])
     draft = re.compile(rf"{stem}\.[0-9a-f]{{16}}{re.escape(_ENDING)}(-journal)?")
-    with suppress(OSError):  # an untidy folder is no reason to refuse
+    with suppress(OSError):  # drafts that cannot be removed do no harm
         for each in file.parent.iterdir():
             is_draft = draft.fullmatch(each.name) is not None
             if is_draft and each.stat().st_mtime + _ABANDONED < time.time():
@@ -306,10 +316,10 @@ _OLDER = text("SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN a
 
 
 def upgrade(connection: Connection) -> bool:
-    """Bring a ledger of the form without hashes into this one; tell whether it was one.
+    """Upgrade a ledger of the older form, without hashes, and return True; return False if it has another form.
 
-    Every debit and answer is kept, with its key, time and total. Who asked is unknown: all belong
-    to the analyst of nobody's name.
+    Every debit and answer keeps its key, time and total. The older form does not name the analyst: all debits are
+    assigned to the default analyst, `ANALYST`.
     """
     tables = inspect(connection)
     if not (tables.has_table("debits") and tables.has_table("answers")):
@@ -324,7 +334,7 @@ def upgrade(connection: Connection) -> bool:
 
 
 def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """The chain that holds what older rows held."""
+    """Yield the rows of the chain with the debits and answers of older rows."""
     head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
     for row in older:
         try:
@@ -352,6 +362,6 @@ def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
 
 
 def require_no_row(known_head: Head | None) -> None:
-    """The refusal of a ledger that is not there, though its owner wrote down a row of it."""
+    """Raise LedgerError if a missing ledger must hold a row, as its owner wrote down a head."""
     if known_head is not None and known_head.number:
         raise LedgerError(f"there is no ledger, though row {known_head.number} was written down; {RESTORE}")

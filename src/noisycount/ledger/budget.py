@@ -1,4 +1,7 @@
-"""What answers have cost together, and how much they may: budgets in ε, in ρ and in (ε, δ)."""
+"""Privacy loss of answers, and privacy budgets in ε, in ρ and in (ε, δ).
+
+`Loss` adds up the loss of answers exactly. Each `Budget` admits a loss or not, and returns the largest ε that remains.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,9 +17,9 @@ from noisycount.model.concentrated import rho_within
 
 
 class NeighbourRelation(Enum):
-    """How two data sets differ that an outsider must not tell apart, by how many units change.
+    """Neighbour relation of data sets that an adversary must not distinguish. The value is the number of changed units.
 
-    A unit is a record, or a person with all records.
+    A privacy unit is a record, or a person with all records.
     """
 
     ADD_REMOVE = 1
@@ -24,7 +27,7 @@ class NeighbourRelation(Enum):
 
     @classmethod
     def of_size(cls, size: int | None) -> Self:
-        """Those of a data set: where its number of units is public, one unit replaces another.
+        """Return the relation of a data set: replacement if its number of units is public, else adding or removing one.
 
         Example:
             >>> NeighbourRelation.of_size(None).name, NeighbourRelation.of_size(5912).name
@@ -38,11 +41,11 @@ _NONE = Fraction(0)
 
 @frozen
 class Loss(Shown):
-    """The privacy loss of all answers so far, added up exactly in three ways.
+    """Privacy loss of one or more answers, as exact sums of ε, of ρ and of δ.
 
-    An answer that is ε-differentially private is also ε²/2-zCDP; one with Gaussian noise is ρ-zCDP and has no ε. Hidden
-    keys fail with a probability of δ, and are so δ-approximately one or the other. All three add up over answers, also
-    where each question and each price depends on the answers before.
+    An ε-differentially private answer is also ε²/2-zCDP. An answer with Gaussian noise is ρ-zCDP and has no ε. Hidden
+    keys fail with probability δ, so that a table with hidden keys is only δ-approximately ε-DP or ρ-zCDP. Each of the
+    three sums bounds the loss of all answers, also if each question and each price depends on the answers before.
 
     Source:
         M. Bun and T. Steinke, Concentrated Differential Privacy (2016), Proposition 1.4, Lemma 1.7
@@ -60,9 +63,9 @@ class Loss(Shown):
         'ρ = 0.6'
     """
 
-    epsilon: Fraction | None = _NONE  # the sum of the ε; None: an answer had no ε
-    rho: Fraction = _NONE  # the sum of the ρ, each ε²/2 where there is an ε
-    delta: Fraction = _NONE  # the sum of the δ
+    epsilon: Fraction | None = _NONE  # sum of the ε; None: an answer had no ε
+    rho: Fraction = _NONE  # sum of the ρ; an answer with an ε counts as ε²/2
+    delta: Fraction = _NONE  # sum of the δ
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
@@ -72,25 +75,25 @@ class Loss(Shown):
 
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction = _NONE) -> Self:
-        """The loss of one answer that is (ε, δ)-differentially private."""
+        """Return the loss of one (ε, δ)-differentially private answer: ε, ρ = ε²/2 and δ."""
         exact = validation.exact_rational(epsilon, "epsilon")
         return cls._of_exact(exact, exact * exact / 2, validation.exact_rational(delta, "delta"))
 
     @classmethod
     def concentrated(cls, rho: Fraction, delta: Fraction = _NONE) -> Self:
-        """The loss of one answer that is δ-approximately ρ-zCDP, and has no ε."""
+        """Return the loss of one answer that is δ-approximately ρ-zCDP and has no ε."""
         return cls._of_exact(None, validation.exact_rational(rho, "rho"), validation.exact_rational(delta, "delta"))
 
     @classmethod
     def read(cls, epsilon: str | None, rho: str, delta: str | None = None) -> Self:
-        """The loss whose sums `exact_text` wrote."""
+        """Read a loss from exact texts of its sums, as `exact_text` writes them; a missing δ is 0."""
         return cls._of_exact(
             validation.optional_value(epsilon), validation.exact_value(rho), validation.optional_value(delta) or _NONE
         )
 
     @property
     def text(self) -> str:
-        """The loss in a few words, in ε where it has one."""
+        """Loss as a short text: in ε if it has an ε, else in ρ, with δ unless it is 0."""
         sums = f"ρ = {validation.exact_text(self.rho)}"
         if self.epsilon is not None:
             sums = f"ε = {validation.exact_text(self.epsilon)}"
@@ -108,18 +111,18 @@ class Loss(Shown):
         )
 
     def less(self, epsilon: Fraction) -> Self:
-        """The loss without a part of its ε that was reserved and not used."""
+        """Return the loss without a refund in ε, the part of a reserve that was not used. ρ and δ stay."""
         return self._of_exact(None if self.epsilon is None else self.epsilon - epsilon, self.rho, self.delta)
 
     def includes(self, part: "Loss") -> bool:
-        """Whether another loss can be a part of this one."""
+        """Return True if another loss can be a part of this sum: no sum of it is larger."""
         if self.epsilon is not None and (part.epsilon is None or part.epsilon > self.epsilon):
             return False
         return part.rho <= self.rho and (not part.delta or part.delta <= self.delta)
 
     @classmethod
     def _of_exact(cls, epsilon: Fraction | None, rho: Fraction, delta: Fraction) -> Self:
-        """The loss of sums that are known to be rationals of Python's own integers."""
+        """Return the loss of some sums without checks: they must be rationals of Python integers already."""
         loss = object.__new__(cls)
         object.__setattr__(loss, "epsilon", epsilon)
         object.__setattr__(loss, "rho", rho)
@@ -128,110 +131,113 @@ class Loss(Shown):
 
 
 def amount_of(charge: Loss) -> Fraction:
-    """Return what was charged for a count, as `Budget.charge` gives it: its ε, or its ρ if it has no ε."""
+    """Return the charged amount of a loss in the currency of a budget (`Budget.charge`): its ε, or its ρ without ε."""
     return charge.rho if charge.epsilon is None else charge.epsilon
 
 
 def amount_text(charge: Loss) -> str:
-    """Return what was charged for a count, in words: an ε alone as a number, all else with its name."""
+    """Return the charged amount of a loss as text: a number if it is an ε without δ, else with the symbols."""
     return charge.text if charge.epsilon is None or charge.delta else validation.exact_text(charge.epsilon)
 
 
-_PLACES = 10**9  # prices that are found, not typed, are multiples of the smallest, 1e-9
+_PLACES = 10**9  # computed prices are multiples of the smallest price, 1e-9
 
 
 class Budget(Shown, ABC):
-    """The most that answers may cost together, in one of several currencies."""
+    """Upper limit of the privacy loss of all answers together, in one of several currencies."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """The budget in a few words."""
+        """Budget as a short text."""
 
     @property
     @abstractmethod
     def written(self) -> str | dict[str, str]:
-        """The budget as an owner writes it, in exact texts."""
+        """Budget in exact texts, as an owner writes it in the configuration."""
 
     @property
     @abstractmethod
     def whole(self) -> Loss:
-        """What is lost where all of it is spent."""
+        """Privacy loss once the whole budget is spent."""
 
     @property
     def is_a_sum(self) -> bool:
-        """Whether it is a sum of ε, of which what was spent leaves the rest."""
+        """True if the remaining budget is the budget minus the spent ε."""
         return False
 
     @property
     def rho_delta(self) -> Fraction | None:
-        """The δ at which ρ is told in ε; None: the budget names none."""
+        """δ at which a sum of ρ is stated as an ε; None if the budget names no such δ."""
         return None
 
     @abstractmethod
     def admits(self, total: Loss) -> bool:
-        """Whether answers of this loss together keep to the budget."""
+        """Return True if a total loss is within the budget."""
 
     def charge(self, loss: Loss) -> Loss:
-        """Return a loss in the currency of this budget: what the ledger takes of it for an answer of this loss."""
+        """Return the charge for an answer of some loss in the currency of this budget."""
         return loss
 
     @abstractmethod
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        """Return why this kind of budget never pays for an answer of some loss, with the remedy; None if it may pay.
+
+        `whose` names the owner of the budget in the text.
+        """
         return None
 
     @abstractmethod
     def left(self, spent: Loss) -> Fraction:
-        """The largest ε at which one more answer may be asked; 0 where none may."""
+        """Return the remaining budget: the largest ε of one more answer after a spent loss; 0 if none is affordable."""
 
 
 @frozen
 class PureBudget(Budget):
-    """A budget in ε: the sum of the prices may reach it.
+    """Budget in ε: the prices of all answers may add up to at most ε.
 
     Numerical error:
-        `admits` is exact; `left` is too where a price may be so written, else it is rounded down
-        to a multiple of 1e-18.
+        `admits` is exact. `left` is exact if its value can be written as a price; else it is rounded down to a
+        multiple of 1e-18.
 
     Example:
         >>> PureBudget(Fraction(2)).left(Loss.of(Fraction(1, 2)))
         Fraction(3, 2)
     """
 
-    epsilon: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
+    epsilon: Fraction  # from 1e-9 to 1e6; a value that `exact_epsilon` accepts, kept as a rational
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validation.exact_epsilon(self.epsilon, "budget"))
 
     @property
     def text(self) -> str:
-        """The budget in a few words."""
+        """Exact ε as text."""
         return validation.exact_text(self.epsilon)
 
     @property
     def written(self) -> str:
-        """The exact text of ε."""
+        """Exact ε as text."""
         return validation.exact_text(self.epsilon)
 
     @property
     def whole(self) -> Loss:
-        """Its ε."""
+        """Privacy loss of an ε of this budget."""
         return Loss.of(self.epsilon)
 
     @property
     def is_a_sum(self) -> bool:
-        """Always: prices are subtracted from it."""
+        """True: the remaining budget is the budget minus the spent ε."""
         return True
 
     def admits(self, total: Loss) -> bool:
-        """Whether answers of this loss together keep to the budget."""
+        """Return True if a total loss has an ε within the budget, and no δ."""
         return total.epsilon is not None and total.epsilon <= self.epsilon and not total.delta
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        """Return why a budget in ε never pays for Gaussian noise or hidden keys; None for other prices."""
         if price.epsilon is None:
             return (
                 "a budget in ε alone pays for no Gaussian noise: give"
@@ -240,7 +246,7 @@ class PureBudget(Budget):
         return no_hidden_keys("ε alone", whose) if price.delta else None
 
     def left(self, spent: Loss) -> Fraction:
-        """The largest ε at which one more answer may be asked; 0 where none may."""
+        """Return the largest ε of one more answer: the budget minus the spent ε; 0 if none is affordable."""
         if spent.epsilon is None or spent.delta:
             return Fraction(0)
         return validation.largest_epsilon(self.epsilon - spent.epsilon)
@@ -248,58 +254,58 @@ class PureBudget(Budget):
 
 @frozen
 class ConcentratedBudget(Budget):
-    """A budget in ρ of zero-concentrated differential privacy: the sum of the ρ may reach it.
+    """Budget in ρ of zero-concentrated differential privacy: the ρ of all answers may add up to at most ρ.
 
-    An answer in ε has ρ = ε²/2, so that many cheap answers fit that do not fit a budget in ε: a
-    hundred at ε = 0.1 have ρ = 0.5.
+    An answer in ε counts as ρ = ε²/2. So a budget in ρ pays for many cheap answers that a budget in ε could not pay
+    for: a hundred answers at ε = 0.1 have ρ = 0.5 together.
 
     Numerical error:
-        `admits` is exact; `left` is rounded down to a multiple of 1e-9.
+        `admits` is exact. `left` is rounded down to a multiple of 1e-9.
 
     Example:
         >>> ConcentratedBudget(Fraction(1, 2)).left(Loss(Fraction(6), Fraction(3, 8)))
         Fraction(1, 2)
     """
 
-    rho: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
+    rho: Fraction  # from 1e-9 to 1e6; a value that `exact_epsilon` accepts, kept as a rational
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", validation.exact_epsilon(self.rho, "rho"))
 
     @property
     def text(self) -> str:
-        """The budget in a few words."""
+        """Exact ρ as text, with its symbol."""
         return f"ρ = {validation.exact_text(self.rho)}"
 
     @property
     def written(self) -> dict[str, str]:
-        """The exact text of ρ."""
+        """Exact ρ as text, under its name."""
         return {"rho": validation.exact_text(self.rho)}
 
     @property
     def whole(self) -> Loss:
-        """Its ρ."""
+        """Privacy loss of the ρ of this budget; it has no ε."""
         return Loss.concentrated(self.rho)
 
     def admits(self, total: Loss) -> bool:
-        """Whether answers of this loss together keep to the budget."""
+        """Return True if a total loss has a ρ within the budget, and no δ."""
         return total.rho <= self.rho and not total.delta
 
     def charge(self, loss: Loss) -> Loss:
-        """Return the ρ of a loss, with its δ, and without its ε."""
+        """Return the charge for an answer of some loss: its ρ and its δ, without its ε."""
         return Loss.concentrated(loss.rho, loss.delta) if loss else loss
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        """Return why a budget in ρ never pays for hidden keys; None for other prices."""
         return no_hidden_keys("ρ", whose) if price.delta else None
 
     def left(self, spent: Loss) -> Fraction:
-        """The largest ε at which one more answer may be asked; 0 where none may."""
+        """Return the largest ε of one more answer: ε²/2 is at most the remaining ρ; 0 if none is affordable."""
         return Fraction(0) if spent.delta else price_within(self.rho - spent.rho)
 
 
 def budget_of(value: validation.RationalLike | Budget) -> Budget:
-    """A budget; an exact number or its text is one in ε.
+    """Return a budget unchanged; turn an exact number or its text into a budget in ε.
 
     Example:
         >>> budget_of(Fraction(2))
@@ -309,7 +315,7 @@ def budget_of(value: validation.RationalLike | Budget) -> Budget:
 
 
 def no_hidden_keys(currency: str, whose: str) -> str:
-    """The refusal of hidden keys by a budget that has no δ."""
+    """Return the error text for hidden keys under a budget without δ, with the remedy."""
     return (
         f"a budget in {currency} pays for no hidden keys, which fail with a probability: give"
         f" {whose} a budget with epsilon, delta and for_keys, or list the keys"
@@ -317,23 +323,24 @@ def no_hidden_keys(currency: str, whose: str) -> str:
 
 
 def price_within(rho: Fraction) -> Fraction:
-    """The largest multiple of 1e-9 whose half square is at most ρ; 0 below 0."""
+    """Return the largest multiple ε of 1e-9 with ε²/2 ≤ ρ; 0 if ρ is negative."""
     return Fraction(isqrt(max(0, int(2 * rho * _PLACES**2))), _PLACES)
 
 
 @frozen
 class ApproximateBudget(Budget):
-    """A budget in (ε, δ): the ε add up to at most ε, or the ρ to what implies it.
+    """Budget in (ε, δ): the ε of all answers add up to at most ε, or their ρ add up to at most a ρ that implies (ε, δ).
 
-    A part d of δ may be set aside for hidden keys. Answers keep to the budget if their δ add up to
-    at most d, and their ε to at most ε or their ρ to at most the largest that implies (ε, δ − d).
+    A part d of δ (`for_keys`) may be set aside for hidden keys. Answers are within the budget if their δ add up to at
+    most d, and either their ε add up to at most ε, or their ρ to at most the largest ρ that implies (ε, δ − d).
 
-    All answers together are then (ε, δ)-differentially private, also where questions and prices depend on answers. For
-    at each step what an answer does with the probability of its δ can be set apart, on either of two neighbouring data
-    sets, and on all paths these add up to at most d. What is left obeys the Rényi bounds: outcomes whose ε add up to at
-    most ε have no larger loss, and those with a larger one are outcomes of a filter of ρ, which count for at most δ −
-    d. The part d is one for all paths and stated beforehand: were each answer free to use of δ what others left, rare
-    paths could use all of it for their ρ and the usual ones for their keys, twice δ.
+    All answers together are then (ε, δ)-differentially private, even if questions and prices depend on earlier answers.
+    Proof: at each step, the event of probability δ in which an answer fails can be set apart, on each of two
+    neighbouring data sets. Along every path these probabilities add up to at most d. The remaining outcomes obey the
+    Rényi bounds. If their ε add up to at most ε, their loss is at most ε. If their loss is larger, they are outcomes of
+    a ρ filter, and their probability counts for at most δ − d. The part d is fixed in advance for all paths. If each
+    answer could use any unused part of δ, rare paths could use all of δ for their ρ and the usual paths all of it for
+    their keys: 2δ together.
 
     Source:
         R. Rogers, A. Roth, J. Ullman and S. Vadhan, Privacy Odometers and Filters (2016), for ε;
@@ -349,10 +356,10 @@ class ApproximateBudget(Budget):
         (True, True)
     """
 
-    epsilon: Fraction  # from 1e-9 to 1e6; whatever `exact_epsilon` takes is kept as a rational
-    delta: Fraction  # from 1e-18 to below 1; whatever `exact_delta` takes is kept as a rational
-    # the part of δ that hidden keys may use, from 0 to all of it. Where it is all, no sum of ρ implies the
-    # budget, and the ε have to add up to at most ε
+    epsilon: Fraction  # from 1e-9 to 1e6; a value that `exact_epsilon` accepts, kept as a rational
+    delta: Fraction  # from 1e-18 to below 1; a value that `exact_delta` accepts, kept as a rational
+    # part of δ that hidden keys may use, from 0 to δ. If it is δ, no sum of ρ implies the budget, and the ε must add up
+    # to at most ε
     for_keys: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
@@ -367,13 +374,13 @@ class ApproximateBudget(Budget):
 
     @property
     def text(self) -> str:
-        """The budget in a few words."""
+        """Budget as a short text: ε, δ, and the part of δ for hidden keys if there is one."""
         told = f"ε = {validation.exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
         return f"{told}, {float(self.for_keys):.6g} of it for keys" if self.for_keys else told
 
     @property
     def written(self) -> dict[str, str]:
-        """The exact texts of ε and δ, and of the part for hidden keys if there is one."""
+        """Exact texts of ε and δ, and of the part of δ for hidden keys if there is one."""
         parts = {"epsilon": self.epsilon, "delta": self.delta}
         if self.for_keys:
             parts["for_keys"] = self.for_keys
@@ -381,28 +388,28 @@ class ApproximateBudget(Budget):
 
     @property
     def whole(self) -> Loss:
-        """Its ε and its δ."""
+        """Privacy loss of the ε and the δ of this budget."""
         return Loss.of(self.epsilon, self.delta)
 
     @property
     def rho_delta(self) -> Fraction | None:
-        """The part of δ that is not for hidden keys, at which ρ implies ε; None: there is none."""
+        """Part of δ that is not for hidden keys, at which a sum of ρ implies ε; None if that part is 0."""
         return self.delta - self.for_keys or None
 
     @property
     def rho(self) -> Fraction:
-        """The ρ that implies this budget beside hidden keys; 0 where none does."""
+        """Largest ρ that implies (ε, δ − d), where d is the part of δ for hidden keys; 0 if d is all of δ."""
         rest = self.rho_delta
         return Fraction(0) if rest is None else rho_within(self.epsilon, rest)
 
     def admits(self, total: Loss) -> bool:
-        """Whether answers of this loss together keep to the budget."""
+        """Return True if the δ of a total loss is at most `for_keys`, and its ε or its ρ is within the budget."""
         if total.delta > self.for_keys:
             return False
         return (total.epsilon is not None and total.epsilon <= self.epsilon) or (total.rho <= self.rho)
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Why such an answer can never be paid for, and what can be done; None where it can."""
+        """Return why this budget has no δ for hidden keys or for Gaussian noise; None if neither stops the answer."""
         if price.delta and not self.for_keys:
             return (
                 f"the budget {self.text} of {whose} sets no part of δ aside for hidden keys:"
@@ -413,7 +420,7 @@ class ApproximateBudget(Budget):
         return None
 
     def left(self, spent: Loss) -> Fraction:
-        """The largest ε at which one more answer may be asked; 0 where none may."""
+        """Return the largest ε of one more answer, by the sum of ε or by that of ρ; 0 if none is affordable."""
         if spent.delta > self.for_keys:
             return Fraction(0)
         concentrated = price_within(self.rho - spent.rho)
@@ -428,7 +435,9 @@ _FORM = '"2", or { epsilon = "2", delta = "1e-6" }, or { rho = "0.1" }'
 
 
 def budget_from(value: Written) -> Budget:
-    """The budget that somebody wrote.
+    """Return the budget that an owner wrote: a number, a budget, or a mapping of its parts by name.
+
+    Raise ValueError if the parts do not make a budget. If `for_keys` is not given, it is half of δ.
 
     Example:
         >>> budget_from({"epsilon": "2", "delta": "1e-6"}).text

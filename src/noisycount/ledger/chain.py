@@ -1,4 +1,7 @@
-"""The rows of a ledger, each of which carries the hash of the one before, and what they add up to."""
+"""Rows of the hash chain of a ledger. Each row carries the hash of the row before.
+
+Functions here convert debits, answers, replies and repeats into columns of a row, and rows back into entries.
+"""
 
 import hashlib
 import json
@@ -29,20 +32,20 @@ _COLUMNS = itemgetter(*COLUMNS)
 
 
 def row_hash(row: Row) -> str:
-    """The SHA-256 of all columns of a row but the hash, in hexadecimal digits."""
+    """Return the SHA-256 of all columns of a row except the hash itself, in hexadecimal digits."""
     parts = [*_COLUMNS(row), *map(row.get, later_columns(row))]
     return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
 
 
 def chained(head: Head, columns: Row) -> dict[str, Any]:
-    """The row that follows a head and holds these columns."""
+    """Return the row that follows a head and holds some columns, with its number and hashes."""
     empty = dict.fromkeys((*COLUMNS, *LATER_COLUMNS))
     row = {**empty, **columns, "number": head.number + 1, "previous": head.hash}
     return {**row, "hash": row_hash(row)}
 
 
 def damaged(number: int) -> LedgerError:
-    """The refusal of a row that the ledger did not write."""
+    """Return the error for a damaged row: one that is not as the ledger wrote it."""
     return LedgerError(
         f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` tells what"
         " is wrong with it, and nothing is charged until then"
@@ -50,7 +53,7 @@ def damaged(number: int) -> LedgerError:
 
 
 def debit_columns(entry: Entry) -> dict[str, str | None]:
-    """The columns that keep a debit; there is no text of a δ of 0."""
+    """Return the columns of the row of a debit. A δ of 0 is stored as null."""
     request, spent, own = entry.request, entry.spent, entry.analyst_spent
     return {
         "kind": DEBIT,
@@ -76,19 +79,22 @@ def debit_columns(entry: Entry) -> dict[str, str | None]:
 def answer_columns(
     key: str, answer: int | TableAnswer, made: datetime, stopped: Request | None = None
 ) -> dict[str, str | None]:
-    """The columns that keep the answer to the debit under a key, and what is charged in place of a reserve."""
+    """Return the columns of the row of an answer, by the key of its debit.
+
+    If `stopped` is given, the columns also hold its question and ε, which are charged in place of the reserve.
+    """
     text = answer.text if isinstance(answer, TableAnswer) else str(answer)
     columns: dict[str, str | None] = {"kind": ANSWER, "key": key, "answer": text, "made": made.isoformat()}
     return columns if stopped is None else {**columns, **stop_columns(stopped)}
 
 
 def stop_columns(stopped: Request) -> dict[str, str | None]:
-    """The columns of an answer that keep where a reserve stopped."""
+    """Return the columns of an answer that hold the question and the charged ε at which a reserve stopped."""
     return {"question": stopped.question, "epsilon": optional_text(stopped.epsilon)}
 
 
 def answered_entry(debit: Entry, row: Row) -> Entry:
-    """A debit with the answer that a row holds, at the price at which it stopped."""
+    """Return a debit with the answer in a row, and with the price at which it stopped if the debit is a reserve."""
     answered = replace(debit, answer=answer_of(row["answer"]))
     if row["question"] is None:
         return answered
@@ -98,17 +104,17 @@ def answered_entry(debit: Entry, row: Row) -> Entry:
 
 
 def answer_of(text: str) -> int | TableAnswer:
-    """The answer that a text of a row holds; what a table holds is read when it is asked for."""
+    """Return the answer in a text of a row. The text of a table is parsed at its first use."""
     return TableAnswer(text) if text.startswith("{") else int(text)
 
 
 def reply_columns(name: str, digest: str, made: datetime) -> dict[str, str]:
-    """The columns that keep what was replied to the request of a name, by its digest."""
+    """Return the columns of the row of a reply: the name of the reply and its digest."""
     return {"kind": REPLY, "key": name, "digest": digest, "made": made.isoformat()}
 
 
 def repeat_columns(key: str, entry: Entry, repeat: Repeat) -> dict[str, str | None]:
-    """The columns that keep who else asked for what was debited; the question is its key."""
+    """Return the columns of the row of a repeat. Its column `question` holds the key of the repeated debit."""
     return {
         "kind": REPEAT,
         "key": key,
@@ -121,12 +127,12 @@ def repeat_columns(key: str, entry: Entry, repeat: Repeat) -> dict[str, str | No
 
 
 def repeat_of(row: Row) -> Repeat:
-    """Who else asked, as the row of a repeat holds it."""
+    """Return the repeat in a row."""
     return Repeat(row["analyst"], datetime.fromisoformat(row["made"]), row.get("purpose"))
 
 
 def entry_of(row: Row, answer: str | None) -> Entry:
-    """The entry that the row of a debit and the text of its answer hold."""
+    """Return the entry in the row of a debit and the text of its answer. Raise ValueError if the row is damaged."""
     try:
         entry = Entry(
             key=row["key"],
@@ -145,8 +151,8 @@ def entry_of(row: Row, answer: str | None) -> Entry:
     return entry
 
 
-_MOST_READ, _LONG = 512, 10_000  # debits that are kept, with questions of at most so many characters
-_READ: dict[str, Entry] = {}  # debits that were read last, by the hashes of their rows
+_MOST_READ, _LONG = 512, 10_000  # largest number of cached debits, and of characters of the question of each
+_READ: dict[str, Entry] = {}  # cache of debits, by the hashes of their rows
 
 
 def debit_of(row: Row) -> Entry:
@@ -165,12 +171,12 @@ def debit_of(row: Row) -> Entry:
 
 
 def _request_of(row: Row) -> Request:
-    """The request whose price the row of a debit holds."""
+    """Return the request in the row of a debit."""
     epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
     delta = optional_value(row.get("delta")) or Fraction(0)
     return Request(row["dataset"], row["question"], epsilon, rho, delta)
 
 
 def rest_of(reserved: Request, stopped: Request) -> Fraction:
-    """What of a reserve in ε was not used."""
+    """Return the part of a reserve in ε that its answer did not use: the refund."""
     return (reserved.epsilon or Fraction(0)) - (stopped.epsilon or Fraction(0))

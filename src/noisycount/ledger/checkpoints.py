@@ -1,7 +1,7 @@
 """Checkpoints: rows of the chain that hold its totals and an index of its rows, so that a ledger opens fast.
 
-A checkpoint covers all rows before it. Its hash stands in the chain as that of any row; `ledger.state` compares its
-text with the rows wherever these are read, and goes on from it where they are not.
+A checkpoint covers all rows before it, and is part of the hash chain as every row is. If the rows before it are read,
+`ledger.state` compares the checkpoint with them; if not, `ledger.resuming` continues from the checkpoint.
 """
 
 import json
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KEY, SUBJECT = "key ", "subject "  # before a name in the index: no key is taken for a subject
+KEY, SUBJECT = "key ", "subject "  # prefixes of names in the index, which distinguish a key from a subject
 INTERVAL = 1024  # a row whose number is a multiple of this is a checkpoint
-_HASH, _NAME, _NAMES = 16, 8, 2  # bytes of a row's hash and of a name in the index, and names of a row
-_RECORD = _HASH + _NAME * _NAMES  # bytes of a row in the index
+_HASH, _NAME, _NAMES = 16, 8, 2  # bytes of a hash and of a name in the index, and number of names of a row
+_RECORD = _HASH + _NAME * _NAMES  # bytes of a record: the entry of one row in the index
 
 
 def index_record(row: Row, names: Sequence[str] = ()) -> bytes:
@@ -52,14 +52,15 @@ def checkpoint_text(parts: dict[str, Any], previous: Head, records: Sequence[byt
 
 
 def loss_texts(loss: Loss) -> list[str | None]:
-    """Return the exact texts of a loss, which `Loss.read` reads."""
+    """Return the exact texts of the ε, ρ and δ of a loss, for `Loss.read`."""
     return [optional_text(loss.epsilon), exact_text(loss.rho), exact_text(loss.delta)]
 
 
 def newest_checkpoint(connection: Connection, known_head: Head | None) -> Row | None:
     """Return the row of the newest checkpoint, or None if there is none.
 
-    If a head was written down, only a checkpoint at or before it counts: the chain from there to the head proves it.
+    If the owner wrote down a head, use only checkpoints up to that head: the chain from the checkpoint to the head
+    proves that the checkpoint is unchanged.
     """
     newest = newest_number(connection)
     if known_head is not None:
@@ -73,17 +74,19 @@ def newest_checkpoint(connection: Connection, known_head: Head | None) -> Row | 
 
 @dataclass(slots=True, eq=False)
 class SealedRows:
-    """The rows before a checkpoint: which rows have a name, and the hash of each."""
+    """Index of the rows before a checkpoint: the hash of each row, and the rows of each name."""
 
-    number: int  # of rows; their numbers are 1 to this
-    hashes: "NDArray[np.uint64]"  # the first 128 bits of the hash of each row, in two halves
-    names: "NDArray[np.uint64]"  # 64 bits of the names of all rows, sorted
-    places: "NDArray[np.int64]"  # the number of the row of each of these names, less one
-    current: local  # `connection`: of the transaction in which this thread looks into the ledger
+    number: int  # number of rows; they are numbered from 1 to this number
+    hashes: "NDArray[np.uint64]"  # shape (number, 2): the first 128 bits of the hash of each row, in two halves
+    names: "NDArray[np.uint64]"  # 64 bits of the hash of each name of each row, sorted
+    places: "NDArray[np.int64]"  # shape of `names`: the number of the row of each name, minus 1
+    current: local  # `current.connection` is the connection of the transaction in which this thread reads the ledger
 
     @classmethod
     def read(cls, connection: Connection, checkpoint: Row) -> "SealedRows":
-        """Return the index of a checkpoint whose hash was checked, with those of all checkpoints before it.
+        """Return the index of all rows before a checkpoint, from this checkpoint and all checkpoints before it.
+
+        The caller has checked the hash of the row `checkpoint`.
 
         Raises:
             ValueError: A checkpoint is missing, was changed, or covers another number of rows.
@@ -113,7 +116,7 @@ class SealedRows:
         return cls(number, records[:, :-_NAMES], names[order], order // _NAMES, local())
 
     def rows(self, name: str, row: Callable[[Connection, int], Row]) -> list[Row]:
-        """Return the rows of a name in their order; a few may have another name with the same 64 bits."""
+        """Return the rows of a name in their order. A row of another name with the same 64 bits may be among them."""
         import numpy as np  # noqa: PLC0415 - as before
 
         hashed = np.frombuffer(_hashed_name(name), dtype=np.uint64)[0]
@@ -122,7 +125,7 @@ class SealedRows:
         return [row(self.current.connection, number) for number in numbers]
 
     def holds(self, row: Row) -> bool:
-        """Return True if a row is as it was when it was sealed, or is newer."""
+        """Return True if a row has the hash that the checkpoint holds for it, or is not covered by the checkpoint."""
         number = row["number"]
         if number > self.number:
             return True

@@ -1,4 +1,7 @@
-"""What a ledger holds: requests, the debits that they became, their answers, and its newest row."""
+"""Contents of a ledger: requests, debits with their answers, analysts, descriptions of data sets, and the ledger head.
+
+Functions here check the texts that a ledger stores.
+"""
 
 import hashlib
 import json
@@ -29,7 +32,7 @@ _REFUSED = "the text of a table must be that of whole counts by level, as a ledg
 
 @frozen(repr=False, slots=False)
 class TableAnswer(Shown):
-    """Noisy counts by level, and the keys that are shown where nobody knew them.
+    """Noisy counts of a table by level, with the keys of the cells if the question did not list them.
 
     Example:
         >>> answer = TableAnswer.of([[5, -1], [4]])
@@ -39,8 +42,8 @@ class TableAnswer(Shown):
         TableAnswer(levels=[2, 1], keys=None)
     """
 
-    # a JSON object with `levels`, a list of lists of counts; with `keys`, one list a count of the first level, if keys
-    # were hidden; with `order`, if the asker listed the keys in another order. Read at its first use
+    # a JSON object with `levels`, a list of lists of counts; with `keys`, a list for each count of the first level, if
+    # the keys were hidden; with `order`, if the analyst listed the keys in another order. Parsed at its first use
     text: str
 
     @classmethod
@@ -50,12 +53,13 @@ class TableAnswer(Shown):
         keys: Keys | None = None,
         order: "Sequence[int] | Counts | None" = None,
     ) -> Self:
-        """Return the answer that holds these counts, and the order in which the asker listed those of the first level.
+        """Return the answer with some counts, keys and order.
 
         Args:
             levels: The counts of each level, the cells first, in the order of the ledger.
-            keys: The keys of the first level; None if the question has them.
-            order: For each count of the first level, as the asker listed them, its place in the ledger.
+            keys: The keys of the first level; None if the question lists them.
+            order: For each cell, in the order in which the analyst listed the cells, its index in `levels[0]`. None:
+                both orders are the same.
         """
         import numpy as np  # noqa: PLC0415 - on first use: a ledger is opened without it
 
@@ -75,22 +79,22 @@ class TableAnswer(Shown):
 
     @property
     def levels(self) -> tuple[Counts, ...]:
-        """The counts of each level, the cells first."""
+        """Counts of each level, the cells first, as read-only arrays."""
         return self._read[0]
 
     @property
     def keys(self) -> Keys | None:
-        """The keys of each cell; None: they are in the question."""
+        """Keys of each cell; None if the question lists them."""
         return self._read[1]
 
     @property
     def order(self) -> "Counts | None":
-        """For each count of the first level, as its asker listed them, its place in `levels`; None: the same order."""
+        """Index in `levels[0]` of each cell in the order of the analyst; None if both orders are the same."""
         return self._read[2]
 
     def check(self) -> None:
-        """Refuse a text that no ledger wrote."""
-        self._read  # noqa: B018 - it is the reading that refuses
+        """Raise ValueError if the text is not that of a table."""
+        self._read  # noqa: B018 - parsing raises the error
 
     @cached_property
     def _read(self) -> "tuple[tuple[Counts, ...], Keys | None, Counts | None]":
@@ -131,12 +135,12 @@ def _checked(parts: object) -> "tuple[tuple[Counts, ...], Keys | None, Counts | 
 
 
 def _is_order(order: object, cells: int) -> bool:
-    """Return True if these are the places of all cells, each once."""
+    """Return True if a list holds the index of every cell exactly once."""
     return isinstance(order, list) and _only(order, {int}) and sorted(order) == list(range(cells))
 
 
 def _are_keys(keys: object, cells: int) -> bool:
-    """Whether these are one list of values a cell, all of one length."""
+    """Return True if there is one list of keys for each cell, and all lists have the same length."""
     return (
         _are_lists(keys)
         and len(keys) == cells
@@ -150,18 +154,18 @@ def _are_lists(value: object) -> TypeGuard[list[list[object]]]:
 
 
 def _only(values: Iterable[object], kinds: set[type]) -> bool:
-    """Whether all values are of these very types."""
+    """Return True if the type of every value is exactly one of some types. A subclass does not count."""
     return set(map(type, values)) <= kinds
 
 
-LONGEST_NAME = 200  # of keys, data sets and analysts: more than people type, less than a line
-_SHOWN = 40  # characters of a long text, 80 of another value: they fit on a line
-_SHOWN_VALUE = 80
-_LONGEST_ANSWER = 14_000  # bits; Python writes no integer of more than 4300 digits
+LONGEST_NAME = 200  # characters of the name of a key, a data set or an analyst
+_SHOWN = 40  # characters of a long text that an error shows, so that the error fits on a line
+_SHOWN_VALUE = 80  # characters of another value that an error shows
+_LONGEST_ANSWER = 14_000  # bits; Python by default converts no integer of more than 4300 digits to text
 
 
 def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
-    """Refuse what is no text, or one that is empty, too long or not printable.
+    """Raise ValueError unless a value is a text of 1 to `longest` printable characters.
 
     Example:
         >>> check_text("key", "")
@@ -178,7 +182,7 @@ def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
 
 
 def check_purpose(purpose: str | None) -> None:
-    """Refuse a purpose that says nothing, or more than fits on a line; None: none was said."""
+    """Raise ValueError if a purpose is blank, too long or not printable. None means that no purpose is stated."""
     if purpose is None:
         return
     check_text("purpose", purpose)
@@ -187,14 +191,14 @@ def check_purpose(purpose: str | None) -> None:
 
 
 def check_type(name: str, value: object, kind: type | UnionType) -> None:
-    """Refuse an argument of another type."""
+    """Raise ValueError if an argument is not of a type."""
     if not isinstance(value, kind):
         wanted = getattr(kind, "__name__", kind)
         raise ValueError(f"{name} must be of type {wanted}, got a {type(value).__name__}")  # noqa: TRY004
 
 
 def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
-    """An answer as an integer of Python's own, or as a table that can be read again."""
+    """Return an answer as a Python integer, or as a table whose text was parsed. Raise ValueError for other values."""
     if isinstance(answer, TableAnswer):
         answer.check()
         return answer
@@ -209,14 +213,14 @@ def storable_answer(answer: int | TableAnswer) -> int | TableAnswer:
     return whole
 
 
-ANALYST = "analyst"  # who asks where nobody is named
-_PRICES = 1024  # that are remembered
-_LONGEST_QUESTION = 10_000_000  # characters: those of a table name up to a million keys
+ANALYST = "analyst"  # name of the analyst if none is given
+_PRICES = 1024  # prices in the cache
+_LONGEST_QUESTION = 10_000_000  # characters: a question about a table may list up to a million keys
 
 
 @frozen(slots=False)
 class Request(Shown):
-    """One question to one data set at one price, which is in ε or in ρ.
+    """Question about one data set at one price, in ε or in ρ.
 
     Example:
         >>> Request("survey", "age > 40", Fraction(1, 10)).digest[:8]
@@ -225,15 +229,14 @@ class Request(Shown):
         Loss(epsilon=None, rho=Fraction(1, 10), delta=Fraction(0, 1))
     """
 
-    dataset: str  # whose budget pays
-    question: str  # everything that decides what is counted and what noise is added, as text
-    # the price, in units of privacy loss; whatever `exact_epsilon` takes is kept as a rational. None: the price
-    # is in ρ
+    dataset: str  # name of the data set, whose budget pays
+    question: str  # text that determines the count and its noise; usually a JSON object
+    # price in ε; a value that `exact_epsilon` accepts, kept as a rational. None: the price is in ρ
     epsilon: Fraction | None
-    # the price of Gaussian noise, in the range of `exact_epsilon`; None: it is in ε. Of a question that tops up an
-    # answer under Laplace noise both are given: ε is the difference, and ρ what that adds to a sum of ρ
+    # price of Gaussian noise in ρ, in the range of `exact_epsilon`; None: the price is in ε. A top-up under Laplace
+    # noise has both: the difference in ε, and the amount that the top-up adds to a sum of ρ
     rho: Fraction | None = None
-    # the probability with which the answer may cost more; whatever `exact_answer_delta` takes, or 0
+    # δ: probability with which the privacy loss may exceed the price; 0, or a value that `exact_answer_delta` accepts
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
@@ -250,17 +253,20 @@ class Request(Shown):
             object.__setattr__(self, "delta", validation.exact_answer_delta(self.delta, "delta"))
 
     def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
-        """All forms in which a ledger may hold it; of several that were made the first counts."""
+        """Return all forms in which a ledger may hold the request: `formers`, after the request itself if they lack it.
+
+        A debit in any of these forms counts as a debit of the request.
+        """
         return formers if self in formers else (self, *formers)
 
     @cached_property
     def price(self) -> Loss:
-        """What the answer costs."""
+        """Privacy loss that the request is charged."""
         return _price(self.epsilon, self.rho, self.delta)
 
     @cached_property
     def asked(self) -> Mapping[str, Any]:
-        """The parts of the question; none where no desk wrote it."""
+        """Parts of the question by name; empty if the question is not the text of a JSON object."""
         try:
             parts = json.loads(self.question)
         except (ValueError, RecursionError):
@@ -269,12 +275,12 @@ class Request(Shown):
 
     @property
     def currency(self) -> dict[str, Fraction]:
-        """The sum that is charged, under the name of what it is in."""
+        """The charged amount by the name of its currency: `rho` if there is no ε, else `epsilon`."""
         return {"rho": self.rho} if self.epsilon is None else {"epsilon": self.epsilon}  # type: ignore[dict-item]
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of an encoding that no other request shares, in hexadecimal digits."""
+        """SHA-256 of the request in hexadecimal digits. No two requests have the same encoding."""
         parts = [self.dataset, self.question, validation.optional_text(self.epsilon)]
         if self.rho is not None or self.delta:
             parts += [validation.optional_text(self.rho), validation.exact_text(self.delta)]
@@ -283,14 +289,14 @@ class Request(Shown):
 
 @lru_cache(maxsize=_PRICES)
 def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> Loss:
-    """What an answer costs: most requests of a ledger have one of a few prices."""
+    """Return the loss of a price. It is cached, as most requests of a ledger have one of a few prices."""
     if epsilon is None:
-        return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # there is one of both
+        return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # a request without ε has a ρ
     return Loss.of(epsilon, delta) if rho is None else Loss(epsilon, rho, delta)
 
 
 def _difference(value: Fraction, name: str) -> Fraction:
-    """A price of a top-up: the difference of two, which need have no short form."""
+    """Return the price of a top-up as a rational: a difference of two prices, which may be 0 and of any length."""
     number = validation.exact_rational(value, name)
     if number < 0:
         raise ValueError(f"{name} must be at least 0 where an answer is topped up, got {validation.exact_text(number)}")
@@ -299,16 +305,16 @@ def _difference(value: Fraction, name: str) -> Fraction:
 
 @frozen
 class Analyst(Shown):
-    """Who asks, and what their questions may cost together, whatever data sets they are about.
+    """Analyst with an optional budget for all questions together, over all data sets.
 
     Example:
         >>> Analyst("alice", budget_of("0.5")).budget
         PureBudget(epsilon=Fraction(1, 2))
     """
 
-    name: str = ANALYST  # what the ledger calls the analyst; at most 200 printable characters
-    budget: Budget | None = None  # a number is kept as a budget in ε; None: only the data sets' budgets bind
-    sees_all: bool = False  # whether they may know what others asked, as the owner of a service may
+    name: str = ANALYST  # name in the ledger; at most 200 printable characters
+    budget: Budget | None = None  # a number is kept as a budget in ε; None: only the budgets of the data sets apply
+    sees_all: bool = False  # True if the analyst may see the questions of others, as the owner of a service may
 
     def __post_init__(self) -> None:
         check_text("analyst", self.name)
@@ -316,17 +322,17 @@ class Analyst(Shown):
             object.__setattr__(self, "budget", budget_of(self.budget))
 
     def may_see(self, askers: Iterable[str]) -> bool:
-        """Return True if the analyst may know of a debit: its askers include the analyst, or the analyst sees all."""
+        """Return True if the analyst is among the askers of a debit, or may see all debits."""
         return self.sees_all or self.name in askers
 
 
 @frozen
 class Repeat(Shown):
-    """That somebody else asked for what was debited, which is free."""
+    """Repeat by another analyst of a question that is already paid for. It costs nothing."""
 
-    analyst: str
-    made: datetime  # when first, in UTC
-    purpose: str | None = None  # what the answer is for, in their words; None: nobody said so
+    analyst: str  # analyst who repeated the question
+    made: datetime  # time of the analyst's first repeat, in UTC
+    purpose: str | None = None  # purpose of the answer in the analyst's words; None: not stated
 
     def __post_init__(self) -> None:
         check_text("analyst", self.analyst)
@@ -337,20 +343,20 @@ class Repeat(Shown):
 
 @frozen(repr=False)
 class Entry(Shown):
-    """One debit, and its answer once there is one."""
+    """Debit with its answer, if one is stored."""
 
-    key: str  # what its first request was called; at most 200 printable characters
-    request: Request  # what was asked, and at what price
-    spent: Loss  # what the data set has paid in all, this debit included
-    made: datetime  # when, in UTC
-    answer: int | TableAnswer | None  # the noisy count in units, or the counts of a table; None while none was stored
-    analyst: str  # who asked
-    analyst_spent: Loss  # what the analyst's questions have cost in all, this debit included
-    # what the answer is for, in the asker's words; at most 200 printable characters. None: nobody said so
+    key: str  # name of the debit; at most 200 printable characters
+    request: Request  # the question and the charged price
+    spent: Loss  # total loss of the data set, this debit included
+    made: datetime  # time of the debit, in UTC
+    answer: int | TableAnswer | None  # the noisy count in privacy units, or the counts of a table; None: not stored yet
+    analyst: str  # analyst who asked first and paid
+    analyst_spent: Loss  # total loss of the analyst over all data sets, this debit included
+    # purpose of the answer in the analyst's words; at most 200 printable characters. None: not stated
     purpose: str | None = None
-    repeats: tuple[Repeat, ...] = ()  # who else asked for it later
-    replaces: tuple[str, ...] = ()  # the keys of what it tops up, the next one first
-    base: "Entry | None" = field(default=None, repr=False)  # the first of these that has an answer, if one has
+    repeats: tuple[Repeat, ...] = ()  # later repeats by other analysts
+    replaces: tuple[str, ...] = ()  # keys of the debits that this debit tops up, the nearest first
+    base: "Entry | None" = field(default=None, repr=False)  # the first of these debits that has an answer, if any
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
@@ -365,17 +371,17 @@ class Entry(Shown):
 
     @property
     def loss(self) -> Loss:
-        """What its answer cost, with all that it replaces."""
+        """Privacy loss of the answer together with the answers that it tops up."""
         return stated_loss(self.request.asked) or self.request.price
 
     @property
     def askers(self) -> tuple[str, ...]:
-        """Who asked for it; the first of them paid."""
+        """Names of the analysts who asked for the answer. The first of them paid."""
         return self.analyst, *(repeat.analyst for repeat in self.repeats)
 
     @property
     def purposes(self) -> tuple[str | None, ...]:
-        """What the answer is for, in the words of each of them."""
+        """Purposes of the answer, one for each of the askers; None: not stated."""
         return self.purpose, *(repeat.purpose for repeat in self.repeats)
 
     def _key_facts(self) -> dict[str, object]:
@@ -385,7 +391,10 @@ class Entry(Shown):
 
 
 def stated_loss(asked: Mapping[str, Any]) -> Loss | None:
-    """What an answer cost with all that it replaces, where a question says so: where it tops one up."""
+    """Return the loss that a question states: that of its answer, together with the answers that it tops up.
+
+    Return None if the question has no part `price`. Then the price of the request is the whole loss.
+    """
     price = asked.get("price")
     if not isinstance(price, dict):
         return None
@@ -396,21 +405,21 @@ def stated_loss(asked: Mapping[str, Any]) -> Loss | None:
 
 
 def asked_part(entry: Entry, part: str) -> str | None:
-    """A part of a question that is a text; None where it has none."""
+    """Return a part of the question of an entry if it is a text, else None."""
     found = entry.request.asked.get(part)
     return found if isinstance(found, str) else None
 
 
 def asks_for_table(entry: Entry) -> bool:
-    """Whether an entry asks for several counts."""
+    """Return True if an entry asks for a table: several counts."""
     return "table" in entry.request.asked
 
 
-_LONGEST_DESCRIPTION = 10_000_000  # characters: some of each of the columns of a wide table
+_LONGEST_DESCRIPTION = 10_000_000  # characters: enough to describe the columns of a wide table
 
 
 def check_description(text: str) -> None:
-    """Refuse a description of a data set that says nothing of the unit."""
+    """Raise ValueError unless the description of a data set is a JSON object that states the privacy unit."""
     check_text("description", text, _LONGEST_DESCRIPTION)
     try:
         unit_of(text)
@@ -420,7 +429,7 @@ def check_description(text: str) -> None:
 
 
 def unit_of(description: str) -> str | None:
-    """The column that names the person in a data set, by its description; None: rows count."""
+    """Return the column that identifies the person, from the description of a data set; None: rows are counted."""
     unit = json.loads(description)["unit"]
     if not isinstance(unit, str | None):
         raise ValueError(f"unit must be a text or null, got {repr(unit)[:80]}")  # noqa: TRY004
@@ -428,7 +437,7 @@ def unit_of(description: str) -> str | None:
 
 
 def edition_of(description: str) -> str | None:
-    """Return the edition of the records that a description names; None: it names none."""
+    """Return the edition of the records that a description names, or None if it names no edition."""
     edition: str | None = json.loads(description).get("edition")
     return edition
 
@@ -440,15 +449,15 @@ _NO_HASH = "0" * 64
 
 @frozen
 class Head:
-    """The newest row of a ledger: what an owner writes down to recognise the ledger by.
+    """Ledger head: number and hash of the newest row. An owner who writes it down can later detect removed rows.
 
     Example:
         >>> Head.read(f"12:{'ab' * 16}").names("ab" * 32)
         True
     """
 
-    number: int = 0  # how many rows there are
-    # the hash of the newest, in hexadecimal digits; zeros where there is none. Of one that was written down the
+    number: int = 0  # number of the newest row, and so of all rows
+    # hash of the newest row in hexadecimal digits; zeros if there is no row. In a head that an owner wrote down, the
     # first 32 digits are enough
     hash: str = _NO_HASH
 
@@ -459,7 +468,7 @@ class Head:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The head that a text denotes."""
+        """Read a head from a text such as "12:abab…". Raise ValueError if the text has another form."""
         if not isinstance(text, str):
             raise ValueError(f"head must {_HEAD_FORM}, got a {type(text).__name__}")  # noqa: TRY004
         match = _HEAD.fullmatch(text.strip())
@@ -471,5 +480,5 @@ class Head:
         return f"{self.number}:{self.hash}"
 
     def names(self, row_hash: str) -> bool:
-        """Whether a row with this hash is the one that was written down."""
+        """Return True if the hash of a row begins with the hash of this head."""
         return row_hash.startswith(self.hash)

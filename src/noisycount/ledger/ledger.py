@@ -1,4 +1,7 @@
-"""The durable budget: append-only debits and answers in a SQL database."""
+"""Ledger of a privacy budget: append-only debits and answers in a SQL database.
+
+`Ledger` charges requests to the budgets, stores their answers, returns stored entries, and verifies its own rows.
+"""
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +44,7 @@ from noisycount.validation import exact_text
 
 
 class StaleBaseError(LedgerError):
-    """An answer that rests on what is no longer the finest that was given before it."""
+    """Error: a coarser answer was stored after the entry was read, so the top-up must be drawn again from that one."""
 
 
 def _now() -> datetime:
@@ -50,16 +53,16 @@ def _now() -> datetime:
 
 @frozen
 class Selection:
-    """Which debits are wanted."""
+    """Filter of debits by data set, analyst and day."""
 
-    datasets: frozenset[str] | None = None  # about which data sets, as the ledger calls them; None: about all
-    analyst: str | None = None  # who asked; None: everybody
-    since: date | None = None  # the first day in UTC; None: from the beginning
-    until: date | None = None  # the last day in UTC; None: to the end
+    datasets: frozenset[str] | None = None  # names of data sets in the ledger; None: all
+    analyst: str | None = None  # analyst who paid; None: all
+    since: date | None = None  # first day in UTC; None: from the beginning
+    until: date | None = None  # last day in UTC, included; None: to the end
 
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
-        """What holds of the rows; times are texts whose order is theirs."""
+        """SQL conditions on the rows. Times are stored as texts that sort in the order of the times."""
         conditions = [LEDGER.c.kind == chain.DEBIT]
         if self.datasets is not None:
             conditions.append(LEDGER.c.dataset.in_(sorted(self.datasets)))
@@ -74,22 +77,22 @@ class Selection:
 
 @frozen
 class Selected:
-    """A part of the debits that were wanted, and what the ledger knows of all."""
+    """One page of the debits that match a selection, with the totals of the whole ledger."""
 
-    entries: tuple[Entry, ...]  # the newest first, each from rows whose hashes were checked
-    total: int  # how many were wanted
-    datasets: Mapping[str, Loss]  # what every data set has paid that was asked
-    analysts: Mapping[str, Loss]  # what everybody has paid who asked
+    entries: tuple[Entry, ...]  # newest first, each from rows whose hashes were checked
+    total: int  # number of all debits that match the selection
+    datasets: Mapping[str, Loss]  # loss of every data set with a debit, by its name in the ledger
+    analysts: Mapping[str, Loss]  # loss of every analyst who paid for a debit, by name
     head: Head  # the newest row
 
 
 @frozen(repr=False)
 class Ledger(Shown):
-    """What every data set has spent, and every answer that was bought.
+    """Record of what every data set has spent, and of every answer that an analyst has paid for.
 
-    Use `open`, not the constructor. A ledger may be used by many threads and processes at once; each process opens its
-    own. Each row carries the hash of the one before; whatever is charged or answered is decided by rows whose hashes
-    were checked since the ledger was opened, in one reading of all of it at its first use.
+    Use `open`, not the constructor. Many threads and processes may use a ledger at once; each process opens its own.
+    Each row carries the hash of the row before. Charges and answers depend only on rows whose hashes were checked
+    since the ledger was opened. Rows before the newest checkpoint are read and checked when they are needed.
 
     Example:
         >>> import tempfile
@@ -105,15 +108,15 @@ class Ledger(Shown):
     """
 
     transactions: Transactions
-    clock: Callable[[], datetime] = _now  # gives the time in UTC
-    replies: Replies = field(init=False)  # what a service replied to each request
+    clock: Callable[[], datetime] = _now  # returns the time in UTC
+    replies: Replies = field(init=False)  # the replies of a service
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "replies", Replies(self.transactions, self.clock))
 
     @property
     def place(self) -> str:
-        """What messages call the ledger."""
+        """Name of the ledger in messages; it holds no password."""
         return self.transactions.place
 
     def _facts(self) -> dict[str, object]:
@@ -121,10 +124,11 @@ class Ledger(Shown):
 
     @classmethod
     def open(cls, url: str, *, create: bool = True, known_head: Head | None = None) -> Self:
-        """The ledger at an address; one of the older form is brought into this one.
+        """Open the ledger at an address, and upgrade a ledger of the older form, without hashes, to the present one.
 
-        ``?timeout=5`` is how many seconds a lock is waited for (30 if left out), and
-        ``sqlite:///file:ledger.db?mode=ro&uri=true`` is read-only. A head that was written down must be there.
+        ``?timeout=5`` limits the wait for a lock to 5 seconds (default: 30). The address
+        ``sqlite:///file:ledger.db?mode=ro&uri=true`` is read-only. Raise LedgerError if the address is wrong, if the
+        file is missing and `create` is False, or if the ledger does not hold the row of `known_head`.
         """
         address = LedgerAddress.read(url)
         check_type("known_head", known_head, Head | None)
@@ -152,7 +156,7 @@ class Ledger(Shown):
         self.close()
 
     def close(self) -> None:
-        """Close every connection; what was written stays."""
+        """Close all connections. Committed rows stay."""
         self.transactions.reading.dispose()
 
     def reserve(  # noqa: PLR0913 - all that a debit keeps
@@ -168,15 +172,20 @@ class Ledger(Shown):
     ) -> tuple[Entry, Loss]:
         """Return the debit of a request, and what this call charged for it.
 
-        A question that the analyst asked before at this price or a higher one, under any key, is free. If only other
-        analysts asked it, it is free too and written down as a repeat, but both budgets must be able to pay for it as
-        if nobody else had asked: see `require_payable`. A question that was asked at a lower price is charged the
-        difference if its version says exactly which records are counted, else its full price. A top-up of a reserve or
-        under Gaussian noise, and a reserve on top of a debit, need the answer to the debit below: if that has none, it
-        is returned to be answered first, and nothing is charged.
+        If the analyst asked the question before at this price or a higher one, under any key, it is free. If only other
+        analysts asked it, it is also free, and the ledger records a repeat; but both budgets must be able to pay for it
+        as if no other analyst had asked: see `require_payable`. If the question was asked at a lower price, the
+        difference is charged if its version names exactly the records that are counted, else the full price.
 
-        `formers` are the same request as the ledger may hold it, by `Request.forms`; `alone` is what the analyst would
-        be charged for if `request` asks for the known answer of another analyst in its place.
+        A top-up of a reserve or under Gaussian noise, and a reserve on top of a debit, need the answer to the debit
+        below. If that debit has no answer, this method returns it to be answered first, and charges nothing.
+
+        `formers` are other forms in which the ledger may hold the request: see `Request.forms`. `alone` is the request
+        that both budgets must be able to pay for if `request` stands in for it, as another analyst has that answer.
+
+        Raises:
+            BudgetError: A budget does not admit the charge.
+            ReuseError: The key was used by another analyst, for another question, or at a lower price.
         """
         check_text("key", key)
         check_type("request", request, Request)
@@ -229,7 +238,7 @@ class Ledger(Shown):
         self.transactions.found(checked)
 
     def has_answer(self, request: Request, formers: Sequence[Request] = (), analyst: Analyst | None = None) -> bool:
-        """Return True if a request has an answer, of which the analyst may know if one is given."""
+        """Return True if a stored answer covers a request; if an analyst is given, one that the analyst may see."""
         forms = request.forms(formers)
         return self.transactions.noted(lambda state: state.covering(forms, analyst) in state.answers)
 
@@ -240,10 +249,13 @@ class Ledger(Shown):
         attached: AttachedWrite | None = None,
         stopped: Fraction | None = None,
     ) -> Entry:
-        """The entry with its answer for ever: this one, unless one was stored before, for it or at a higher price.
+        """Store the answer to a debit, and return the entry with its final answer.
 
-        Of a reserve it is told at which ε its answers stopped: from then on that is charged, in the same transaction.
-        `StaleBaseError` says that the entry rests on an answer that was stored since it was read: draw anew from that.
+        If the debit has an answer already, or a debit at a higher price that rests on it has one, nothing is stored and
+        the entry with that answer is returned. `attached` is written in the same transaction, which also refunds the
+        rest of a reserve if `stopped` is given: the ε at which its answers stopped.
+
+        Raise LedgerError if there is no such debit, StaleBaseError if a coarser answer was stored since it was read.
         """
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
@@ -272,7 +284,10 @@ class Ledger(Shown):
         return stored
 
     def describe(self, dataset: str, text: str, former: str | None = None) -> str:
-        """The newest description of a data set: this one, unless another took the former's place."""
+        """Store a description of a data set if it has none or the newest is `former`; return the newest description.
+
+        Raise LedgerError for another privacy unit, and ConfigError for an edition that another edition has followed.
+        """
         check_text("dataset", dataset)
         check_description(text)
 
@@ -291,25 +306,25 @@ class Ledger(Shown):
         return self.transactions.written(described)
 
     def descriptions(self) -> dict[str, str]:
-        """What was written down last of each data set."""
+        """Return the newest description of each data set."""
         return self.transactions.noted(lambda state: dict(state.descriptions))
 
     def spent(self, dataset: str) -> Fraction | None:
-        """The exact sum of the ε that a data set has paid; None where an answer had no ε."""
+        """Return the exact sum of the ε that a data set has paid; None if an answer had no ε."""
         return self.paid(dataset).epsilon
 
     def paid(self, dataset: str) -> Loss:
-        """What the answers about a data set have cost together."""
+        """Return the privacy loss of all debits of a data set."""
         check_text("dataset", dataset)
         return self.transactions.noted(lambda state: state.paid_for(dataset))
 
     def paid_by(self, analyst: str) -> Loss:
-        """What the questions of an analyst have cost together, over all data sets."""
+        """Return the privacy loss of all debits that an analyst has paid for, over all data sets."""
         check_text("analyst", analyst)
         return self.transactions.noted(lambda state: state.paid_by(analyst))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
-        """Every debit, oldest first; of one data set if it is named."""
+        """Return every debit, oldest first; if a data set is named, only its debits. Reads and checks all rows."""
         if dataset is not None:
             check_text("dataset", dataset)
         with self.transactions.transaction() as connection:
@@ -319,7 +334,7 @@ class Ledger(Shown):
         return [entry for entry in entries if dataset in {None, entry.request.dataset}]
 
     def entry(self, key: str) -> Entry | None:
-        """The debit under a key, with its answer; None where there is none."""
+        """Return the debit under a key with its answer, or None if there is no such debit."""
         check_text("key", key)
         return self.transactions.found(lambda connection, state: state.entry(connection, key))
 
@@ -328,7 +343,7 @@ class Ledger(Shown):
     ) -> list[Entry]:
         """Return the debits for the question of a request, at any price, oldest first.
 
-        If an analyst is given, only the debits that this analyst may know; the rows of others are not read.
+        If an analyst is given, only the debits that this analyst may see are read and returned.
         """
         forms = request.forms(formers)
 
@@ -338,7 +353,7 @@ class Ledger(Shown):
         return self.transactions.found(found)
 
     def select(self, selection: Selection, first: int = 0, most: int | None = None) -> Selected:
-        """Some of the debits, without a reading of all of the ledger."""
+        """Return at most `most` debits of a selection, newest first, after skipping `first`. Reads no other debit."""
         conditions = selection.conditions
         query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
         counted = select(func.count()).select_from(LEDGER).where(*conditions)
@@ -356,15 +371,15 @@ class Ledger(Shown):
             )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every row as it is stored, oldest first, whether the chain is intact or not."""
+        """Return every row as it is stored, oldest first, even if the chain is broken."""
         with self.transactions.transaction() as connection, all_rows(connection) as rows:
             return list(map(dict, rows))
 
     def verify(self, known_head: Head | None = None) -> Verification:
-        """The reading of the whole chain, which names its first broken row if there is one.
+        """Read the whole chain, and return its newest valid row, with the first broken row if there is one.
 
-        A reply belongs to the row that holds its digest. One that was given before there were such
-        rows must repeat an answer of the ledger; nothing covers its other words.
+        Each reply must match the digest in its row. A reply that is older than such rows must repeat an answer of the
+        ledger; no hash covers the rest of its text.
         """
         check_type("known_head", known_head, Head | None)
         with self.transactions.transaction() as connection:
@@ -378,7 +393,7 @@ class Ledger(Shown):
         return found
 
     def is_made(self) -> bool:
-        """Whether there is a ledger at the address."""
+        """Return True if there is a ledger at the address."""
         with self.transactions.transaction() as connection:
             return is_made(connection)
 
@@ -387,7 +402,7 @@ class Ledger(Shown):
         state: LedgerState, key: str, request: Request, forms: Sequence[Request], analyst: Analyst
     ) -> None:
         """Raise ReuseError if a key was used by another analyst, for another question, or at a lower price."""
-        if not analyst.may_see(state.askers(key)):  # whatever that analyst asked under it
+        if not analyst.may_see(state.askers(key)):  # first, so that the error does not reveal the other question
             raise ReuseError(f"key {key!r} was used by another analyst; choose another key")
         if all(key not in state.series.get(standing_of(each).subject, ()) for each in forms):
             raise ReuseError(f"key {key!r} was used for another question; choose another key")
@@ -395,7 +410,7 @@ class Ledger(Shown):
             raise ReuseError(f"key {key!r} was used for this question at a lower price; choose another key")
 
     def _prepare(self, *, create: bool) -> None:
-        """Make or upgrade the tables, if there is need."""
+        """Make the tables if they are missing, or upgrade those of the older form."""
         with self.transactions.transaction() as connection:
             check_server(connection, self.place)
             if is_made(connection):
@@ -411,7 +426,7 @@ _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a led
 
 
 def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
-    """What the data set and the analyst have paid in all once a request is charged."""
+    """Return the total losses of data set and analyst after a request; raise BudgetError if a budget admits less."""
     price = request.price
     spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
     if not budget.admits(spent + price):
@@ -422,13 +437,13 @@ def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analys
 
 
 def _charged_request(finest: Entry | None, request: Request) -> Request:
-    """Return what a request is charged as: a top-up of the finest answer to its question, if there is one."""
+    """Return the request to charge: a top-up of the finest debit for the question if there is one, else the request."""
     if finest is None:
         return request
     return topped_up(finest, standing_of(request).price, request.asked.get("within"))
 
 
-def _require_payable(  # noqa: PLR0913, PLR0917 - a debit that is not made
+def _require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
     connection: Connection,
     state: LedgerState,
     request: Request,
@@ -438,15 +453,18 @@ def _require_payable(  # noqa: PLR0913, PLR0917 - a debit that is not made
 ) -> None:
     """Raise BudgetError unless both budgets pay for a request as if no other analyst had asked its question.
 
-    Only answers that the analyst has lower the price. So neither a refusal nor its text depends on what others asked:
-    an analyst cannot search for their questions without paying, or leaving a row in the ledger.
+    Only debits that the analyst may see lower the price. So neither an error nor its text depends on the questions of
+    others. An analyst cannot search for these questions without paying or leaving a row in the ledger.
     """
     own = state.entry(connection, state.base(forms, analyst))
     totals(state, _charged_request(own, request), budget, analyst)
 
 
 def time_of_debit(state: LedgerState, time: datetime) -> datetime:
-    """When a debit is made: times in a ledger never decrease."""
+    """Return the time of a new debit: the given time, or that of the newest row if it is later.
+
+    Times in a ledger never decrease. If the given time is over a minute before the newest row, raise LedgerError.
+    """
     if time + _DRIFT < state.made:
         raise LedgerError(
             f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"
@@ -456,7 +474,7 @@ def time_of_debit(state: LedgerState, time: datetime) -> datetime:
 
 
 def _excess(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
-    """Why one budget does not admit a price, and what can be done."""
+    """Return the text of a BudgetError: why a budget does not admit a price, and the remedy."""
     obstacle = limit.obstacle(price, whose)
     if obstacle is not None:
         return obstacle

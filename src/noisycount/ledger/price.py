@@ -1,4 +1,7 @@
-"""Which data sets an outsider must not tell apart, and what the answers of a table cost then."""
+"""Meaning of a privacy loss as odds of a guess about one person or row, and prices of tables.
+
+`odds_of` and `RunningTotal` state odds in words. `TablePrice` derives the loss and the noise of a table from its price.
+"""
 
 from fractions import Fraction
 
@@ -11,15 +14,21 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.validation import RationalLike, exact_delta, exact_epsilon
 
-USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is told in ε where nobody named one
+USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is stated as an ε if no other δ is given
 _Told = tuple[float | Fraction, Fraction]
 
 
 def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None) -> str:
-    """Return the odds that a guess about one person or row may become, with the probability of more.
+    """Return a sentence on the odds that a 50:50 guess about one person or row may reach, and on the δ of a failure.
 
-    An (ε, δ)-differentially private answer tells no more than one that gives the person away with
-    probability δ, and keeps to the odds of ε otherwise.
+    An (ε, δ)-differentially private answer reveals no more than an answer that reveals everything about the person with
+    probability δ, and otherwise obeys the odds of ε.
+
+    Args:
+        loss: The loss if one unit is added or removed, or replaced if `replaced` is None.
+        protected: The protected unit: "person" or "row".
+        replaced: The loss if one unit replaces another, if that differs; None: `loss` is the only one.
+        delta: The δ at which a sum of ρ is stated as an ε; None: `USUAL_DELTA`, if there is no sum of ε.
 
     Source: P. Kairouz, S. Oh and P. Viswanath, The Composition Theorem for Differential Privacy
         (2015), for what δ means; `epsilon_of_rho` for ρ.
@@ -46,12 +55,12 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
 
 
 def unit_noun(unit: str | None) -> str:
-    """Return whom answers protect: a person if a column identifies persons, else a row."""
+    """Return the noun of the privacy unit: "person" if a column identifies persons, else "row"."""
     return "row" if unit is None else "person"
 
 
 def loss_words(loss: Loss) -> str:
-    """Return what was charged, rounded up, in ε if it has one.
+    """Return a loss as text, rounded up: in ε if it has an ε, else in ρ, with δ unless it is 0.
 
     Example:
         >>> loss_words(Loss.of(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
@@ -65,8 +74,8 @@ def loss_words(loss: Loss) -> str:
 class RunningTotal:
     """Loss of all answers about a data set so far, with its meaning for one person or row.
 
-    It is a function of what was spent, which every analyst of the data set knows, and of nothing else: whether the
-    answers of others were tables is not shown. So the second sentence of `odds` is for the worst case, twice the loss.
+    The texts depend only on the spent budget, which every analyst of the data set knows. They do not reveal whether the
+    answers to others were tables. So the second part of `odds` states the worst case, twice the loss.
 
     Example:
         >>> print(RunningTotal(Loss.of(Fraction(2)), "person", is_replacement=True).words)
@@ -74,14 +83,14 @@ class RunningTotal:
     """
 
     spent: Loss
-    protected: str  # whom the answers protect: "person" or "row"
-    is_replacement: bool  # True if neighbours differ by a replaced unit, as the number of all is public
-    rho_delta: Fraction | None = None  # the δ at which the budget states ρ as ε; None: it names none
-    which: str = "so far"  # which answers: so far, or with the one that is previewed
+    protected: str  # the privacy unit: "person" or "row"
+    is_replacement: bool  # True if neighbouring data sets differ by a replaced unit, as the number of units is public
+    rho_delta: Fraction | None = None  # δ at which the budget states ρ as ε; None: the budget names no such δ
+    which: str = "so far"  # words after "all answers": "so far", or others that include a previewed answer
 
     @property
     def odds(self) -> str:
-        """Odds that a guess about one person or row may become after all answers."""
+        """Odds that a guess about one person or row may reach after all answers, as a sentence."""
         replaced = None if self.is_replacement else _twice(self.spent)
         return odds_of(self.spent, self.protected, replaced, self.rho_delta)
 
@@ -98,7 +107,7 @@ class RunningTotal:
 
 
 def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
-    """Return the odds that a guess about one person or row may become once all of a budget is spent.
+    """Return the odds that a guess about one person or row may reach once the whole budget is spent.
 
     Example:
         >>> from noisycount.ledger.budget import PureBudget
@@ -110,7 +119,7 @@ def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
 
 
 def _twice(loss: Loss) -> Loss:
-    """Return twice a loss, at the same δ: what its answers lose at most if one unit replaces another."""
+    """Return twice the ε and ρ of a loss, at the same δ: the largest loss if one unit replaces another."""
     return Loss(None if loss.epsilon is None else 2 * loss.epsilon, 2 * loss.rho, loss.delta)
 
 
@@ -132,13 +141,13 @@ def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
 
 @frozen
 class TablePrice:
-    """Price of all counts of a query together, with the class of its noise."""
+    """Price of all counts of a query together, with the class of the noise."""
 
-    noise: type[DiscreteNoise]  # the class of the noise
+    noise: type[DiscreteNoise]  # class of the noise
     loss: Loss
-    # the probability that a key of one unit alone may appear with; 0: all keys are known
+    # largest probability that a key held by a single unit is shown; 0: the question lists all keys
     threshold_delta: Fraction = Fraction(0)
-    rho_delta: Fraction | None = None  # the δ at which ρ implies the ε that was asked for; None: no such ε was
+    rho_delta: Fraction | None = None  # δ at which ρ implies the ε of the query; None: the query states no such ε
 
     @classmethod
     def of(
@@ -150,10 +159,10 @@ class TablePrice:
         *,
         is_hidden: bool,
     ) -> "TablePrice":
-        """Return the price of a table whose parts `query.rules` has checked.
+        """Return the price of a table. `query.rules` must have checked the arguments.
 
-        Under Laplace noise it is ε, and (ε, δ) with hidden keys. Under Gaussian noise it is ρ; or (ε, δ), which the
-        largest such ρ implies, and of which hidden keys take half of δ.
+        Laplace noise is priced in ε, or in (ε, δ) if keys are hidden. Gaussian noise is priced in ρ, or in (ε, δ): then
+        ρ is the largest that implies (ε, δ), or (ε, δ/2) if keys are hidden, as these take the other half of δ.
         """
         chance = Fraction(0) if delta is None else exact_delta(delta)
         hidden = chance if is_hidden else Fraction(0)
@@ -167,10 +176,10 @@ class TablePrice:
         return cls(DiscreteGaussian, loss, hidden, rho_delta=chance - hidden)
 
     def mechanism(self, sensitivity: int, share: Fraction) -> DiscreteNoise:
-        """Return the noise of counts with a sensitivity, for a share of the price.
+        """Return the noise of counts with sensitivity Δ, for a share of the price.
 
-        Laplace noise of scale Δ/(share·ε); Gaussian noise of σ = √(Δ/(2·share·ρ)), rounded up, as
-        the squares of moves by 1 add up to Δ as well.
+        Laplace noise has scale Δ/(share·ε). Gaussian noise has σ = √(Δ/(2·share·ρ)), rounded up: Δ counts that change
+        by 1 each have a squared L2 sensitivity of Δ.
         """
         if self.noise is DiscreteLaplace:
             assert self.loss.epsilon is not None  # noqa: S101 - `of` gave one

@@ -1,4 +1,8 @@
-"""What was replied to each request of a service, byte for byte, in the database of its ledger."""
+"""Replies of a service, stored byte for byte in the database of its ledger.
+
+`Replies` stores and returns replies; a row of the ledger holds the digest of each. Replies that are older than such
+rows are compared with the answers of the ledger.
+"""
 
 import json
 import zlib
@@ -28,16 +32,16 @@ _ADDED = (
 )
 
 _OF_NAME = f"SELECT {', '.join(REPLIES.c.keys())} FROM replies WHERE name = {{mark}}"  # noqa: S608 - names of our own
-_QUICKLY = 1  # of zlib's levels
+_QUICKLY = 1  # the fastest compression level of zlib
 
 
 @frozen
 class Reply:
-    """A reply that was given for good."""
+    """A final reply to one request."""
 
-    name: str  # what its request is called; at most 200 printable characters
-    dataset: str  # which data set it is about
-    request: str  # a digest of the request, of which no other has the same
+    name: str  # name of the request; at most 200 printable characters
+    dataset: str  # name of the data set
+    request: str  # digest of the request, different for every request
     content: bytes
 
 
@@ -52,7 +56,7 @@ class _StoredReply(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Replies:
-    """The replies of a service, in a table beside the ledger's; it decides no charge.
+    """Replies of a service, in a table beside that of the ledger. No charge depends on this table.
 
     Example:
         >>> import tempfile
@@ -66,17 +70,17 @@ class Replies:
         (b'103', 'a digest', None)
     """
 
-    transactions: Transactions  # those of the ledger, which is open while the replies are used
-    clock: Callable[[], datetime]  # gives the time in UTC
+    transactions: Transactions  # transactions of the ledger, which must be open while the replies are used
+    clock: Callable[[], datetime]  # returns the time in UTC
     _is_made: bool = field(default=False, repr=False)
 
     def of(self, name: str) -> Reply | None:
-        """Return the reply to the request of a name, or None if there is none."""
+        """Return the reply with a name, or None if there is none."""
         check_text("name", name)
         return self.transactions.found(partial(self._found, name))
 
     def kept(self, reply: Reply) -> Reply:
-        """The reply under its name for ever: this one, unless one was kept before."""
+        """Store a reply if there is none with its name yet, and return the stored reply with that name."""
         attached = self.attached(reply)
 
         def kept(connection: Connection, state: LedgerState) -> Reply:
@@ -88,7 +92,7 @@ class Replies:
         return self.transactions.written(kept)
 
     def attached(self, reply: Reply) -> AttachedWrite:
-        """What keeps a reply in the transaction that stores its answer, if it has none yet."""
+        """Return the write that stores a reply in the transaction of its answer, if there is none with its name yet."""
         check_text("name", reply.name)
         if not self._is_made:
             self.transactions.written(_make)
@@ -96,7 +100,11 @@ class Replies:
         return AttachedWrite(partial(_write, reply, self.clock()))
 
     def _found(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
-        """The reply of a name, as it was given; None where there is none."""
+        """Return the reply with a name, or None if there is none.
+
+        Raise LedgerError if the reply differs from its digest in the ledger, or if it is older than the rows with
+        digests and repeats no answer of the ledger.
+        """
         known, row = state.replies.get(name), None
         if self._is_made or inspect(connection).has_table(REPLIES.name):
             row = next((_StoredReply(*each) for each in select_rows(connection, _OF_NAME, [name])), None)
@@ -112,19 +120,19 @@ class Replies:
 
 
 def digests_of(connection: Connection) -> dict[str, str]:
-    """The digests of all replies that are kept, by the names of their requests."""
+    """Return the digests of all stored replies, by their names."""
     if not inspect(connection).has_table(REPLIES.name):
         return {}
     return {row.name: _digest(row) for row in connection.execute(select(REPLIES))}
 
 
 def check_older(connection: Connection) -> None:
-    """Refuse a reply, older than the rows for replies, that repeats no answer of the ledger."""
+    """Raise LedgerError if a stored reply repeats no answer of the ledger. For replies older than rows with digests."""
     _check(connection, connection.execute(select(REPLIES)))
 
 
 def _write(reply: Reply, made: datetime, connection: Connection, state: LedgerState) -> bool:
-    """Whether a reply was written, and the row that holds its digest, as its name was new."""
+    """Write a reply and the row with its digest, and return True; return False if its name is in use."""
     packed = zlib.compress(reply.content, _QUICKLY)
     values = (reply.name, reply.dataset, reply.request, packed)
     if reply.name in state.replies or executed(connection, _ADDED, values).rowcount != 1:
@@ -134,9 +142,9 @@ def _write(reply: Reply, made: datetime, connection: Connection, state: LedgerSt
 
 
 def _make(connection: Connection, state: LedgerState) -> None:
-    """Make the table of replies; those in one that is older get their rows in the ledger.
+    """Make the table of replies if it is missing, and append rows with digests for the replies of an older table.
 
-    One that repeats no answer of the ledger stays outside: it is given to nobody.
+    A reply that repeats no answer of the ledger gets no row, and is never returned.
     """
     REPLIES.create(connection, checkfirst=True)
     if not state.has_replies:
@@ -146,17 +154,17 @@ def _make(connection: Connection, state: LedgerState) -> None:
 
 
 def _check(connection: Connection, rows: Iterable[Any]) -> None:
-    """Refuse rows of older replies of which one repeats no answer."""
+    """Raise LedgerError if one of some older replies repeats no answer of the ledger."""
     for row, fault in _faults(connection, rows):
         if fault is not None:
             raise LedgerError(f"reply {row.name!r} of the ledger {fault}; {RESTORE}")
 
 
 def _faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, str | None]]:
-    """Rows of older replies, and what is wrong with each; None where it repeats an answer.
+    """Yield rows of older replies, each with its fault, or with None if it repeats an answer of the ledger.
 
-    An asker's own debit has the name of the request; the answer to a question that was asked
-    before has the name of the first who asked, and any of the same data set may be meant.
+    If a debit has the name of the reply, the reply must repeat its answer. If not, the question was first asked under
+    another name, and the reply may repeat any answer of the ledger.
     """
     with all_rows(connection) as every:
         answers = {entry.key: entry.answer for entry in entries_of(every)}
@@ -167,7 +175,7 @@ def _faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, 
 
 
 def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set[int], list[Counter[int]]]:
-    """The counts among some answers, and how often each count is in a table."""
+    """Return the single counts among some answers, and for each table how often each count occurs in it."""
     counts, tables = set[int](), list[Counter[int]]()
     for answer in answers:
         if isinstance(answer, TableAnswer):
@@ -179,7 +187,7 @@ def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set
 
 
 def _fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
-    """What is wrong with the row of an older reply that may repeat one of some answers."""
+    """Return what is wrong with the row of an older reply, or None if it repeats one of some counts or tables."""
     try:
         told = json.loads(_reply(row).content)
         if (told["key"], told["analyst"]) != (row.name, row.name.rpartition(":")[0]):
@@ -195,7 +203,7 @@ def _fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | 
 
 
 def _reply(row: Any) -> Reply:  # noqa: ANN401
-    """The reply that a row keeps."""
+    """Return the reply in a row. Raise LedgerError if it cannot be decompressed."""
     try:
         content = zlib.decompress(row.reply)
     except (zlib.error, TypeError):
@@ -204,12 +212,12 @@ def _reply(row: Any) -> Reply:  # noqa: ANN401
 
 
 def _digest(row: Any) -> str:  # noqa: ANN401
-    """The digest of a row of the table of replies, whatever it holds."""
+    """Return the digest of a row of the table of replies, also of a damaged row."""
     return _digest_of(row.name, row.dataset, row.request, row.reply)
 
 
 def _digest_of(name: object, dataset: object, request: object, packed: object) -> str:
-    """The SHA-256 of all that is kept of a reply, in hexadecimal digits."""
+    """Return the SHA-256 of the columns of a reply, in hexadecimal digits."""
     reply = packed.hex() if isinstance(packed, bytes) else [packed]
     said = json.dumps([name, dataset, request, reply], default=repr)
     return sha256(said.encode("ascii")).hexdigest()

@@ -1,4 +1,7 @@
-"""The state of a ledger by its newest checkpoint: the rows before it are read where they are needed."""
+"""State of a ledger resumed from its newest checkpoint, so that opening a long ledger is fast.
+
+`resumed_state` reads the rows after the checkpoint. The rows before it are read when they are needed.
+"""
 
 import json
 from collections.abc import Callable
@@ -19,10 +22,10 @@ from noisycount.ledger.storage import Row, all_rows, has_follower
 
 
 def resumed_state(connection: Connection, known_head: Head | None) -> LedgerState | None:
-    """Return the state of a ledger by its newest checkpoint and the rows after it.
+    """Return the state of a ledger from its newest checkpoint and the rows after it.
 
-    Return None if it has no checkpoint, or if anything is not as it was written: the reading of all rows, which is
-    necessary then, names what is wrong. If a head was written down, the chain from the checkpoint must lead through it.
+    Return None if there is no checkpoint, or if anything was changed. The caller must then read all rows, which names
+    the fault. If the owner wrote down a head, the chain from the checkpoint on must contain its row.
     """
     row = newest_checkpoint(connection, known_head)
     if row is None or row["hash"] != row_hash(row):
@@ -40,12 +43,12 @@ def resumed_state(connection: Connection, known_head: Head | None) -> LedgerStat
 
 
 def _is_row(row: Row, head: Head) -> bool:
-    """Return True if a row is the one that was written down as a head."""
+    """Return True if a row has the number and the hash of a head."""
     return bool(row["number"] == head.number and head.names(row["hash"]))
 
 
 def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
-    """Return the state at a checkpoint."""
+    """Return the state at a checkpoint, whose mappings read sealed rows when a name is missing."""
     sealed, parts = SealedRows.read(connection, checkpoint), json.loads(checkpoint["question"])
     sealed.current.connection = connection
     state = LedgerState(Head(checkpoint["number"], checkpoint["hash"]), utc_time(checkpoint["made"]), sealed=sealed)
@@ -64,23 +67,23 @@ def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
 
 
 class _Recalled(dict[str, Any]):
-    """A mapping of what was read of sealed rows, which reads more of them if a name is missing."""
+    """Mapping of a resumed state. If a name is missing, it first reads the sealed rows of that name."""
 
     def __init__(self, read: Callable[[str], bool]) -> None:
         super().__init__()
-        self.read = read  # adds what the sealed rows have under a name; returns False if they have nothing
+        self.read = read  # adds the sealed rows of a name to the state; returns False if there are none
 
     def __contains__(self, name: object) -> bool:
         is_there = super().__contains__
         return is_there(name) or (isinstance(name, str) and self.read(name) and is_there(name))
 
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - as the mapping has it
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - values of any type
         if name in self:
             return self[name]
         raise KeyError(name)
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as before
-        """Return the value of a name, which may be read now."""
+        """Return the value of a name, after reading its sealed rows if necessary, or the default."""
         try:
             return self[name]
         except KeyError:
@@ -89,11 +92,11 @@ class _Recalled(dict[str, Any]):
 
 @dataclass(slots=True, eq=False)
 class _Recall:
-    """What adds sealed rows to a state; whatever newer rows changed there stays."""
+    """Reader that adds sealed rows to a resumed state, without overwriting values of newer rows."""
 
     state: LedgerState
     sealed: SealedRows
-    _read: set[str] = field(default_factory=set)  # the keys and subjects whose rows were read
+    _read: set[str] = field(default_factory=set)  # keys and subjects whose rows were read, with their prefixes
     _turn: RLock = field(default_factory=RLock)  # held while rows are read
 
     def read_debit(self, key: str) -> bool:
@@ -120,7 +123,7 @@ class _Recall:
             return bool(part.debits)
 
     def _series(self, subject: str) -> LedgerState:
-        """Return a state of nothing but the debits of a subject, their answers and repeats, without totals."""
+        """Return a state with only the debits of a subject, their answers and their repeats, without totals."""
         part = LedgerState()
         for row in self._rows(SUBJECT + subject):
             entry = debit_of(row)
@@ -143,5 +146,5 @@ class _Recall:
         return False
 
     def _rows(self, name: str) -> list[Row]:
-        """Return the sealed rows of a name, each of which is as it was sealed."""
+        """Return the sealed rows of a name. Raise LedgerError if one of them was changed since the checkpoint."""
         return self.sealed.rows(name, self.state.row)

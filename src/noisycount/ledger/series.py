@@ -1,9 +1,10 @@
-"""One question at rising prices: which answers belong together, and what the next one is charged.
+"""Top-ups: the same question at rising prices, and the charge of each more accurate answer.
 
-Answers belong together only if they are about the same records, which `Standing.is_exact` decides. Then Laplace noise
-of a finer answer is drawn from its distribution given the coarser one (`model.gradual`), so that all of them together
-reveal no more than the finest, and cost its price. Under Gaussian noise an independent answer is drawn at the
-difference of the prices, and the published answer combines all draws: see the page “Accuracy first”.
+An answer may top up another only if both are about the same records (`Standing.is_exact`). Under Laplace noise, the
+noise of the more accurate answer is drawn from its distribution given the coarser answer (`model.gradual`). So all
+answers together reveal no more than the most accurate one, and cost its price. Under Gaussian noise, an independent
+answer is drawn at the difference of the prices, and the published answer combines all draws: see the page “Accuracy
+first”.
 """
 
 import hashlib
@@ -22,12 +23,12 @@ from noisycount.ledger.entries import Entry, Request, stated_loss
 from noisycount.model.concentrated import root_above
 from noisycount.validation import exact_text, exact_value
 
-# the names of the noises; to import them would load NumPy
+# names of the noises; importing them from their modules would load NumPy
 _LAPLACE, _GAUSSIAN = "discrete Laplace", "discrete Gaussian"
-_DESIGNS = 1024  # that are remembered: most answers of a ledger have one of a few prices
-_OF_PRICE = {"scale", "scales", "replaces", "price", "within"}  # the parts of a question that differ with its price
-EDITION = "edition"  # the part of a question about a server that holds the owner's edition, null if there is none
-# a version that is a digest; older ledgers hold the size and the time of a file as well
+_DESIGNS = 1024  # noise designs in each cache: most answers of a ledger have one of a few prices
+_OF_PRICE = {"scale", "scales", "replaces", "price", "within"}  # parts of a question that differ with its price
+EDITION = "edition"  # part of a question about a database server: the edition that the owner named, or null
+# a version that is a digest of the records; in older ledgers a version may be the size and time of a file
 _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
@@ -35,14 +36,14 @@ _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{64}")
 class Standing:
     """Identity of a question across prices: a digest without the price, the price, and the debit that it tops up."""
 
-    # what it asks, without its price, as a SHA-256 in hexadecimal digits; of a question whose noise cannot be made
-    # finer that of the request itself
+    # SHA-256 of the question without its price, in hexadecimal digits; if its noise allows no top-up, the digest of the
+    # request itself
     subject: str
-    price: Fraction  # of its answer, with all that it replaces: in ε, or in ρ under Gaussian noise
-    replaces: str | None = None  # the key of the debit that it tops up
-    is_reserve: bool = False  # whether the price is the most that it may cost, until it is known where it stopped
-    is_gaussian: bool = False  # whether what tops up another is a draw of its own, and is combined with it
-    # True if its version says which records are counted, so that an answer may top up another of the same version
+    price: Fraction  # price of the answer together with those that it tops up: in ε, or in ρ under Gaussian noise
+    replaces: str | None = None  # key of the debit that it tops up
+    is_reserve: bool = False  # True if the question has an accuracy goal: the price is a maximum until its answers stop
+    is_gaussian: bool = False  # True under Gaussian noise: a top-up is an independent draw, combined with those below
+    # True if the version names exactly the records that are counted, so that an answer may top up another one of it
     is_exact: bool = False
 
 
@@ -68,7 +69,7 @@ def _standing(request: Request) -> Standing:
             kept["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
         else:
             kept["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
-        parts = repr((request.dataset, kept, loss.delta.as_integer_ratio()))  # desks sort the parts of a question
+        parts = repr((request.dataset, kept, loss.delta.as_integer_ratio()))  # sorted in a stored question
         digest = hashlib.sha256(parts.encode()).hexdigest()
         is_exact = has_exact_version(asked)
         return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
@@ -76,13 +77,19 @@ def _standing(request: Request) -> Standing:
 
 
 def has_exact_version(asked: Mapping[str, Any]) -> bool:
-    """Return True if questions of the same version count the same records: it is a digest, or an edition names them."""
+    """Return True if two questions with the same version count the same records.
+
+    The version must be a digest. If the question is about a database server, it must also name an edition.
+    """
     is_live = asked.get(EDITION, "") is None
     return not is_live and _DIGEST.fullmatch(str(asked.get("version"))) is not None
 
 
 def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = None) -> Request:
-    """Return the request of a top-up to a price, or to at most that price. Hidden keys that are shown stay."""
+    """Return the request of a top-up of an answer to a total price, in ε or, under Gaussian noise, in ρ.
+
+    If a goal is given, the price is the largest that the top-up may reach.
+    """
     asked, paid = {name: of for name, of in entry.request.asked.items() if name != "within"}, entry.loss
     if paid.epsilon is None:
         return _drawn_beside(entry, asked, epsilon)
@@ -101,10 +108,10 @@ def _drawn_beside(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Requ
 
 
 def stopped_at(request: Request, epsilon: Fraction) -> Request:
-    """Return the request of a reserve at the price at which its answers stopped.
+    """Return the request of a reserve at the total price ε at which its answers stopped.
 
-    The rest of ε is given back. In ρ the highest price stays charged: all answers up to it are no more than the last
-    one would have been.
+    The unused part of the reserved ε is refunded. In ρ the whole reserve stays charged: the answers up to the stopping
+    price lose no more than the last answer of the reserve would have.
     """
     asked = request.asked
     reserved = stated_loss(asked) or request.price
@@ -125,8 +132,9 @@ def _priced(asked: Mapping[str, Any], paid: Loss, epsilon: Fraction) -> str:
 def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) -> Loss:
     """Return the charge of a top-up: the difference of both prices, in ε, or in ρ under Gaussian noise.
 
-    In ρ an answer in ε is charged as one of its own. Given the coarser one its loss can still be any between -ε and ε,
-    less a constant: such a bounded range of 2ε has a ρ of ε²/2, and no less is proved (see the page “Accuracy first”).
+    Under Laplace noise, the ρ of a top-up to ε is that of a whole answer, ε²/2. Given the coarser answer, the privacy
+    loss of the top-up can still take any value between −ε and ε, up to a constant. A mechanism of bounded range 2ε has
+    ρ = ε²/2, and no smaller ρ is proved: see the page “Accuracy first”.
 
     Source: M. Cesar and R. Rogers, Bounding, Concentrating, and Truncating: Unifying Privacy Loss Composition for
         Data Analytics (2021), for mechanisms of a bounded range.
@@ -135,7 +143,7 @@ def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) ->
 
 
 def covers(entry: Entry, request: Request) -> bool:
-    """Return True if a debit of the same question has at least the price of a request."""
+    """Return True if the price of a debit is at least that of a request for the same question."""
     return standing_of(entry.request).price >= standing_of(request).price
 
 
@@ -145,13 +153,13 @@ def finest_of(entries: Iterable[Entry]) -> Entry | None:
 
 
 def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the debits that no other one tops up. They reveal all that any of the debits reveals."""
+    """Return the debits that no other debit tops up. Together they reveal all that any of the debits reveals."""
     replaced = {key for entry in entries for key in entry.replaces}
     return [entry for entry in entries if entry.key not in replaced]
 
 
 def parts_of(entry: Entry) -> list[Entry]:
-    """Return the independent draws that an answer combines, the newest first; one under Laplace noise."""
+    """Return the debits whose independent draws an answer combines, newest first; under Laplace noise only its own."""
     parts = [entry]
     while standing_of(entry.request).is_gaussian and parts[-1].base is not None:
         parts.append(parts[-1].base)
@@ -160,13 +168,17 @@ def parts_of(entry: Entry) -> list[Entry]:
 
 @lru_cache(maxsize=_DESIGNS)
 def _design(scale: str, epsilon: Fraction) -> str:
-    """Return the scale of a noise at ε = 1, which is the same at all prices."""
+    """Return the exact text of scale × ε: the scale of the same noise at ε = 1, equal at all prices."""
     return exact_text(exact_value(scale) * epsilon)
 
 
 @lru_cache(maxsize=_DESIGNS)
 def _gaussian_design(scale: str, rho: Fraction) -> str:
-    """Return 2ρσ² to one part in 8 to 16: σ is rounded up by less than 1e-6 of it, and no two designs are closer."""
+    """Return 2ρσ² as text, rounded to one part in 8 to 16: it identifies the design of the noise at all prices.
+
+    The value varies slightly with ρ, as σ is rounded up by less than 1e-6 of its value. No two designs are so close
+    that the rounding of this text confuses them.
+    """
     square = 2 * rho * exact_value(scale) ** 2
     power = square.numerator.bit_length() - square.denominator.bit_length()
     power -= square < Fraction(2) ** power

@@ -1,4 +1,7 @@
-"""What the rows of a ledger add up to: each row is checked against all rows before it."""
+"""State of a ledger: the debits, answers and totals that its rows add up to.
+
+`LedgerState` checks each row against all rows before it. A draft of a state holds rows that are not committed yet.
+"""
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -46,61 +49,64 @@ _NO_LOSS = Loss()
 
 @dataclass(slots=True)
 class LedgerState:
-    """What was read of a chain so far, each row checked against all before it.
+    """State of a chain up to its newest row, each row checked against all rows before it.
 
-    Whatever is charged or answered is decided by it, and so by rows whose hashes were computed: a
-    damaged index of the database can hide no debit and no answer.
+    Charges and answers depend on this state alone, and so on rows whose hashes were computed. A damaged index of the
+    database cannot hide a debit or an answer.
     """
 
-    # the newest row; it is set last, so that whoever reads it first finds what it covers
+    # the newest row; it is set last, so that a thread that reads the head first finds all that the head covers
     head: Head = field(default_factory=Head)
-    made: datetime = datetime(1, 1, 1, tzinfo=UTC)  # when the newest row was made, in UTC
-    debits: MutableMapping[str, int] = field(default_factory=dict)  # the number of each debit's row, by its key
-    # the key of each request's debit, by the digest of the request
+    made: datetime = datetime(1, 1, 1, tzinfo=UTC)  # time of the newest row, in UTC
+    debits: MutableMapping[str, int] = field(default_factory=dict)  # row number of each debit, by the key of the debit
+    # the key of the debit of each request, by the digest of the request
     keys: MutableMapping[str, str] = field(default_factory=dict)
-    # the number of each answer's row, by the key of its debit
+    # row number of each answer, by the key of its debit
     answers: MutableMapping[str, int] = field(default_factory=dict)
-    datasets: MutableMapping[str, Loss] = field(default_factory=dict)  # what each data set has paid
-    analysts: MutableMapping[str, Loss] = field(default_factory=dict)  # what each analyst has paid
-    # what was written down last of each data set, a JSON object
+    datasets: MutableMapping[str, Loss] = field(default_factory=dict)  # total loss of each data set, by name
+    analysts: MutableMapping[str, Loss] = field(default_factory=dict)  # total loss of each analyst, by name
+    # newest description of each data set, a JSON object as text, by name
     descriptions: MutableMapping[str, str] = field(default_factory=dict)
-    # the editions of each data set in the order of its descriptions; None: the owner named none
+    # editions of each data set in the order of its descriptions; None: the description names no edition
     editions: MutableMapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     # the digest of each reply, by the name of its request
     replies: MutableMapping[str, str] = field(default_factory=dict)
-    # who else asked for what was debited, by the key of the debit
+    # repeats of each debit by other analysts, by the key of the debit
     repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
-    # the keys of the debits of each subject, oldest first, and the price of the answer of each, with all it replaces
+    # `series`: keys of the debits of each subject (`Standing.subject`), oldest first; `prices`: price of each answer in
+    # ε or ρ together with the answers below it, by the key of its debit
     series: MutableMapping[str, tuple[str, ...]] = field(default_factory=dict)
     prices: MutableMapping[str, Fraction] = field(default_factory=dict)
-    # the key of the debit that each tops up, and of the debit by which it was topped up
+    # `coarser`: by the key of a top-up, the key of the debit that it tops up; `finer`: the reverse
     coarser: MutableMapping[str, str] = field(default_factory=dict)
     finer: MutableMapping[str, str] = field(default_factory=dict)
-    # what was reserved until it is known where its answers stop, by the key of its debit
+    # request of each debit that reserved the largest price of an accuracy goal, by the key of the debit
     reserves: MutableMapping[str, Request] = field(default_factory=dict)
     payers: MutableMapping[str, str] = field(default_factory=dict)  # the analyst who paid each debit, by its key
-    # the number of the row of each of these descriptions
+    # row number of the newest description of each data set, by name
     description_rows: MutableMapping[str, int] = field(default_factory=dict)
     has_replies: bool = field(default=False, kw_only=True)  # True if a row holds the digest of a reply
-    checkpoint: Head = field(default_factory=Head, kw_only=True)  # the newest checkpoint; its number is 0 if none is
-    records: list[bytes] = field(default_factory=list, kw_only=True)  # of the rows from there on, for the next one
-    # of a draft: the records that the state had from which it goes on
+    checkpoint: Head = field(default_factory=Head, kw_only=True)  # the newest checkpoint; number 0: there is none
+    # index records of the rows from that checkpoint on, for the next checkpoint; of a draft only those that it added
+    records: list[bytes] = field(default_factory=list, kw_only=True)
+    # of a draft: the records of the state that it continues
     former_records: Sequence[bytes] = field(default=(), kw_only=True)
-    sealed: SealedRows | None = field(default=None, kw_only=True)  # rows that are read at their first use; None: none
-    # the newest rows of a draft, which the table does not have yet
+    # rows before the checkpoint from which the ledger was opened, read when needed; None: all rows were read
+    sealed: SealedRows | None = field(default=None, kw_only=True)
+    # of a draft: new rows that are not in the table yet
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
 
     def draft(self) -> "LedgerState":
-        """A state that goes on from this one, which stays as it is."""
-        head = self.head  # before what it covers
+        """Return a draft: a state that continues this one. Rows added to the draft leave this state unchanged."""
+        head = self.head  # read first: another thread sets it last
         maps = (ChainMap({}, each) for each in self.mappings)
         kept = {"has_replies": self.has_replies, "checkpoint": self.checkpoint, "sealed": self.sealed}
         return LedgerState(head, self.made, *maps, former_records=self.records, **kept)  # type: ignore[arg-type]
 
     def adopt(self, draft: "LedgerState") -> None:
-        """Add what a draft of this state added to it; it was committed."""
+        """Add the committed rows of a draft to this state."""
         for each, drafted in zip(self.mappings, draft.mappings, strict=True):
-            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # those of a draft
+            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # the mappings of a draft are ChainMaps
         is_same = draft.checkpoint == self.checkpoint
         self.records = self.records if is_same else []
         self.records.extend(draft.records)
@@ -110,7 +116,7 @@ class LedgerState:
 
     @property
     def mappings(self) -> tuple[MutableMapping[str, Any], ...]:
-        """All that it knows by a name."""
+        """Mappings of the state, in the order of its fields."""
         return (
             *(self.debits, self.keys, self.answers),
             *(self.datasets, self.analysts, self.descriptions, self.editions, self.replies, self.repeats),
@@ -118,15 +124,15 @@ class LedgerState:
         )
 
     def paid_for(self, dataset: str) -> Loss:
-        """What a data set has paid in all."""
+        """Return the total loss of a data set."""
         return self.datasets.get(dataset, _NO_LOSS)
 
     def paid_by(self, analyst: str) -> Loss:
-        """What an analyst has paid in all."""
+        """Return the total loss of an analyst."""
         return self.analysts.get(analyst, _NO_LOSS)
 
     def entry(self, connection: Connection, key: str | None) -> Entry | None:
-        """The debit under a key with its answer and with what it tops up, if there is one."""
+        """Return the debit under a key with its answer and the answers that it tops up; None if there is no debit."""
         if key is None or key not in self.debits:
             return None
         entry, replaced = self._entry(connection, key), tuple(linked_keys(self.coarser, key))
@@ -149,33 +155,36 @@ class LedgerState:
         return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
 
     def askers(self, key: str) -> Iterator[str]:
-        """Yield the analysts who asked for a debit; the first of them paid. Reads no row."""
+        """Yield the analyst who paid for a debit, then the analysts who repeated it. Reads no row."""
         yield self.payers[key]
         yield from (repeat.analyst for repeat in self.repeats.get(key, ()))
 
     def keys_asking(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
         """Return the keys of the debits for the question of some requests, at any price.
 
-        If an analyst is given, only the debits that this analyst may know.
+        If an analyst is given, return only the debits that this analyst may see.
         """
         subjects = dict.fromkeys(standing_of(each).subject for each in requests)
         keys = [key for subject in subjects for key in self.series.get(subject, ())]
         return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
     def finest(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the debit at the highest price among `keys_asking`; of equal ones the first."""
+        """Return the key of the debit at the highest price among `keys_asking`, the first of equal ones, or None."""
         return max(self.keys_asking(requests, analyst), key=self.prices.__getitem__, default=None)
 
     def base(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the `finest` key that the first of some requests may top up, as it is about exactly its records."""
+        """Return the key of the `finest` debit that the first request may top up, or None.
+
+        A top-up requires that both versions name exactly the same records: see `Standing.is_exact`.
+        """
         exact = [each for each in requests if standing_of(each).is_exact]
         return self.finest(exact, analyst) if standing_of(requests[0]).is_exact else None
 
     def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of a debit that the first request needs no other for, else None.
+        """Return the key of a debit that answers the first request without a new charge, or None.
 
-        That is the `finest` key if its price is at least that of the request, or of a request whose records may change
-        one whose answer reached its goal.
+        This is the `finest` debit if its price is at least that of the request. If the version of the request does not
+        name exactly its records, it may also be an answer that was reserved for the same goal: see `settled`.
         """
         key, standing = self.finest(requests, analyst), standing_of(requests[0])
         if key is not None and self.prices[key] >= standing.price:
@@ -183,19 +192,22 @@ class LedgerState:
         return None if standing.is_exact else self.settled(requests, analyst)
 
     def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
-        """The keys of debits that reserved for the same goal as a request, wherever their answers stopped."""
+        """Return the keys of the debits that were reserved for the goal of a request, at any stopping price."""
         goal = request.asked.get("within")
         reserved = [(key, self.reserves[key]) for key in keys if goal is not None and key in self.reserves]
         return [key for key, each in reserved if each.asked.get("within") == goal]
 
     def settled(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the finest answer that reached the goal of the first of some requests, if there is one."""
+        """Return the key of the stored answer at the highest price for the goal of the first request, or None.
+
+        The answer may have stopped at the largest price of the goal before it was accurate enough.
+        """
         reserved = self.reserved_for(requests[0], self.keys_asking(requests, analyst))
         answered = [key for key in reserved if key in self.answers]
         return max(answered, key=self.prices.__getitem__, default=None)
 
     def require_newest(self, dataset: str, edition: str | None) -> None:
-        """Refuse an edition that another one followed: it is never set back, nor asked by a desk opened before."""
+        """Raise ConfigError if another edition of the data set has followed this one: an owner cannot go back to it."""
         if edition is not None and edition in self.editions.get(dataset, ())[:-1]:
             raise ConfigError(
                 f"edition {edition!r} was followed by another, and its records may have changed since: give the "
@@ -203,12 +215,12 @@ class LedgerState:
             )
 
     def answered_finer(self, key: str) -> str | None:
-        """The key of the finest answer that rests on a debit; None: there is none."""
+        """Return the key of the answer at the highest price among the top-ups of a debit, or None."""
         answered = [each for each in linked_keys(self.finer, key) if each in self.answers]
         return answered[-1] if answered else None
 
     def row(self, connection: Connection, number: int) -> Row:
-        """A row that was read before, if it is still as it was written."""
+        """Return a row by its number. Raise LedgerError if it is missing, or its hash is not that of its content."""
         place = len(self.unwritten) - 1 - (self.head.number - number)
         row = self.unwritten[place] if place >= 0 else row_at(connection, number)
         if row is None or row["hash"] != row_hash(row) or not (self.sealed is None or self.sealed.holds(row)):
@@ -216,7 +228,7 @@ class LedgerState:
         return row
 
     def follow(self, connection: Connection) -> None:
-        """Add what was written since the newest row, which must still be there."""
+        """Read the rows after the newest known row. Raise LedgerError if that row is missing or was changed."""
         newest = self.head
         later = rows_from(connection, newest.number)
         row = next(later, None)
@@ -230,13 +242,13 @@ class LedgerState:
         self.read(later)
 
     def read(self, rows: Iterable[Row]) -> None:
-        """Add the rows that follow."""
+        """Check and add the rows that follow. Raise LedgerError at the first row that is damaged."""
         for row in rows:
             if self.fault(row) is not None:
                 raise damaged(self.head.number + 1)
 
     def append(self, columns: Row) -> None:
-        """Add the row that follows a draft, after a checkpoint where one is due; the table does not have them yet."""
+        """Add a row to a draft, after a checkpoint if one is due. The table does not hold these rows yet."""
         number = self.head.number + 1
         if number % checkpoints.INTERVAL == 0 and columns["kind"] != CHECKPOINT:
             made = self.made.isoformat()
@@ -246,7 +258,7 @@ class LedgerState:
         self.unwritten.append(row)
 
     def fault(self, row: Row) -> str | None:
-        """What is wrong with the next row; None where nothing is, and the row was added."""
+        """Check the next row: add it and return None, or return the end of a sentence that says what is wrong."""
         if row["number"] != self.head.number + 1:
             return "is missing"
         if row["hash"] != row_hash(row):
@@ -271,7 +283,7 @@ class LedgerState:
         entry = debit_of(row)
         digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
         standing = standing_of(entry.request)
-        self.series.get(standing.subject)  # reads sealed rows of the same question, and so their digests
+        self.series.get(standing.subject)  # reads the sealed rows of the same question, so that their digests are known
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
         price, paid, own = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
@@ -290,7 +302,7 @@ class LedgerState:
         return None
 
     def add_debit(self, entry: Entry, number: int) -> None:
-        """Add a debit, whose totals are added elsewhere."""
+        """Add a debit without its totals, which the caller adds."""
         key, standing = entry.key, standing_of(entry.request)
         if standing.replaces is not None:
             self.coarser[key], self.finer[standing.replaces] = standing.replaces, key
@@ -329,14 +341,14 @@ class LedgerState:
         return None
 
     def add_answer(self, row: Row) -> None:
-        """Add an answer, and the price at which it stopped; the refund is subtracted elsewhere."""
+        """Add an answer and the price at which it stopped, without its refund, which the caller subtracts."""
         key = row["key"]
         self.answers[key] = row["number"]
         if row["question"] is not None:
             self.prices[key] = _stopped_price(self.reserves[key], row)
 
     def _is_settled(self, row: Row) -> bool:
-        """Whether an answer says where it stopped, which is charged in place of its reserve from now on."""
+        """Return True if the answer to a reserve states a valid stopping price; if so, deduct its refund."""
         key = row["key"]
         if key not in self.reserves or row["question"] is None:
             return False
@@ -399,7 +411,7 @@ class LedgerState:
 
 
 def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:
-    """Yield the keys of debits that links lead to from a key: `coarser` to those topped up, `finer` to those on top."""
+    """Yield the keys that follow a key along the links: `coarser` leads to the debits below, `finer` to its top-ups."""
     while (following := links.get(key)) is not None:
         yield (key := following)
 
@@ -423,7 +435,7 @@ def _stopped_price(reserve: Request, row: Row) -> Fraction:
 
 
 def utc_time(text: str) -> datetime:
-    """The time in UTC that a text denotes."""
+    """Return the time of a text in ISO 8601. Raise ValueError if it is not in UTC."""
     time = datetime.fromisoformat(text)
     if time.utcoffset() != timedelta(0):
         raise ValueError(f"made must be in UTC, got {text}")

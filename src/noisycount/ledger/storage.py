@@ -1,4 +1,7 @@
-"""The tables of a ledger in SQLite and PostgreSQL: connections, columns, rows, and what a database refuses."""
+"""Tables of a ledger in SQLite and PostgreSQL.
+
+The functions here make the tables, read and write rows, begin transactions, and turn database errors into LedgerError.
+"""
 
 import os
 import sqlite3
@@ -19,21 +22,21 @@ from noisycount.errors import LedgerError
 
 RESTORE = "restore it from a copy that holds every debit"
 Row = Mapping[str, Any]
-# What the hash of a row covers: every column but the hash itself and those that came later.
+# Columns that the hash of every row covers: all of the first form except the hash itself.
 COLUMNS = (
     *("number", "kind", "key", "digest", "dataset", "analyst", "question", "epsilon"),
     *("spent", "spent_rho", "analyst_spent", "analyst_rho", "made", "answer", "previous"),
 )
-# What the hash of a row covers as well that has a value in one of them.
+# Columns of a later form, which the hash also covers if the row has a value in one of them.
 PRICE_COLUMNS = ("rho", "delta", "spent_delta", "analyst_delta")
-# What the hash of a row with a purpose covers as well; tables of older ledgers lack some.
+# Columns that the hash also covers if the row has a purpose. Tables of older ledgers lack some of these columns.
 LATER_COLUMNS = (*PRICE_COLUMNS, "purpose")
 
 _TABLES = sa.MetaData()
-_AT_ONCE = 20  # rows that are fetched together: some could hold tables of a million counts
-_WRITTEN_AT_ONCE = 40  # rows: older SQLites take no more than 999 values
+_AT_ONCE = 20  # rows that are fetched together: few, as each may hold a table of a million counts
+_WRITTEN_AT_ONCE = 40  # rows in a statement: older versions of SQLite take at most 999 values
 
-_SCANS = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")  # of PostgreSQL, that read an index
+_SCANS = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")  # PostgreSQL's scans that read an index
 
 LEDGER = sa.Table(
     "ledger",
@@ -52,7 +55,7 @@ LEDGER = sa.Table(
     sa.Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
-# What a service replied; a ledger that no service asked has none.
+# Replies of a service. A ledger that no service has used has no such table.
 REPLIES = sa.Table(
     "replies",
     sa.MetaData(),
@@ -63,10 +66,10 @@ REPLIES = sa.Table(
 )
 
 _NEEDED = {*COLUMNS, "hash"}
-_IS_WHOLE = "ledger has all columns"  # what is remembered of a connection
+_IS_WHOLE = "ledger has all columns"  # a key of `connection.info`
 HAS_WAITED = "another process had the lock"
 _RETRY = 0.001  # seconds from one attempt to lock a file to the next
-_WIDENED_BY = "transaction that gave it columns"  # it may be rolled back
+_WIDENED_BY = "transaction that gave it columns"  # while this transaction runs, the columns may be rolled back
 
 _SQLITE_GUARD = """
     CREATE TRIGGER ledger_refuses_{name} BEFORE {name} ON ledger
@@ -85,17 +88,20 @@ _POSTGRESQL_GUARD = """
 
 
 def is_made(connection: sa.Connection) -> bool:
-    """Whether a database holds a ledger."""
+    """Return True if a database holds a ledger."""
     return sa.inspect(connection).has_table(LEDGER.name)
 
 
 def make(connection: sa.Connection) -> None:
-    """Make the table in a database that has none."""
+    """Create the table of the ledger, append-only, in a database that has none."""
     _TABLES.create_all(connection, checkfirst=False)
 
 
 def columns_of(connection: sa.Connection) -> list[sa.Column[Any]]:
-    """The columns of the table, which an older ledger has not all; nobody drops one."""
+    """Return the columns of the ledger's table. An older ledger lacks some of the later columns.
+
+    Raise LedgerError if a column is missing that every ledger has.
+    """
     if connection.info.get(_IS_WHOLE):
         return list(LEDGER.columns)
     found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
@@ -109,7 +115,7 @@ def columns_of(connection: sa.Connection) -> list[sa.Column[Any]]:
 
 
 def widen(connection: sa.Connection, names: Sequence[str]) -> None:
-    """Give the table of an older ledger columns that came later; its rows stay as they are."""
+    """Add the named later columns to the table of an older ledger, if they are missing. Its rows stay unchanged."""
     found = {column.name for column in columns_of(connection)} if names else set()
     for name in names:
         if name not in found:
@@ -118,13 +124,13 @@ def widen(connection: sa.Connection, names: Sequence[str]) -> None:
 
 
 def unexpected_answer(key: str) -> LedgerError:
-    """The refusal of an answer that has not the form that its question asks for."""
+    """Return the error for an answer whose form, a count or a table, does not fit its question."""
     return LedgerError(f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}")
 
 
 @sa.event.listens_for(LEDGER, "after_create")
 def _make_append_only(_: sa.Table, connection: sa.Connection, **_options: object) -> None:
-    """Let nobody change or delete a row of the table that was just made."""
+    """Add triggers to the new table that refuse every change and deletion of rows."""
     postgresql = connection.dialect.name == "postgresql"
     if postgresql:
         connection.exec_driver_sql(_POSTGRESQL_FUNCTION)
@@ -134,10 +140,10 @@ def _make_append_only(_: sa.Table, connection: sa.Connection, **_options: object
 
 
 def check_structure(connection: sa.Connection, place: str) -> None:
-    """Refuse a SQLite file whose pages, indexes or columns contradict each other or a ledger's.
+    """Raise LedgerError if the pages or indexes of a SQLite file are damaged, or its columns are not those of a ledger.
 
-    No hash covers them, and one byte of a page can hide the newest rows: the chain that is left is
-    an intact one. A server looks after its files itself.
+    No hash covers pages and indexes. One changed byte of a page can hide the newest rows, and the rest of the chain
+    still looks intact. A PostgreSQL server checks its own files.
     """
     if connection.dialect.name != "sqlite":
         return
@@ -147,7 +153,7 @@ def check_structure(connection: sa.Connection, place: str) -> None:
 
 
 def check_columns(connection: sa.Connection, place: str) -> None:
-    """Refuse a SQLite file whose columns are not a ledger's; reads no row."""
+    """Raise LedgerError if the columns of a SQLite file are not those of a ledger. Reads no row."""
     if connection.dialect.name != "sqlite":
         return
     for table in (LEDGER, REPLIES):
@@ -159,9 +165,9 @@ def check_columns(connection: sa.Connection, place: str) -> None:
 
 @contextmanager
 def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row]]:
-    """Give every row as it is stored, or all from a number on, oldest first, from the table itself and by no index.
+    """Yield the stored rows from a number on, oldest first, read from the table itself and not through an index.
 
-    SQLite keeps a table in the order of its numbers; PostgreSQL is told to sort it.
+    SQLite keeps the table in the order of the numbers. For PostgreSQL index scans are switched off, so that it sorts.
     """
     is_on_server = connection.dialect.name == "postgresql"
     for scan in _SCANS if is_on_server else ():
@@ -182,28 +188,28 @@ def newest_number(connection: sa.Connection) -> int:
 
 
 def has_follower(connection: sa.Connection, row_hash: str) -> bool:
-    """Return True if a row names a hash as that of the row before, by the index of these hashes.
+    """Return True if a row follows the row with a hash. Searches the index of the column `previous`.
 
-    A damaged page of the table can hide its newest rows, but not at the same time their places in the index.
+    A damaged page of the table can hide the newest rows, but does not remove their entries in the index.
     """
     query = "SELECT number FROM ledger WHERE previous = {mark} LIMIT 1"
     return bool([*select_rows(connection, query, [row_hash])])
 
 
 def row_at(connection: sa.Connection, number: int) -> Row | None:
-    """The row of a number, as it is stored."""
+    """Return the stored row with a number, or None if there is none."""
     return next(_rows(connection, "= {mark}", number), None)
 
 
 def rows_from(connection: sa.Connection, number: int) -> Iterator[Row]:
-    """The row of a number and all later ones, oldest first."""
+    """Yield the row with a number and all later rows, oldest first."""
     return _rows(connection, ">= {mark} ORDER BY ledger.number", number)
 
 
 def later_columns(row: Row) -> tuple[str, ...]:
-    """The columns of a row's form that came later: all up to the last that it has a value in.
+    """Return the later columns that the hash of a row covers: up to the last group in which the row has a value.
 
-    So many items are hashed, and the last of them tells which form it is: no two rows share them.
+    The number of the hashed items differs between the forms, so that rows of two forms never hash the same items.
     """
     if row.get("purpose") is not None:
         return LATER_COLUMNS
@@ -213,10 +219,9 @@ def later_columns(row: Row) -> tuple[str, ...]:
 
 
 def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
-    """Write rows that the table does not have yet.
+    """Insert new rows into the table, many in a statement, as each statement makes this thread wait for the others.
 
-    Each statement lets all other threads run, and this one wait for its turn: so there are few.
-    Rows of an older form need no newer table.
+    Later columns are added to an older table only if a row has a value in them.
     """
     for first in range(0, len(unwritten), _WRITTEN_AT_ONCE):
         rows = unwritten[first : first + _WRITTEN_AT_ONCE]
@@ -237,7 +242,7 @@ def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
 
 
 def executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.CursorResult[Any]:
-    """Execute a statement with a `{mark}` for each value; compiling it by SQLAlchemy would take most of its time."""
+    """Execute a statement with a `{mark}` for each value, uncompiled: compiling would take most of the time."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))
 
@@ -245,7 +250,7 @@ def executed(connection: sa.Connection, query: str, values: Sequence[object]) ->
 def select_rows(connection: sa.Connection, query: str, values: Sequence[object]) -> Iterable[Sequence[Any]]:
     """Return the rows of a query with a `{mark}` for each value.
 
-    SQLite is asked by its driver: describing the columns of a result takes SQLAlchemy longer than reading a row.
+    For SQLite the driver itself runs the query: SQLAlchemy takes longer to describe the columns than to read a row.
     """
     if connection.dialect.name != "sqlite":
         return executed(connection, query, values)
@@ -255,12 +260,12 @@ def select_rows(connection: sa.Connection, query: str, values: Sequence[object])
 
 
 def _named(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
-    """Yield rows as dictionaries; those that SQLAlchemy makes of its mappings take twice as long."""
+    """Yield rows as dictionaries, in half the time of the mappings of SQLAlchemy."""
     return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    """Make every commit outlast a power cut; the write-ahead log of many SQLites does not."""
+    """Make every commit survive a power cut. The write-ahead log of many versions of SQLite does not."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = DELETE")
     cursor.execute("PRAGMA synchronous = EXTRA")
@@ -268,7 +273,7 @@ def configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> Non
 
 
 def follow_file(engine: sa.Engine, file: Path) -> None:
-    """Connect again where another file took the place of the one that was opened."""
+    """Reconnect if another file has replaced the file that a connection opened."""
 
     def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
         record.info["file"] = _identity(file)
@@ -282,7 +287,7 @@ def follow_file(engine: sa.Engine, file: Path) -> None:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """What tells one file from another of its name; None where there is none."""
+    """Return the device and inode of a file, which differ if the file was replaced; None if there is no file."""
     try:
         found = file.stat()
     except OSError:
@@ -291,11 +296,11 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def begin(connection: sa.Connection) -> None:
-    """Begin a transaction; one that will write to SQLite takes the lock before it reads."""
+    """Begin a transaction. A transaction that will write to SQLite takes the lock before it reads."""
     options = connection.get_execution_options()
     if connection.dialect.name != "sqlite":
         statements = options["begin_writing" if options.get("writing") else "begin"]
-        connection.exec_driver_sql("; ".join(statements))  # one message: a server may be far
+        connection.exec_driver_sql("; ".join(statements))  # one message saves round trips to the server
     elif options.get("writing"):
         connection.info[HAS_WAITED] = _lock_file(connection, options["wait"])
     else:
@@ -303,10 +308,10 @@ def begin(connection: sa.Connection) -> None:
 
 
 def _lock_file(connection: sa.Connection, seconds: float) -> bool:
-    """Take the lock of a SQLite file, and return True if another process had it.
+    """Take the write lock of a SQLite file, waiting up to some seconds; return True if it had to wait.
 
-    SQLite itself sleeps ever longer while others write, up to a tenth of a second: a process that writes without a
-    pause would keep all others waiting for seconds.
+    SQLite itself sleeps ever longer between attempts, up to a tenth of a second. A process that writes without a pause
+    would then keep all others waiting for seconds.
     """
     until, has_waited = time.monotonic() + seconds, False
     select_rows(connection, "PRAGMA busy_timeout = 0", [])
@@ -335,7 +340,7 @@ _DAMAGED = f"is damaged; {RESTORE}"
 _UNKNOWN = "cannot be used; check that noisycount wrote it"
 _NO_SERVER = "cannot be reached; check its address, its account, and that its server runs"
 _DISTURBED = "was disturbed by another process or its server; ask again"
-# By SQLite's primary result codes.
+# Ends of messages by primary result code of SQLite.
 _SQLITE = {
     1: f"holds a ledger no more; {RESTORE}",
     3: _ACCOUNT,
@@ -349,7 +354,7 @@ _SQLITE = {
     23: _ACCOUNT,
     26: "is not a ledger; name another file",
 }
-# By PostgreSQL's error codes, or the two letters of their class.
+# Ends of messages by error code of PostgreSQL, or by the first two characters: the class of the code.
 _POSTGRESQL = {
     "08": _NO_SERVER,
     "25006": _READ_ONLY,
@@ -373,12 +378,12 @@ _POSTGRESQL = {
 
 @contextmanager
 def refusals(place: str) -> Iterator[None]:
-    """Replace what the database of a ledger says by one line that names the ledger."""
+    """Replace errors of the database and of the file system in a block by a LedgerError that names the ledger."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise LedgerError(f"{place} {_reason(error)}") from None
-    except UnicodeError:  # from the driver, which looks for the host before it connects
+    except UnicodeError:  # raised by the driver for the name of a host
         raise LedgerError(f"{place} {_NO_SERVER}") from None
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else type(error).__name__
@@ -386,16 +391,16 @@ def refusals(place: str) -> Iterator[None]:
 
 
 def _reason(error: SQLAlchemyError | sqlite3.Error) -> str:
-    """Return what a refusal means to the owner of the ledger, and what to do about it."""
+    """Return the meaning of a database error for the owner of the ledger, with the remedy."""
     refusal = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(refusal, SQLAlchemyError):
         return _BUSY if isinstance(refusal, PoolTimeout) else _UNKNOWN
     code = getattr(refusal, "sqlite_errorcode", None)
     if code is not None:
-        return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the rest is an extended code
+        return _SQLITE.get(code & 0xFF, _UNKNOWN)  # the low byte is the primary code
     state = getattr(refusal, "sqlstate", None)
     if isinstance(refusal, sqlite3.OperationalError):
-        return _DAMAGED  # a text that Python, not SQLite, could not read
+        return _DAMAGED  # without a code of SQLite: Python could not decode a text
     if state is None:
         return _NO_SERVER if isinstance(error, OperationalError) else _UNKNOWN
     return _POSTGRESQL.get(state, _POSTGRESQL.get(state[:2], _UNKNOWN))

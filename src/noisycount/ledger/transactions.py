@@ -1,4 +1,7 @@
-"""The transactions of an open ledger, which its threads share where they would wait."""
+"""Transactions of an open ledger. Threads that wait for the same commit share one transaction (group commit).
+
+`BatchQueue` collects the tasks of the threads, and `Transactions` reads and writes the ledger for them.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,41 +24,41 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True, eq=False)
 class Task(Generic[Item, Result]):
-    """What one thread wants, and what became of it."""
+    """A task of one thread, with its result or its error."""
 
     item: Item
-    # what it got; none while nothing is done for it, or it was refused
+    # the result, alone in its list; empty before the task has run, and if it raised an error
     results: list[Result] = field(default_factory=list)
-    refusal: NoisyCountError | None = None  # why it alone was refused
-    woken: Event = field(default_factory=Event)  # set when it is done, or when its own thread shall go on with it
-    leads: bool = False  # whether its thread shall go for all who wait
-    is_final: bool = False  # whether nothing can undo what it got
+    refusal: NoisyCountError | None = None  # the error that this task raised
+    woken: Event = field(default_factory=Event)  # set when the task is done, or when its own thread must run it
+    leads: bool = False  # True if the thread of this task runs the tasks of all waiting threads
+    is_final: bool = False  # True if `undo` must leave the result as it is
 
     @property
     def is_done(self) -> bool:
-        """Whether there is a result or a refusal."""
+        """True if there is a result or an error."""
         return bool(self.results) or self.refusal is not None
 
     def settle(self, granted: Callable[[Item], Result]) -> None:
-        """Get what is wanted; a refusal of it is nobody else's."""
+        """Run this task and keep its result or its own error. Other tasks of the batch are unaffected."""
         try:
             self.results.append(granted(self.item))
         except NoisyCountError as refusal:
             self.refusal = without_traceback(refusal)
 
     def dismiss(self) -> None:
-        """Let its thread go on with what it got, whatever becomes of those who wait still."""
+        """Let the thread of this task continue with its result, even if the rest of the batch fails."""
         self.is_final = True
         self.woken.set()
 
     def undo(self) -> None:
-        """Forget what came of it, unless its thread went on with that."""
+        """Discard the result or the error, unless the thread of this task has already continued with it."""
         if not self.is_final:
             self.results.clear()
             self.refusal = None
 
     def result(self) -> Result:
-        """What the thread got."""
+        """Return the result, or raise the error of this task."""
         if self.refusal is not None:
             raise self.refusal
         return self.results[0]
@@ -63,19 +66,19 @@ class Task(Generic[Item, Result]):
 
 @dataclass(slots=True, eq=False)
 class BatchQueue:
-    """Lets one thread go for all that came while the one before it went.
+    """Queue in which one thread runs the tasks of all threads that arrived during the previous batch.
 
-    A commit waits for the disk, and a scan reads all records: who comes meanwhile shares the next.
-    Nobody goes on before what was done for them is done. Where a shared way fails, nothing is done
-    for anybody who waits still, and each goes alone: so nobody is refused for another.
+    A commit waits for the disk, and a scan reads all records. Threads that arrive meanwhile share the next batch. Each
+    waits until its own task is done. If a batch of several tasks fails, the results of the tasks that still wait are
+    discarded, and each thread runs its task alone. So no task fails because of another task.
     """
 
-    lock: Lock = field(default_factory=Lock)  # held while one is added or all are taken
-    waiting: list[Task[Any, Any]] = field(default_factory=list)  # for whom nobody goes yet
-    led: bool = False  # whether a thread is on its way
+    lock: Lock = field(default_factory=Lock)  # held while a task is added or all tasks are taken
+    waiting: list[Task[Any, Any]] = field(default_factory=list)  # tasks that no thread runs yet
+    led: bool = False  # True if a thread runs a batch now or is about to
 
     def result(self, item: Item, go: Callable[[Sequence[Task[Item, Result]]], None]) -> Result:
-        """What a thread wants, once all is done that it takes."""
+        """Run the task of an item with the function `go`, in a batch with other tasks, and return its result."""
         task = Task[Item, Result](item)
         try:
             if not self._leads(task):
@@ -90,7 +93,7 @@ class BatchQueue:
         return task.result()
 
     def _leads(self, task: Task[Any, Any]) -> bool:
-        """Whether nobody is on the way, so that the thread of a task shall go; else it waits."""
+        """Add a task to the queue, and return True if its thread must run the batch, as no other thread does."""
         with self.lock:
             self.waiting.append(task)
             task.leads = not self.led
@@ -98,7 +101,7 @@ class BatchQueue:
             return task.leads
 
     def _go_for_all(self, go: Callable[[Sequence[Task[Any, Any]]], None]) -> None:
-        """Do what is waited for, and let the first who came meanwhile lead on."""
+        """Run all waiting tasks, then make the first task that arrived meanwhile the leader of the next batch."""
         with self.lock:
             tasks, self.waiting = self.waiting, []
         try:
@@ -115,7 +118,7 @@ class BatchQueue:
                 task.woken.set()
 
     def _withdraw(self, task: Task[Any, Any]) -> None:
-        """Let an interrupted thread hold up nobody."""
+        """Remove the task of an interrupted thread, and appoint another leader if it led."""
         with self.lock:
             if task in self.waiting:
                 self.waiting.remove(task)
@@ -131,63 +134,65 @@ class BatchQueue:
 
 @dataclass(slots=True, eq=False)
 class AttachedWrite:
-    """What goes with one answer, which is stored with it or not at all."""
+    """A write that belongs to one answer and is committed in the same transaction, or not at all."""
 
-    # writes it beside the ledger's rows, and the row that holds its digest; tells whether it could
+    # writes to a table beside the ledger, appends the row that holds the digest, and returns True if it wrote
     write: Callable[[Connection, LedgerState], bool]
-    is_written: bool = False  # whether it was committed
+    is_written: bool = False  # True if the write was committed
 
 
-LOCK = 0x6E6F697379636E74  # whoever writes to a ledger of a PostgreSQL database holds this lock
+LOCK = 0x6E6F697379636E74  # PostgreSQL advisory lock that every writer of a ledger holds
 
 
 def lock_out_writers(connection: Connection) -> None:
-    """Wait until nobody else writes; a writer of SQLite has waited as its transaction began.
+    """Wait until no other process or thread writes to a PostgreSQL ledger.
 
-    The server lets those who wait have their turns in the order in which they came.
+    A writer of SQLite has taken its lock at the beginning of the transaction. The PostgreSQL server serves waiting
+    writers in the order of their arrival.
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
 
 
-_YIELD = 0.003  # seconds: a process that waits for a file tries to lock it several times in them
-# What reads a state and appends rows, as the last thing that it does.
+_YIELD = 0.003  # seconds; long enough for a waiting process to try several times to lock the file
+# A function that reads a state and may append rows, as its last step.
 Work = Callable[[Connection, LedgerState], Result]
 
 
 @dataclass(slots=True, eq=False)
 class Transactions:
-    """The transactions of those who use an open ledger."""
+    """Transactions of the threads that use an open ledger."""
 
-    place: str  # what messages call the ledger
+    place: str  # name of the ledger in messages
     reading: Engine  # the engine whose transactions only read
     writing: Engine  # the same engine, whose transactions lock out every other writer
-    # what was read of the ledger so far; of an empty one while nothing was read
+    # state of the rows that were read so far; an empty state before the first reading
     known: LedgerState = field(default_factory=LedgerState)
-    known_head: Head | None = None  # a row that the owner wrote down, which the ledger must hold; None: none
-    lock: Lock = field(default_factory=Lock)  # held while rows are added to that
-    is_newest: bool = False  # whether no other process can add a row now, so that all of them are known
-    writers: BatchQueue = field(default_factory=BatchQueue)  # which threads wait to write to it
-    yields_until: float = 0.0  # seconds of the clock, until which the file is left to a process that waits for it
-    readings: local = field(default_factory=local)  # of each thread, whether it has read since `one_reading` began
+    known_head: Head | None = None  # head that the owner wrote down; the ledger must hold its row. None: no such head
+    lock: Lock = field(default_factory=Lock)  # held while rows are added to `known`
+    is_newest: bool = False  # True if `known` holds every committed row, as this process holds the lock for writing
+    writers: BatchQueue = field(default_factory=BatchQueue)  # threads that wait to write to the ledger
+    yields_until: float = 0.0  # time of the monotonic clock until which another process may take the file
+    # for each thread: `is_shared` is True inside `one_reading`, `is_recent` once the thread has read the ledger there
+    readings: local = field(default_factory=local)
 
     @property
     def is_on_server(self) -> bool:
-        """Whether the ledger is no file."""
+        """True if the ledger is in a PostgreSQL database, not in a SQLite file."""
         return self.reading.dialect.name != "sqlite"
 
     @contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[Connection]:
-        """One transaction, and our own text for whatever the database refuses."""
+        """Yield the connection of one transaction. An error of the database becomes a LedgerError with a remedy."""
         engine = self.writing if writes else self.reading
         with refusals(self.place), engine.begin() as connection:
             yield connection
 
     def state(self, connection: Connection) -> LedgerState:
-        """What was charged and answered before, by all who write to the ledger.
+        """Return the state of the ledger, with the debits and answers of all processes that write to it.
 
-        The first call reads and checks the ledger from its newest checkpoint on, or the whole ledger if it has none; a
-        later call only what was written since.
+        The first call reads and checks the rows from the newest checkpoint on, or all rows if the ledger has no valid
+        checkpoint. A later call reads only the rows that were added since.
         """
         with self.lock:
             if self.known.sealed is not None:
@@ -207,15 +212,15 @@ class Transactions:
             return self.known
 
     def written(self, work: Work[Result]) -> Result:
-        """What some work gives once what it wrote is committed."""
+        """Run a function that may append rows, commit the rows, and return the result of the function."""
         result: Result = self.writers.result((work, True), self._write)
         return result
 
     def found(self, look: Work[Result]) -> Result:
-        """What a look into the ledger gives that writes nothing.
+        """Run a function that reads the ledger and writes nothing, and return its result.
 
-        A file cannot be read while a commit is written to it; where threads of this process write one after the other,
-        who only looks could wait for long, and so looks at the beginning of their next turn.
+        A SQLite file cannot be read while a commit is written to it. If threads of this process write without a pause,
+        a reader could wait for long. So it reads at the beginning of their next batch.
         """
         if self.writers.led and not self.is_on_server:
             result: Result = self.writers.result((look, False), self._write)
@@ -227,7 +232,7 @@ class Transactions:
 
     @contextmanager
     def one_reading(self) -> Iterator[None]:
-        """Let this thread read the ledger once for all its looks into the state: none is older than this block."""
+        """Let this thread read the ledger once for all calls of `noted` in the block, not before the block begins."""
         self.readings.is_recent = False
         self.readings.is_shared = True
         try:
@@ -236,10 +241,10 @@ class Transactions:
             self.readings.is_shared = False
 
     def noted(self, look: Callable[[LedgerState], Result]) -> Result:
-        """Return what a look into the state alone gives. It decides no charge.
+        """Return the result of a function of the state alone. Such a result must decide no charge.
 
-        No row is read while this process holds the lock of a file, as its state is all that was committed, or after
-        the first look of `one_reading`.
+        No row is read while this process holds the lock of the file, as its state then covers every committed row, nor
+        after the first reading in `one_reading`. A state that was resumed from a checkpoint is always read.
         """
         is_newest = self.is_newest and not self.is_on_server
         is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
@@ -248,12 +253,12 @@ class Transactions:
         return self.found(lambda _, state: look(state))
 
     def _write(self, tasks: Sequence[Task[tuple[Work[Any], bool], Any]]) -> None:
-        """Do tasks in one transaction; who only looks does so before anything is written.
+        """Run tasks in one transaction. Tasks that only read run before any task that writes.
 
-        If another process had the file, it may have it again before the next transaction of this one. Each task reads
-        a state that ends at the row before its own: should the lock ever fail, one that comes between takes the number
-        of this one, and the database refuses it. The first reading of all of a server's ledger takes long: others may
-        write meanwhile.
+        If this process had to wait for the file, it pauses before its next transaction, so that the other process gets
+        its turn. Each task reads a state that ends at the row before its own. If the lock ever failed, a row of another
+        process would take the same number, and the database would refuse one of both rows. The first reading of a
+        ledger on a server takes long, so it runs without the lock.
         """
         if self.is_on_server and not self.known.head.number:
             with self.transaction() as connection:
@@ -280,5 +285,5 @@ class Transactions:
         if has_waited:
             self.yields_until = time.monotonic() + _YIELD
         with self.lock:
-            if self.known.head == before:  # else somebody has read those rows meanwhile
+            if self.known.head == before:  # otherwise another thread has read these rows already
                 self.known.adopt(draft)

@@ -1,4 +1,7 @@
-"""The reading of a whole chain: every debit with its answer, and whether each row is as it was written."""
+"""Verification of a whole chain, from its first row to its last.
+
+`entries_of` returns every debit with its answer, `verification` finds the first broken row.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +20,7 @@ from noisycount.ledger.storage import Row, row_at
 
 
 def entries_of(rows: Iterable[Row]) -> list[Entry]:
-    """Every debit with its answer, oldest first."""
+    """Return every debit with its answer, oldest first. Raise LedgerError at the first damaged row."""
     state, entries = LedgerState(), dict[str, Entry]()
     for row in rows:
         state.read([row])
@@ -38,7 +41,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
 
 
 def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
-    """Return a debit with the answer that it tops up; the draws of Gaussian noise are linked already."""
+    """Return a debit with the answer that it tops up as its base. Debits under Gaussian noise have theirs already."""
     if not entry.replaces or entry.base is not None:
         return entry
     answered = (entries[key] for key in entry.replaces if entries[key].answer is not None)
@@ -46,7 +49,7 @@ def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
 
 
 def _without(rest: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The debits from one on whose totals held a rest that was given back."""
+    """Return a settled debit and all later ones, with totals reduced by its refund if they included its reserve."""
     later = dropwhile(lambda entry: entry.key != settled.key, entries.values())
     return {
         entry.key: replace(
@@ -60,18 +63,24 @@ def _without(rest: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> di
 
 @frozen
 class Verification:
-    """What became of reading a chain from its first row to its last."""
+    """Result of reading a chain from its first row to its last."""
 
-    head: Head  # the newest row that is as it was written
-    broken: int | None = None  # the number of the first row that is not; None where the chain is intact
-    why: str = ""  # what is wrong with that row
-    older_replies: int = 0  # how many replies are older than the rows that hold the digests of replies
+    head: Head  # the newest row before the first broken one, or the newest of all
+    broken: int | None = None  # number of the first broken row; None if the chain is intact
+    why: str = ""  # end of a sentence that says what is wrong with that row
+    older_replies: int = 0  # number of replies without a row that holds their digest, as they are older than such rows
 
 
 def verification(
     rows: Iterable[Row], known_head: Head | None = None, replies: Mapping[str, str] | None = None
 ) -> Verification:
-    """The reading of a chain, which names its first broken row if there is one."""
+    """Check the rows of a chain, and return its newest row, or its first broken row with the reason.
+
+    Args:
+        rows: All rows, oldest first.
+        known_head: A head that the owner wrote down; the chain must hold that row. None: none.
+        replies: Digests of the stored replies by name, to be compared with the rows. None: they are not compared.
+    """
     state = LedgerState()
     for row in rows:
         head = state.head
@@ -93,17 +102,17 @@ def verification(
 
 
 def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
-    """Whether a row is of a reply that is not kept as it was given."""
+    """Return True if a row belongs to a reply that was changed or removed."""
     return bool(row["kind"] == chain.REPLY and replies.get(row["key"]) != row["digest"])
 
 
 def _holds(head: Head, known_head: Head | None) -> bool:
-    """Whether a row is the one that was written down, or is not the one of its number."""
+    """Return True unless a row has the number of the known head and another hash."""
     return known_head is None or head.number != known_head.number or known_head.names(head.hash)
 
 
 def require_row(connection: Connection, known_head: Head, place: str) -> None:
-    """The refusal of a ledger that does not hold the row that its owner wrote down."""
+    """Raise LedgerError if a ledger does not hold the row of the head that its owner wrote down."""
     if known_head.number == 0:
         return
     row = row_at(connection, known_head.number)

@@ -1,4 +1,7 @@
-"""Replies in the OpenAPI document: an example of each, and the schema that follows from it."""
+"""Replies in the OpenAPI document of the service.
+
+`replies.json` holds an example of each reply. The schema of a reply is derived from its example.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +17,10 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(
 
 
 def schema_of(value: Any, types: Mapping[str, str], name: str = "") -> Schema:  # noqa: ANN401 - any JSON
-    """The schema of what is like the value of a member; the items of a list are like its first, or texts.
+    """Return the JSON schema of values like an example. The items of a list are like its first item, or texts.
 
-    Some members have other `types`, such as `string|null`; a `map` is an object with any members like its first.
+    `types` names the members whose type does not follow from the example, such as `string|null`. The type `map` is an
+    object with members of any name, all like the first one. `name` is the name of the member with this value.
 
     Example:
         >>> shape = schema_of({"answer": 7, "where": "age > 3"}, {"where": "string|null"})
@@ -73,7 +77,7 @@ PLAN = documented("plan", f"affordable_answers:integer|null {_QUESTION} {_BUDGET
 REHEARSAL = documented(
     "rehearsal", "where:string|null unit:string|null made_up:integer|null", some="made_up answer error epsilon"
 )
-RELEASE = documented(  # whatever a stored reply of an older service may lack is in some alone
+RELEASE = documented(  # `some` also lists the members that a stored reply of an older service may lack
     "release",
     f"better:object|null {_QUESTION} {_BUDGETS}",
     some="answer error low high meaning unit unreadable_as_missing neighbours mechanism scale epsilon better hints",
@@ -94,7 +98,7 @@ _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 def responses(
     schema: Schema, example: object, *, status: int = 200, also: Sequence[int] = ()
 ) -> dict[int | str, dict[str, Any]]:
-    """Return the description of every reply of a route."""
+    """Return the descriptions of all replies of a route by status: the successful reply, and all errors."""
     refusals: dict[int | str, dict[str, Any]] = {}
     for refused in (*_ALWAYS, *also):
         problem = _refusal(refused)
@@ -110,7 +114,7 @@ def _reply(status: int, media: str, schema: Schema, example: object) -> dict[str
 
 
 def _refusal(status: int) -> dict[str, Any]:
-    """Return an example of a problem with a status."""
+    """Return an example of the error reply with a status."""
     kinds = [problem for problem in (*PROBLEMS.values(), INTERNAL) if problem.status == status]
     one = kinds[0] if kinds else Problem("route", status, HTTPStatus(status).phrase)
     return {

@@ -106,7 +106,7 @@ class Question(BaseModel):
         return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
     def query(self) -> Query:
-        """Return the query of this body."""
+        """Return the query of this body, without its purpose."""
         return Query.from_json(self.model_dump(exclude_none=True, exclude={"purpose"}))
 
 

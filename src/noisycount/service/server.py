@@ -1,4 +1,7 @@
-"""The service as a process: its connections, its start, its end, and one for anyone to try."""
+"""Process of the service: its connections, start and end, and a demonstration.
+
+`run` serves a configuration until a signal ends it, `demonstration` makes a configuration with the survey.
+"""
 
 import asyncio
 import gc
@@ -33,31 +36,32 @@ from noisycount.service.keys import Keyring, Role
 from noisycount.service.middleware import LazyRoutes, LimitedLog, Write, error_place, write_line
 from noisycount.service.state import ServiceState
 
-# Seconds that the head of a request may take to arrive, from the connection or the last reply.
+# Seconds within which the head of a request must arrive after the connection was made or the last reply sent.
 HEAD = 10.0
-UNREAD = 30.0  # seconds for which a client may read nothing of a reply that waits for it
-_MOST = 4096
-_USUAL_FILES = 1024  # that a process may have open where nobody says
+UNREAD = 30.0  # seconds after which a client must have read some of a waiting reply
+_MOST = 4096  # connections, also if the process may open more files
+_USUAL_FILES = 1024  # files that a process may have open if the system does not state the limit
 
 
 class Connection(H11Protocol):
-    """A connection that is ended where the client lets the service wait for too long.
+    """Connection that is closed if its client makes the service wait too long.
 
-    Where there are as many as may be, the newest takes the place of the one that waits for its
-    client the longest, or has none where most are worked on: these are never ended.
+    If there are more connections than allowed, and more than half of them wait for their clients, the one that has
+    waited longest is closed. If at most half of them wait, the new connection is closed. A connection for which the
+    service is working is never closed for another one.
     """
 
-    since = 0.0  # when it began to wait for a head
-    unread = 0  # bytes of replies at the last look
-    read_at = 0.0  # when the client last took some of them
+    since = 0.0  # time from which it waits for the head of a request
+    unread = 0  # unread bytes of replies at the last check
+    read_at = 0.0  # last check at which their number had changed, or was 0
     is_late = False
     is_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a place, which may be another's."""
+        """Accept the connection. If there are too many, close one that waits for its client, or this one."""
         super().connection_made(transport)
         self.since = self.loop.time()
-        connections: Iterable[Any] = self.connections  # the service makes no others
+        connections: Iterable[Any] = self.connections  # all of them are of this class
         there: list[Connection] = [each for each in connections if not each.is_ended]
         if len(there) > most_connections():
             waiting = [each for each in there if each.awaits_client]
@@ -65,22 +69,22 @@ class Connection(H11Protocol):
             (min(waiting, key=lambda each: each.since) if is_idle else self).end()
 
     def on_response_complete(self) -> None:
-        """Wait for the next head."""
+        """Start to wait for the head of the next request."""
         self.since = self.loop.time()
         super().on_response_complete()
 
     @property
     def awaits_head(self) -> bool:
-        """Whether no request is here."""
+        """True if no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
     def awaits_client(self) -> bool:
-        """Whether nothing happens before the client sends or reads something."""
+        """True if the service can do nothing before the client sends or reads something."""
         return self.awaits_head or self.cycle.more_body or self._unread > 0
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the client took too long; to be asked again and again."""
+        """Return True if the client has taken too long. Call this at regular intervals: it notes the unread bytes."""
         unread = self._unread
         if unread == 0 or unread != self.unread:
             self.unread, self.read_at = unread, now
@@ -89,7 +93,7 @@ class Connection(H11Protocol):
         return self.awaits_head and now > self.since + HEAD
 
     def end(self) -> None:
-        """Close it now, whatever is unread."""
+        """Close the connection now, and drop unread bytes."""
         self.is_ended = True
         self.transport.abort()
 
@@ -99,7 +103,7 @@ class Connection(H11Protocol):
 
 
 def end_overdue(connections: Iterable[Connection], now: float) -> None:
-    """End the connections that are overdue at this look and were at the last: what was busy between blames nobody."""
+    """Close the connections that are overdue at this check and were at the last: a busy process alone closes none."""
     for each in list(connections):
         was_late, each.is_late = each.is_late, each.is_overdue(now)
         if was_late and each.is_late and not each.is_ended:
@@ -107,33 +111,33 @@ def end_overdue(connections: Iterable[Connection], now: float) -> None:
 
 
 def most_connections() -> int:
-    """How many there may be: half of the files that the process may have open."""
+    """Return the largest number of connections: half of the files that the process may have open, from 4 to 4,096."""
     return max(4, min(_MOST, _files() // 2))
 
 
 def accepted_at_once() -> int:
-    """How many may be accepted before the first of them is looked at: an eighth of the files."""
+    """Return how many connections are accepted at once, before the first is handled: an eighth of the files."""
     return max(1, min(_MOST, _files() // 8))
 
 
 def _files() -> int:
-    """How many files the process may have open."""
+    """Return how many files the process may have open."""
     try:
-        import resource  # noqa: PLC0415 - POSIX alone has it
+        import resource  # noqa: PLC0415 - only on POSIX
     except ImportError:
         return _USUAL_FILES
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST * 8 if soft == resource.RLIM_INFINITY else soft
 
 
-_WAITING = 2048  # connections that nobody took yet
-_LINES = 600  # of the log a minute, beside as many as an analyst may send requests
-_TICKS_OF_A_SECOND = 10  # of uvicorn's
+_WAITING = 2048  # connections in the queue of the socket that are not accepted yet
+_LINES = 600  # lines of each kind in the log a minute, in addition to the requests that an analyst may send a minute
+_TICKS_OF_A_SECOND = 10  # calls of `on_tick` by uvicorn a second
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Server(uvicorn.Server):
-    """A server that loads what questions need once it listens, and takes no more spends once it is told to stop."""
+    """Server that listens before it loads slow modules and opens the data, and that admits no work after a signal."""
 
     def __init__(self, config: uvicorn.Config, state: ServiceState, late: LazyRoutes) -> None:
         super().__init__(config)
@@ -141,35 +145,38 @@ class _Server(uvicorn.Server):
         self.signals: list[int] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """From here on it answers, and gets ready behind that; the end waits for what was begun."""
+        """Start to answer requests, then load modules and data in a thread. The end waits for a step that has begun."""
         await super().startup(sockets)
         for place in sockets or ():
-            place.listen(_WAITING)  # more than are accepted at once
+            place.listen(_WAITING)  # a longer queue than the number of connections accepted at once
         threading.Thread(target=self._get_ready, daemon=True).start()
 
     async def on_tick(self, counter: int) -> bool:
-        """Once a second, the end of connections whose clients took too long."""
+        """Close the connections of clients that take too long, once a second."""
         if counter % _TICKS_OF_A_SECOND == 0:
             connections: set[Any] = self.server_state.connections
             end_overdue(connections, asyncio.get_running_loop().time())
         return await super().on_tick(counter)
 
     def _get_ready(self) -> None:
-        with suppress(StoppingError):  # once it is told to stop, nothing more is begun
+        with suppress(StoppingError):  # raised once the service is stopping
             for work in (self.late.load, partial(_open_all, self.state)):
                 self.state.queue.admitted(work)()
         gc.collect()
-        gc.freeze()  # all that was loaded stays: no collection looks at it again
+        gc.freeze()  # what is loaded stays for good, so garbage collections need not scan it
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The end, as a signal asks for it."""
+        """Admit no further work, and end the service as uvicorn does after a signal."""
         self.signals.append(sig)
         self.state.queue.refuse()
         super().handle_exit(sig, frame)
 
     @contextmanager
     def heeding(self) -> Iterator[None]:
-        """Signals end the service from here on: one before uvicorn has its loop would break it in the middle."""
+        """Handle signals in the block. If the first signal was SIGINT, raise KeyboardInterrupt at the end.
+
+        Without this, a signal before uvicorn's loop runs would interrupt the start in the middle.
+        """
         before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
             yield
@@ -181,12 +188,12 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Nothing that `heeding` has not caught."""
+        """Capture no signals: `heeding` handles them."""
         yield
 
 
 def _open_all(state: ServiceState) -> None:
-    """Open all records ahead of the first questions; which cannot be opened, the log says."""
+    """Open the records of all data sets before the first question. Write a line to the log if one cannot be opened."""
     for dataset in state.configuration.datasets.values():
         try:
             state.sources.records(dataset).prepare()
@@ -196,7 +203,7 @@ def _open_all(state: ServiceState) -> None:
 
 @contextmanager
 def log_faults(write: Write) -> Iterator[None]:
-    """Write what libraries, threads and the interpreter report where the lines of requests go."""
+    """Write warnings and faults of libraries, threads and the interpreter to the log of requests, within the block."""
     handler, root = _FaultHandler(write), logging.getLogger()
     before = warnings.showwarning, threading.excepthook, sys.unraisablehook
 
@@ -220,14 +227,17 @@ def log_faults(write: Write) -> Iterator[None]:
 
 
 class _FaultHandler(logging.Handler):
-    """Writes what libraries log; their texts could hold anything, but for uvicorn's own."""
+    """Handler for the log records of libraries. It omits their texts, which may hold confidential values.
+
+    Only the texts of uvicorn are written, without their arguments.
+    """
 
     def __init__(self, write: Write) -> None:
         super().__init__(logging.WARNING)
         self.write = write
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
+        """Write one line for a log record."""
         kind, error, trace = record.exc_info or (None, None, None)
         told = _fault(record.name, kind, error_place(trace) or f"{record.filename}:{record.lineno}")
         if record.name.startswith("uvicorn") and isinstance(record.msg, str):
@@ -243,7 +253,7 @@ def _fault(source: str, kind: type[BaseException] | None, at: str) -> dict[str, 
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections from now on; port 0 is any that is free."""
+    """Return a socket that listens on a host and port; port 0 is any free port. Raise NoisyCountError if it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_WAITING)
@@ -260,7 +270,15 @@ def run(
     slots: bool,
     shared: SharedMemory | None = None,
 ) -> None:
-    """Serve until a signal ends it, alone or as one of several that share memory; what was begun by then is done."""
+    """Serve until a signal ends the service. Work that was admitted by then is finished first, within a time limit.
+
+    Args:
+        configuration: The configuration.
+        place: A listening socket.
+        ready: A function to call just before the server starts.
+        slots: True makes replies wait for a tick (`ReplyTick`), so that their times reveal nothing.
+        shared: Memory shared with the other processes of the service; None if this is the only process.
+    """
     state = ServiceState.open(configuration, slots=slots, rates=None if shared is None else shared.rates)
     try:
         service = configuration.service
@@ -272,10 +290,10 @@ def run(
             loop="asyncio",
             http=Connection,
             ws="none",
-            backlog=accepted_at_once() if shared is None else 1,  # of several, each takes its part
+            backlog=accepted_at_once() if shared is None else 1,  # of several processes, each accepts one at a time
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # the application reads those of configured proxies
+            proxy_headers=False,  # the application itself reads the headers of configured proxies
             timeout_graceful_shutdown=round(state.patience) + 1,
         )
         server = _Server(config, state, made.state.late)
@@ -287,17 +305,17 @@ def run(
         is_done = state.close()
         write_line({"event": "stopped" if is_done else "stopped while a query went on"})
         if not is_done:
-            os._exit(1)  # an engine that is still at work cannot be taken down in order
+            os._exit(1)  # an engine that still runs cannot be shut down in order
 
 
-_SURVEY_SIZE = 5912
-_SLOT = 0.05  # seconds: the survey is counted in a fifth of that
-_LIFETIME = timedelta(days=1)
+_SURVEY_SIZE = 5912  # persons
+_SLOT = 0.05  # seconds of an answer slot; counting the survey takes a fifth of that
+_LIFETIME = timedelta(days=1)  # of the owner's key
 
 
 @contextmanager
 def demonstration() -> Iterator[tuple[Config, str]]:
-    """The survey with a throw-away ledger and budget, and an owner's key; its folder is removed in the end."""
+    """Yield a configuration of the survey with a temporary ledger, and an owner's key. Remove its folder at the end."""
     with TemporaryDirectory(prefix="noisycount-") as folder:
         survey = DatasetConfig("survey", survey_path(), unit="person", size=_SURVEY_SIZE)
         url = sqlite_url(Path(folder).resolve() / "ledger.db")

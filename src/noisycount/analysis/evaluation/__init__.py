@@ -1,1 +1,1 @@
-"""How good an estimator is on average."""
+"""Average errors of the estimates of a count, and how often an estimate is closer to the count than the answer."""

@@ -1,7 +1,7 @@
-"""Which counts and answers matter to an average, and the averages of all estimates that are no means.
+"""Inputs of an average over counts and answers, and the averages of every estimate except the posterior mean.
 
-Those of the answer as it is, and rounded to a possible count; of the posterior median and mode, which
-rise with the answer in steps.
+The estimates are the answer itself, the answer rounded to a possible count, and the posterior median and mode, which
+are step functions of the answer.
 """
 
 import math
@@ -21,55 +21,60 @@ from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.searches import first_true, first_wholes, roots
 
-# An answer beyond all others; in the narrowest scales, and squared, it is a double still.
+# Distance in records that exceeds every answer. Divided by the smallest scale and squared, it does not overflow.
 FAR = 1e100
-MANY = 2000  # integers that a posterior mean passes, from which on runs of them take fewer values
-_WIDEST = 4_000_000  # counts, for which tables take some hundred megabytes
+# Number of integers from which on sums over runs of integers need fewer values than sums over single integers. The
+# integers are the counts of a table, or the values that a posterior mean passes.
+MANY = 2000
+_WIDEST = 4_000_000  # largest number of counts of a table; such tables take some hundred megabytes
 
 
 @frozen(eq=False)
 class Case:
-    """A count, its answer, and what the estimator believes."""
+    """The distributions of a count and of its answer, and the distribution of the count that the estimator assumes."""
 
-    size: int
-    truth: Sides  # the counts of the true law on each side of an answer
-    belief: Sides  # those of the law that the estimator believes in; the same object if it is the true
+    size: int  # number of records
+    truth: Sides  # counts of the true distribution on each side of an answer
+    belief: Sides  # counts of the assumed distribution; the same object as `truth` if nothing else is assumed
     errors: ErrorLaw
-    reach: float  # how far the noise reaches, in records, whole
-    # the smallest and the largest answer that matter, whole; for Laplace noise those between which all counts lie,
-    # as the estimate is constant beyond
+    reach: float  # integer number of records: a larger error of the answer has a negligible probability
+    # Smallest and largest answer that matter, both integers. For Laplace noise, continuous or discrete, they are the
+    # smallest and the largest count of both tables: the posterior distribution is the same for all answers beyond.
     span: tuple[float, float]
     is_smooth: bool  # True if the distributions of the count and, except for a kink at 0, of the noise are smooth
 
     @property
     def chances(self) -> Reals:
-        """P[K = k] for the counts of the table."""
+        """Probabilities P[K = k] of the counts of the true table, shape (counts,)."""
         return self.truth.table.chances
 
     @property
     def counts(self) -> Reals:
-        """The counts of the table."""
+        """Counts k of the true table, shape (counts,)."""
         return self.truth.table.counts
 
     @property
     def inner_integers(self) -> Reals:
-        """The integers between which all counts lie that are true or believed in."""
+        """Integers from the smallest to the largest count of the true and the assumed table."""
         tables = self.truth.table, self.belief.table
         first, last = min(t.first for t in tables), max(t.last for t in tables)
         return np.arange(first, last + 1, dtype=np.float64)
 
     @property
     def density_scale(self) -> float:
-        """What makes the weights of the truth a density of answers."""
+        """Factor that turns the weights of `truth` into a joint density, or probability, of count and answer.
+
+        The weights contain the noise density only up to a constant.
+        """
         return self.errors.peak * math.exp(-float(self.errors.log_density(np.zeros(1))[0]))
 
     @property
     def gap(self) -> float:
-        """The distance from an answer to the next larger one, in records; 0 if there is none."""
+        """Distance from an answer to the next larger possible one, in records; 0 if the noise is continuous."""
         return 1.0 if self.errors.is_discrete else 0.0
 
     def chances_between(self, counts: Reals, starts: Reals, stops: Reals) -> Reals:
-        """P[start <= Y < stop | K = count], 0 where they are not in order."""
+        """Return P[start <= Y < stop | K = count], or 0 if start >= stop. The arrays are broadcast."""
         counts, starts, stops = np.broadcast_arrays(counts, starts, stops)
         is_run = starts < stops
         ends = (np.clip(values[is_run] - counts[is_run], -FAR, FAR) for values in (starts, stops))
@@ -80,7 +85,7 @@ class Case:
 
 
 def case_of(population: Population, noise: SymmetricNoise, assumed: Population | None) -> Case:
-    """The case of additive noise."""
+    """Return the case of additive noise. Without an assumed population, the estimator knows the true one."""
     reach = float(math.ceil(noise.error_with_tail(-DEPTH)))
     errors = noise.errors.tabulated(reach)
     table = table_of(population.law(), population.size)
@@ -97,18 +102,18 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 
 
 def table_of(law: CountDistribution, size: int) -> CountTable:
-    """The counts within e^80 of the most probable one."""
+    """Return the table of the counts whose probability is above e^−80 of the largest one."""
     return _table(law, *_bulk(law, size))
 
 
 def _bulk(law: CountDistribution, size: int) -> tuple[int, int]:
-    """The first and the last of these counts."""
+    """Return the first and the last count with a probability above e^−min(80, law.depth) of the largest one."""
     depth = min(DEPTH, law.depth)
     return bulk_end(law, depth, 0), bulk_end(law, depth, size)
 
 
 def _table(law: CountDistribution, first: int, last: int) -> CountTable:
-    """The counts first..last of a law."""
+    """Return the table of the counts first..last. Raise ValueError if there are more than `_WIDEST`."""
     if last - first >= _WIDEST:
         raise ValueError(
             f"population must leave at most {_WIDEST:,} counts to sum, got {last - first + 1:,}: "
@@ -118,7 +123,11 @@ def _table(law: CountDistribution, first: int, last: int) -> CountTable:
 
 
 def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> CountTable:
-    """The counts that any answer of a span makes probable under the assumed law."""
+    """Return the assumed distribution at all counts that are probable given some answer of a span.
+
+    Raises:
+        ValueError: If there are too many counts, or the assumed probability of one of them underflows.
+    """
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
     firsts, lasts = zip(*(_bulk(law, size) for law in ends), strict=True)
@@ -130,35 +139,42 @@ def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float,
     return _table(law, min(firsts), max(lasts))
 
 
-_LONGEST = 1 << 24  # records of spread, beyond which runs grow no longer
+_LONGEST = 1 << 24  # records of spread: a run of a sum has at most half as many integers
 
 
 @frozen
 class RawAnswer:
-    """The answer as the estimate."""
+    """The answer itself as the estimate."""
 
-    error: float  # E|Z|, in records
-    improvement: float = 0.0  # 0, as the answer is never nearer than itself
-    tie: float = 1.0  # 1, as it is always as near
+    error: float  # E|Z| of the noise Z, in records
+    improvement: float = 0.0  # 0: the answer is never closer to the count than itself
+    tie: float = 1.0  # 1: the answer is always as close to the count as itself
 
 
 @frozen(eq=False)
 class RoundedAnswer:
-    """The integer of 0..size that is nearest to the answer."""
+    """The integer of 0..n that is nearest to the answer, as the estimate.
 
-    case: Case  # the law of the count and of the noise
+    In the formulas n is the number of records, k the count, and Z the noise.
+    """
+
+    case: Case
 
     @property
     def error(self) -> float:
-        """Σ_{j=1}^{n−k} P[Z >= j − 1/2] + Σ_{j=1}^{k} P[Z <= 1/2 − j], of integers P[Z >= j]."""
+        """Mean over k of Σ_{j=1}^{n−k} P[Z >= j − 1/2] + Σ_{j=1}^{k} P[Z <= 1/2 − j].
+
+        If the noise is discrete, the terms are P[Z >= j] and P[Z <= −j].
+        """
         half = (1 - self.case.gap) / 2
         return self._mean(lambda steps: self.case.errors.exceedance(steps + 1 - half), None)
 
     @property
     def improvement(self) -> float:
-        """What is rounded towards the count, or brought back to the end of 0..n.
+        """Probability that rounding moves the answer towards the count, or back to an end of 0..n.
 
-        Given k it is Σ_{j=0}^{n−k−1} P[j < Z < j + 1/2] + P[Z > n − k], and its mirror image.
+        Given k it is Σ_{j=0}^{n−k−1} P[j < Z < j + 1/2] + P[Z > n − k], and its mirror image. If the noise is discrete,
+        the sum is 0.
         """
         errors, gap = self.case.errors, self.case.gap
 
@@ -171,14 +187,14 @@ class RoundedAnswer:
 
     @property
     def tie(self) -> float:
-        """An answer of 0..n is its own rounding, if the noise is discrete."""
+        """Probability that the answer lies in 0..n if the noise is discrete, as rounding then keeps it; else 0."""
         if not self.case.gap:
             return 0.0
         widths = np.full(1, self.case.size + 1.0)
         return float(self.case.chances @ self.case.errors.between(-self.case.counts, widths))
 
     def _mean(self, term: Callable[[Reals], Reals], last: Callable[[Reals], Reals] | None) -> float:
-        """The mean of Σ_{j=0}^{x−1} term(j) + last(x) over x = k and x = n − k."""
+        """Return the mean of Σ_{j=0}^{x−1} term(j) + last(x), summed over x = k and x = n − k; None: last(x) is 0."""
         total = 0.0
         counts, chances = self.case.counts, self.case.chances
         mirrored = (self.case.size - counts)[::-1]
@@ -192,7 +208,7 @@ class RoundedAnswer:
 
 
 def _sum_to(spread: float, term: Callable[[Reals], Reals], last: float) -> float:
-    """Σ term(j) for j = 0..last, in runs over which the noise is smooth, ever longer ones."""
+    """Return Σ term(j) for j = 0..last, by quadrature over runs of integers that grow up to half the noise's spread."""
     longest = max(POINTS, int(min(spread, _LONGEST) / 2))
     edges, length = [0.0], POINTS
     while edges[-1] <= last:
@@ -202,29 +218,30 @@ def _sum_to(spread: float, term: Callable[[Reals], Reals], last: float) -> float
     return float(term(points) @ weights)
 
 
-_TIE = 1e-13  # of a probability: what rounding moves a sum of weights, and more
-_ENTRIES = 1 << 19  # terms held at once: 4 MB
-_ROWS = 64  # counts that are averaged at once
+_TIE = 1e-13  # absolute tolerance of a probability, above the rounding error of a sum of weights
+_ENTRIES = 1 << 19  # terms in memory at once: 4 MB
+_ROWS = 64  # largest number of counts that are averaged at once
 
 
 @frozen(eq=False)
 class WholeEstimate:
-    """An estimate that is a whole number."""
+    """An estimate that is an integer and a rising step function of the answer."""
 
-    case: Case  # the count and its answer
+    case: Case
     values: Reals  # the estimates, in rising order, shape (steps,)
-    starts: Reals  # the answers from which on each of them but the first holds, shape (steps − 1,)
+    starts: Reals  # the smallest answer of each value except the first, shape (steps − 1,)
 
     @property
     def error(self) -> float:
-        """E|K − estimate|."""
+        """Mean absolute error E|K − estimate|."""
         return self._geometric_error if self.case.errors.is_geometric else self._mean(WholeEstimate._errors)
 
     @property
     def _geometric_error(self) -> float:
-        """Σ_m P[K <= m, Y >= s] + P[K > m, Y < s], where s is the answer from which on the estimate exceeds m.
+        """Σ_m P[K <= m, Y >= s] + P[K > m, Y < s], where the estimate exceeds m if the answer is at least s.
 
-        P[Z >= z] is P[Z >= 0]·e^(−z/scale) for z >= 0, so that a side is a look-up; the other follows from P[Z < z].
+        P[Z >= z] is P[Z >= 0]·e^(−z/scale) for z >= 0, so that one of the two sums is a look-up in the sums on one side
+        of s. The other sum follows from P[Z < z] = 1 − P[Z >= z].
         """
         case, starts, thresholds = self.case, self.starts, self.values[:-1]
         inner = np.ceil(starts) - 1  # the last count below s
@@ -243,22 +260,22 @@ class WholeEstimate:
 
     @property
     def improvement(self) -> float:
-        """P[|K − estimate| < |K − Y|]."""
+        """Probability P[|K − estimate| < |K − Y|]."""
         return self._mean(WholeEstimate._improvements)
 
     @property
     def tie(self) -> float:
-        """P[|K − estimate| = |K − Y|]."""
+        """Probability P[|K − estimate| = |K − Y|]."""
         return self._mean(WholeEstimate._ties)
 
     def _mean(self, metric: Callable[["WholeEstimate", Reals], Reals]) -> float:
-        """The mean of a metric over the counts, given in columns."""
+        """Return the mean over the counts of a metric, which takes counts of shape (counts, 1)."""
         return sum(
             float(self.case.chances[rows] @ metric(near, self.case.counts[rows, None])) for rows, near in self._parts()
         )
 
     def _parts(self) -> Iterator[tuple[slice, "WholeEstimate"]]:
-        """Runs of counts, each with the steps that the noise reaches from them."""
+        """Yield slices of the counts, each with the steps at answers that the noise reaches from these counts."""
         counts, reach = self.case.counts, self.case.reach
         row = 0
         while row < counts.size:
@@ -268,20 +285,20 @@ class WholeEstimate:
             row = stop
 
     def _near(self, low: float, high: float) -> "WholeEstimate":
-        """The steps for answers from low to high."""
+        """Return the steps for answers from low to high."""
         first = int(np.searchsorted(self.starts, low))
         last = max(first, int(np.searchsorted(self.starts, high, side="right")))
         return WholeEstimate(self.case, self.values[first : last + 1], self.starts[first:last])
 
     @property
     def _ranges(self) -> tuple[Reals, Reals]:
-        """The answers from which, and those up to which, each value holds."""
+        """Smallest answer of each value, and the smallest answer above it; ∓FAR at the ends. Shape (steps,) each."""
         return np.append(-FAR, self.starts), np.append(self.starts, FAR)
 
     def _errors(self, counts: Reals) -> Reals:
-        """E|K − estimate| given each count.
+        """Return E|K − estimate| given each count k.
 
-        It is ∫ P[estimate <= t] dt below the count and ∫ P[estimate > t] dt above it.
+        It is ∫ P[estimate <= t] dt over t < k plus ∫ P[estimate > t] dt over t > k.
         """
         exceedance = self.case.errors.exceedance
         rises = np.diff(self.values)
@@ -293,9 +310,9 @@ class WholeEstimate:
         return errors.sum(axis=1) + beyond[:, 0]
 
     def _improvements(self, counts: Reals) -> Reals:
-        """P[|K − estimate| < |K − Y|] given each count.
+        """Return P[|K − estimate| < |K − Y|] given each count.
 
-        Where the estimate e lies below the answer, that is K < (e + Y)/2; where above, K > it.
+        If the estimate e is below the answer Y, the condition is K < (e + Y)/2; if it is above, K > (e + Y)/2.
         """
         starts, stops = self._ranges
         farther = self.values + 2 * np.maximum(counts - self.values, 0) + self.case.gap
@@ -305,9 +322,9 @@ class WholeEstimate:
         return chances.sum(axis=1)
 
     def _ties(self, counts: Reals) -> Reals:
-        """P[|K − estimate| = |K − Y|] given each count: the answer is the estimate, or its mirror.
+        """Return P[|K − estimate| = |K − Y|] given each count k.
 
-        The mirror image of the estimate at the count, where it is another number.
+        Then the answer is the estimate e or its mirror image 2k − e, which is counted only if it differs from e.
         """
         errors = self.case.errors
         chances = np.zeros((counts.size, self.values.size))
@@ -321,7 +338,7 @@ class WholeEstimate:
 
 
 def median_estimate(case: Case) -> WholeEstimate:
-    """The posterior median: it exceeds m where P[K > m | Y = y] > 1/2."""
+    """Return the posterior median: it exceeds m at answers y with P[K > m | Y = y] > 1/2."""
 
     def excess(answers: Reals, counts: Reals) -> Reals:
         return case.belief.share_above(answers, counts) - 0.5 - _TIE
@@ -330,7 +347,10 @@ def median_estimate(case: Case) -> WholeEstimate:
 
 
 def mode_estimate(case: Case) -> WholeEstimate:
-    """The posterior mode: it exceeds m where a larger count has the largest weight."""
+    """Return the smallest posterior mode: it exceeds m at answers for which it is a count above m.
+
+    If the assumed distribution is log-concave, that is so if m + 1 has a larger weight than m.
+    """
     table, errors = case.belief.table, case.errors
     if not _is_log_concave(table.logs):
         return _estimate(case, lambda answers, counts: _sign_above(table, errors, answers, counts))
@@ -343,11 +363,11 @@ def mode_estimate(case: Case) -> WholeEstimate:
     return _estimate(case, excess)
 
 
-_STRIDE = 32  # counts between two whose answers are sought in the whole span
+_STRIDE = 32  # the answers of every 32nd count are searched in the whole span, those of the others between them
 
 
 def _estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstimate:
-    """The estimate that exceeds a count m where excess(answer, m) is positive."""
+    """Return the estimate that exceeds m at answers y with excess(y, m) > 0. `excess` rises with y and falls with m."""
     table = case.belief.table
     low, high = case.span
 
@@ -364,7 +384,7 @@ def _estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstim
             return first_wholes(lambda answers: excess(answers, some) > 0, lows, highs)
         return roots(lambda answers: excess(answers, some), lows, highs)
 
-    # The answers rise with the counts: those of some counts, with a margin for rounding, bracket those between.
+    # The answers rise with the counts: the answers of every 32nd count, with a margin for rounding, bracket the others.
     coarse = counts[::_STRIDE]
     bounds = passes(coarse, np.full(coarse.shape, low), np.full(coarse.shape, high))
     places = np.arange(counts.size) // _STRIDE
@@ -380,14 +400,14 @@ def _estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstim
 
 
 def _is_log_concave(logs: Reals) -> bool:
-    """Whether the steps of the logarithms never grow, but for rounding."""
+    """Return True if the first differences of the logarithms never grow, up to rounding; False if one is infinite."""
     if not np.isfinite(logs).all():
         return False
     return bool((np.diff(logs, 2) <= LOG_TIE * (1 + np.abs(logs[1:-1]))).all())
 
 
 def _sign_above(table: CountTable, errors: ErrorLaw, answers: Reals, counts: Reals) -> Reals:
-    """1 where the smallest mode exceeds the count, else −1."""
+    """Return 1 if the smallest posterior mode of an answer exceeds the count, else −1."""
     modes = np.empty(answers.shape)
     step = max(1, _ENTRIES // table.logs.size)
     for begin in range(0, answers.size, step):

@@ -1,7 +1,7 @@
-"""How good is an estimate of the count on average, and is it better than the answer?
+"""Mean absolute error of an estimate of the count, and the probability that it is closer to the count than the answer.
 
-From a sample of the records by the whole table of the joint law. And how wrong may the assumed rate be
-before the estimate is worse than the answer?
+The module also has the joint distribution of count and answer for samples of the records, and the range of assumed
+rates for which an estimate has a smaller error than the answer.
 """
 
 import math
@@ -39,20 +39,20 @@ from noisycount.model.searches import bracketed, root
 from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import positive_number, require_instance, whole_number
 
-_ENTRIES = 20_000_000  # pairs, whose tables take some hundred megabytes
-_EQUAL = 1e-11  # what rounding moves a posterior mean, in mean absolute deviations, and more
-_ROUNDING = 4 * float(np.finfo(float).eps)  # of a distance between two numbers that are rounded
+_ENTRIES = 20_000_000  # largest number of pairs of count and answer; such tables take some hundred megabytes
+_EQUAL = 1e-11  # tolerance of a posterior mean, in mean absolute deviations, above its rounding error
+_ROUNDING = 4 * float(np.finfo(float).eps)  # rounding error of a difference of two rounded numbers, relative to both
 
 
 @frozen(eq=False)
 class SampledEstimate:
-    """An estimate from each answer, beside the answer scaled up to the database."""
+    """An estimate for each answer about a sample, and the answer scaled up to the database for comparison."""
 
     counts: Reals  # the counts, shape (counts,)
     joint: Reals  # P[Y = y, K = k], shape (answers, counts)
     scaled: Reals  # y·size/sample size, shape (answers,)
     estimates: Reals  # shape (answers,)
-    unsure: Reals  # how far rounding may have moved each of them, shape (answers,)
+    unsure: Reals  # bound of the rounding error of each estimate, in records, shape (answers,)
     _away: Reals = field(init=False, repr=False)
     _gain: Reals = field(init=False, repr=False)
 
@@ -66,24 +66,29 @@ class SampledEstimate:
 
     @property
     def error(self) -> float:
-        """E|K − estimate|."""
+        """Mean absolute error E|K − estimate|."""
         return float((self.joint * self._away).sum())
 
     @property
     def improvement(self) -> float:
-        """P[|K − estimate| < |K − Y·size/sample size|]."""
+        """Probability P[|K − estimate| < |K − Y·size/sample size|]."""
         return float(self.joint[self._gain > 0].sum())
 
     @property
     def tie(self) -> float:
-        """P[|K − estimate| = |K − Y·size/sample size|]."""
+        """Probability P[|K − estimate| = |K − Y·size/sample size|], up to rounding."""
         return float(self.joint[self._gain == 0].sum())
 
 
 def sampled_estimate(
     population: Population, mechanism: Subsample, by: str, assumed: Population | None
 ) -> SampledEstimate:
-    """The table of an estimate from a sample."""
+    """Return the joint distribution of count and answer, and the estimate for each answer, for a sample of the records.
+
+    Raises:
+        ValueError: If the sample is larger than the population, its noise is continuous, the table would be too large,
+            or the assumed population excludes an answer that the true one allows.
+    """
     size, drawn, noise = population.size, mechanism.sample_size, mechanism.noise
     if drawn > size:
         raise ValueError(f"sample_size must be at most the {size} records there are, got {drawn}")
@@ -99,7 +104,7 @@ def sampled_estimate(
     span = (float(answers[0]), float(answers[-1]))
     believed = table if assumed is None else believed_table(assumed, mechanism, span)
     start, stop = min(table.first, believed.first), max(table.last, believed.last)
-    if noise is not None:  # what is believed may draw other samples than there are
+    if noise is not None:  # samples may be likely under the assumed population only
         ends = _drawn_ends(believed, drawn, size)
         first, last = min(first, ends[0]), max(last, ends[1])
     _check_entries(max(answers.size, last - first + 1) * (stop - start + 1))
@@ -116,31 +121,39 @@ def sampled_estimate(
     scaled = answers[possible] * size / drawn
     counts = np.arange(start, stop + 1, dtype=np.float64)
     estimates = _estimates(by, scaled, counts, told, size)
-    if by == "mode" and noise is None:  # two counts are often as likely: their order is exact there
+    if by == "mode" and noise is None:  # two counts often have equal weights; `refined` compares them exactly
         estimates = refined(answers[possible], assumed or population, mechanism, "mode")
     unsure = _deviations(counts, told, estimates) * _EQUAL if by == "mean" else 0 * estimates
     return SampledEstimate(counts, joint[possible], scaled, estimates, unsure)
 
 
 def _drawn_ends(table: CountTable, drawn: int, size: int) -> tuple[int, int]:
-    """The smallest and the largest number of positives that a sample is likely to have."""
+    """Return the smallest and the largest number of positives in a sample that is likely for a count of the table."""
     laws = [smooth_law([DrawnPositives(k, drawn, size)]) for k in (table.first, table.last)]
     return table_of(laws[0], drawn).first, table_of(laws[1], drawn).last
 
 
 def _log_likelihoods(positives: Reals, counts: range, drawn: int, size: int) -> Reals:
-    """The logarithm of P[S = s | K = k], shape (positives, counts)."""
+    """Return ln P[S = s | K = k] for s positives in the sample, shape (positives, counts)."""
     laws = (smooth_law([DrawnPositives(count, drawn, size)]) for count in counts)
     return np.array([law.log_pmf(positives) for law in laws]).T
 
 
 def _padded(table: CountTable, start: int, stop: int) -> Reals:
-    """The logarithms of the probabilities of the counts start..stop, −inf outside the table."""
+    """Return the log probabilities of the counts start..stop, −inf outside the table."""
     return np.pad(table.logs, (table.first - start, stop - table.last), constant_values=-np.inf)
 
 
 def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) -> Reals:
-    """The estimate from each answer, whose posterior log-weights are told."""
+    """Return the estimate for each answer.
+
+    Args:
+        by: "answer", "rounded", "mean", "median" or "mode".
+        scaled: Answers scaled up to the database, shape (answers,).
+        counts: Consecutive counts, shape (counts,).
+        told: Posterior log-weights of the counts, shape (answers, counts).
+        size: Number of records.
+    """
     if by == "answer":
         return scaled
     if by == "rounded":
@@ -160,13 +173,13 @@ def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) ->
 
 
 def _deviations(counts: Reals, told: Reals, means: Reals) -> Reals:
-    """The mean absolute deviation of the count from its mean, for each answer."""
+    """Return the mean absolute deviation of the count from its posterior mean, for each answer."""
     shares = np.exp(told - told.max(axis=1, keepdims=True))
     return (shares * np.abs(counts - means[:, None])).sum(axis=1) / shares.sum(axis=1)
 
 
 def _check_entries(entries: int) -> None:
-    """Refuse a table that is too large."""
+    """Raise ValueError if a table of so many pairs is too large."""
     if entries > _ENTRIES:
         raise ValueError(
             f"population and sample must leave at most {_ENTRIES:,} pairs of count and answer to "
@@ -182,12 +195,12 @@ Averages: TypeAlias = RawAnswer | RoundedAnswer | WholeEstimate | MeanEstimate |
 
 
 def averages(population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None) -> Averages:
-    """The averages of an estimate."""
+    """Return the averages of an estimate. Raise ValueError as `mean_absolute_error` does."""
     if by not in ESTIMATES:
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
     _check_populations(population, assumed)
     if isinstance(mechanism, Exact) and assumed is None:
-        return RawAnswer(0.0)  # the count itself, from which no estimate differs
+        return RawAnswer(0.0)  # every estimate is the count itself
     if isinstance(mechanism, Subsample):
         if by in ("answer", "rounded"):
             assumed = None
@@ -209,7 +222,7 @@ def averages(population: Population, mechanism: Mechanism, by: Estimated, assume
 
 
 def _check_populations(population: Population, assumed: Population | None) -> None:
-    """Refuse what is no population, and two of different sizes."""
+    """Raise ValueError if an argument is no population, or the two populations differ in size."""
     require_instance(population, Population, "population")
     if assumed is None:
         return
@@ -221,25 +234,27 @@ def _check_populations(population: Population, assumed: Population | None) -> No
 def mean_absolute_error(
     population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
 ) -> float:
-    """The mean absolute error of an estimate of the count, over counts and answers.
+    """Return the mean absolute error E|K − estimate(Y)| of an estimate of the count, over counts K and answers Y.
 
-    E|K − estimate(Y)|. Of the answer itself under Laplace noise it is the scale, 1/ε. The posterior
-    median has the smallest error of all estimates.
+    For the answer itself under Laplace noise it is the scale, 1/ε. The posterior median has the smallest error of all
+    estimates if the assumed population is the true one.
 
     Args:
-        population: The law of the count.
-        mechanism: The law of the answer given the count. Noise that is added; for "mean", "median"
-            and "mode" with a log-concave density. `Subsample` alone or with discrete noise on top, summed answer by
-            answer: its answer is taken times size/sample size. `Exact` if nothing else is assumed.
+        population: The distribution of the count.
+        mechanism: The distribution of the answer given the count. Either noise that is added; for "mean", "median" and
+            "mode" its density must be log-concave. Or `Subsample`, alone or with discrete noise: its answer is scaled
+            by size/sample size. Or `Exact`, if `assumed` is None.
         by: "answer", "rounded" (to the nearest integer in 0..size), or the posterior "mean", "median" or "mode".
-        assumed: The population that the estimator believes in; None: the true one.
+        assumed: The population that the estimator assumes. Default: `population`.
 
     Returns:
         The error in records.
 
     Raises:
-        ValueError: If `by` is none of the five, the assumed population has another size or is so far off that its
-            probabilities underflow, the mechanism is refused as said, or more than four million counts matter.
+        ValueError: If `by` is none of the five, the assumed population has another size or is so different that its
+            probabilities underflow, the mechanism is none of those above, a sample is larger than the population, or
+            too many counts matter: more than four million, or for a sample more than 20 million pairs of count and
+            answer.
 
     Source: Naldi and D'Acquisto (2014), eq. (12) and (14), there by simulation.
     Numerical error: 1e-9 relative, or 1e-15 records if that is more.
@@ -257,15 +272,15 @@ def mean_absolute_error(
 def improvement_probability(
     population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
 ) -> float:
-    """The probability that an estimate is nearer to the count than the answer is.
+    """Return the probability that an estimate is closer to the count K than the answer Y.
 
-    P[|K − estimate(Y)| < |K − Y|]; of an equal distance `tie_probability` tells.
+    It is P[|K − estimate(Y)| < |K − Y|]. `tie_probability` returns the probability of equal distances.
 
     Args:
-        population: The law of the count.
-        mechanism: The law of the answer given the count, as for `mean_absolute_error`.
+        population: The distribution of the count.
+        mechanism: The distribution of the answer given the count, as for `mean_absolute_error`.
         by: "answer", "rounded", "mean", "median" or "mode".
-        assumed: The population that the estimator believes in; None: the true one.
+        assumed: The population that the estimator assumes. Default: `population`.
 
     Raises:
         ValueError: As for `mean_absolute_error`.
@@ -284,24 +299,26 @@ def improvement_probability(
 def tie_probability(
     population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
 ) -> float:
-    """The probability that an estimate is exactly as near to the count as the answer is.
+    """Return the probability that an estimate is exactly as close to the count K as the answer Y.
 
-    P[|K − estimate(Y)| = |K − Y|]: 0 under continuous noise, but for the answer itself.
+    It is P[|K − estimate(Y)| = |K − Y|]. Under continuous noise it is 1 for the answer itself, and 0 for
+    every other estimate.
 
     Args:
-        population: The law of the count.
-        mechanism: The law of the answer given the count, as for `mean_absolute_error`.
+        population: The distribution of the count.
+        mechanism: The distribution of the answer given the count, as for `mean_absolute_error`.
         by: "answer", "rounded", "mean", "median" or "mode".
-        assumed: The population that the estimator believes in; None: the true one.
+        assumed: The population that the estimator assumes. Default: `population`.
 
     Raises:
         ValueError: As for `mean_absolute_error`.
 
-    Source: Naldi and D'Acquisto (2014), eq. (13), which compares for continuous noise only.
-    Numerical error: 1e-9 absolute. A posterior mean counts as the answer where the weighted distances of the counts on
-    both sides of the answer agree within 1e-11 relative or underflow, and as its mirror image at the count where the
-    middle of both is within 1e-13 records, or 1e-13 relative, of the count. From a sample it is as near where both
-    distances differ by at most 1e-11 mean absolute deviations of the count plus 8 units in the last place.
+    Source: Naldi and D'Acquisto (2014), eq. (13), for continuous noise only.
+    Numerical error: 1e-9 absolute. A posterior mean is taken to be equal to the answer if the weighted distances of the
+    counts on both sides of the answer agree within 1e-11 relative, or both underflow. It is taken to be as far from a
+    count as the answer if the middle of mean and answer is within 1e-13 records, or 1e-13 relative, of the count. For a
+    sample, two distances are taken to be equal if they differ by at most 8.9e-16 of the larger of count and scaled
+    answer; for a posterior mean 1e-11 mean absolute deviations of the count are added.
 
     Example:
         >>> import noisycount as nc
@@ -311,35 +328,34 @@ def tie_probability(
     return float(averages(population, mechanism, by, assumed).tie)
 
 
-_PRECISION = 1e-11  # relative, of the squared distance from the true rate: far below the promised 1e-9
+_PRECISION = 1e-11  # relative, of the squared distance from the true rate: far below the stated error of 1e-9
 
 
 def break_even_rates(
     population: Population, mechanism: Mechanism, by: Estimate = "mean", deviation: float = 0.0
 ) -> tuple[float, float]:
-    """The assumed rates between which the estimate has a smaller error than the answer.
+    """Return the smallest and the largest assumed rate for which an estimate has a smaller error than the answer.
 
-    The rates r below and above the true one at which E|K − estimate| = E|K − Y|, where the
-    estimator believes in `Binomial(size, r)` or, if the rate may be off by a standard deviation, in
-    `BetaBinomial.from_rate(size, r, deviation)`.
+    They are the rates r below and above the true one at which E|K − estimate(Y)| = E|K − Y|. The estimator assumes
+    `Binomial(size, r)`, or `BetaBinomial.from_rate(size, r, deviation)` if the deviation is positive.
 
     Args:
-        population: The true law of the count.
+        population: The true distribution of the count.
         mechanism: Noise that is added to the count.
         by: "mean", "median" or "mode".
-        deviation: The standard deviation of the assumed rate; 0: it is taken for certain.
+        deviation: The standard deviation of the assumed rate; 0: the rate is taken as certain.
 
     Returns:
-        The smaller and the larger rate; where the estimate is better at every rate on a side, the
-        last rate that can be assumed there: 0 or 1, or what the deviation allows.
+        The smaller and the larger rate. If the estimate is better at every rate on one side of the true one, the
+        last rate that can be assumed on that side: 0 or 1, or the limit that the deviation sets.
 
     Raises:
-        ValueError: If `by` is none of the three, or the estimate is not better than the answer at
-            the true mean rate, or no beta law has that mean and the deviation.
+        ValueError: If `by` is none of the three, the estimate is not better than the answer at the true mean rate, or
+            no beta distribution has that mean and the deviation; else as for `mean_absolute_error`.
 
-    Source: the rate that Naldi and D'Acquisto (2014), section 3.2, take for known.
-    Numerical error: 1e-9 in a rate. The mode under Laplace noise moves in jumps as the rate does:
-    there the error is smaller up to the rate that is returned, and larger beyond.
+    Source: Naldi and D'Acquisto (2014), section 3.2, where the rate is known.
+    Numerical error: 1e-9 in a rate. Under Laplace noise the error of the mode jumps as the rate changes: it is smaller
+    than that of the answer up to the rate that is returned, and larger beyond.
 
     Example:
         >>> import noisycount as nc
@@ -377,7 +393,7 @@ def break_even_rates(
 
 
 def _assumed(size: int, deviation: float) -> Callable[[float], Population]:
-    """The population that is believed in at a rate."""
+    """Return the function from an assumed mean rate to the assumed population."""
     if deviation == 0:
         return lambda rate: Binomial(size, rate)
     spread = positive_number(deviation, "deviation")
@@ -385,9 +401,10 @@ def _assumed(size: int, deviation: float) -> Callable[[float], Population]:
 
 
 def _ends(deviation: float) -> tuple[float, float]:
-    """The smallest and the largest mean rate that can have the deviation, where it is not 0.
+    """Return the smallest and the largest mean rate that can be assumed.
 
-    There rate·(1 − rate) = deviation²; a beta law needs a little more.
+    A beta distribution with mean `rate` has a deviation below √(rate·(1 − rate)). A margin of 1e-3 of deviation² is
+    left.
     """
     if deviation == 0:
         return 0.0, 1.0
@@ -396,9 +413,10 @@ def _ends(deviation: float) -> tuple[float, float]:
 
 
 def _crossing(excess: Callable[[float], float], inside: float, end: float, first_step: float) -> float:
-    """Return the rate at which the excess becomes positive between a rate at which it is negative and an end.
+    """Return the rate at which the excess changes sign, from negative at `inside` to positive; `end` if it does not.
 
-    The excess grows about as the square of the distance from the rate inside, in which it is nearly linear.
+    The excess grows about as the square of the distance from `inside`. The search is for that square, in which the
+    excess is nearly linear.
     """
     side, farthest = math.copysign(1.0, end - inside), abs(end - inside)
 

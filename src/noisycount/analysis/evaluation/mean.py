@@ -1,4 +1,7 @@
-"""The mean absolute error of the posterior mean, and how often it is nearer to the count than the answer."""
+"""Mean absolute error of the posterior mean, and the probability that it is closer to the count than the answer.
+
+Both are integrals over the answers if the noise is continuous, and sums over the answers if it is discrete.
+"""
 
 import math
 from collections.abc import Callable
@@ -14,25 +17,25 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import POINTS, gram_points, sum_of_smooth
 from noisycount.model.searches import first_wholes, roots
 
-_NODES, _WEIGHTS = leggauss(8)  # few points: a piece that they do not tell is halved
+_NODES, _WEIGHTS = leggauss(8)  # few nodes: a piece on which they do not suffice is halved
 
-# from values at the nodes to the series through them
+# Matrix from values at the nodes to the coefficients of the Legendre series through them.
 _TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
-_SMOOTH = 1e-7  # of the whole in the last two terms of a series: the terms left out are far smaller
-_CHUNK = 1 << 18  # answers whose scratch takes some megabytes
-_HALVINGS = 40  # after which a piece is narrower than any bend of a double
+_SMOOTH = 1e-7  # largest last two terms of a series, relative to the integral: later terms are far smaller
+_CHUNK = 1 << 18  # answers evaluated at once; their intermediate arrays take some megabytes
+_HALVINGS = 40  # largest number of halvings of a piece
 
 
 def mean_estimates(case: Case, answers: Reals) -> Reals:
-    """The posterior mean for each answer, in records."""
+    """Return the posterior mean for each answer, in records."""
     return mean_of(answers, case.belief.around(answers))[1]
 
 
 def _density_of_error(case: Case, answers: Reals) -> Reals:
-    """Σ_k P[K = k]·f(y − k)·|k − e(y)| for each answer y and its posterior mean e(y).
+    """Return Σ_k w_k·|k − e| for each answer y, with weights w_k = P[K = k]·f(y − k) and its posterior mean e.
 
-    With j = ⌊e⌋, it is the sum of w·(e − k) plus twice that of w·(k − e) over the counts above j;
-    the first vanishes where the belief is true. An estimate below the answer has the mirror image.
+    With j = ⌊e⌋, it is Σ_k w_k·(e − k) + 2·Σ_{k > j} w_k·(k − e). The first sum is 0 if the assumed population is the
+    true one. If the estimate is below the integer part of the answer, the mirror image is used.
     """
     means = mean_estimates(case, answers)
     floors = np.floor(means)
@@ -49,7 +52,7 @@ def _density_of_error(case: Case, answers: Reals) -> Reals:
 
 
 def _cuts_at_integers(case: Case) -> Reals:
-    """The answers at which the posterior mean passes an integer, in rising order."""
+    """Return the answers at which the posterior mean passes an integer, in rising order."""
     first, last = _passed_integers(case)
     return _cuts(case, np.arange(first, last + 1, dtype=np.float64))
 
@@ -73,7 +76,7 @@ def _cuts(case: Case, goals: Reals) -> Reals:
 
 
 def smooth_pieces(case: Case) -> Reals:
-    """The ends of the pieces within which the density of the error is smooth."""
+    """Return the ends of the pieces of answers within which the density of the error is smooth."""
     low, high = case.span
     edges = [np.array(case.span), _cuts_at_integers(case)]
     counts = case.inner_integers
@@ -93,13 +96,13 @@ def smooth_pieces(case: Case) -> Reals:
 
 
 def _excess_above(case: Case, answers: Reals, floors: Reals) -> Reals:
-    """By how much the belief in counts above a floor exceeds that in the others, in nats."""
+    """Return by how many nats the posterior weight of the counts above a floor exceeds that of the other counts."""
     above, below = case.belief.upper(answers, floors + 1), case.belief.lower(answers, floors)
     return np.nan_to_num(above.logs - below.logs)
 
 
 def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
-    """Return the integral of the density of the error over each piece, which is halved until eight nodes suffice."""
+    """Return the integral of the density of the error over each piece, halving pieces until eight nodes suffice."""
     lengths = stops - starts
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
@@ -118,7 +121,7 @@ def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
     return masses
 
 
-_RUNS = 14  # at the beginning
+_RUNS = 14  # number of runs of answers before any is halved
 
 
 def _integral(case: Case) -> float:
@@ -158,7 +161,7 @@ def _integrals_between(case: Case, starts: Reals, stops: Reals) -> Reals:
 
 
 def _sum_over_answers(case: Case) -> float:
-    """The sum over all whole answers, in runs between the places where it may bend."""
+    """Return the sum of the density of the error over all integer answers, by quadrature between its possible bends."""
     low, high = case.span
     bends = [np.array([low, high + 1]), _cuts_at_integers(case)]
     longest = max(POINTS, int(case.errors.spread / 2))
@@ -173,20 +176,20 @@ def _sum_over_answers(case: Case) -> float:
 
 _ROWS = 64  # counts that are averaged at once
 _ZOOMS = 12  # each by 4: to 1e-7 of a piece, where the excess is below rounding
-_ZOOM = np.linspace(0, 1, 9)  # eight steps, of which the two around the lowest point are kept
-_EQUAL = 1e-11  # of both sides: what rounding moves their weighted distances, and more
-_NEAR = 1e-13  # of a record, or relative: what rounding moves a mean, and more
+_ZOOM = np.linspace(0, 1, 9)  # eight intervals, of which the two around the lowest point are kept
+_EQUAL = 1e-11  # relative tolerance of the weighted distances on both sides, above their rounding error
+_NEAR = 1e-13  # tolerance of a mean, in records or relative, above its rounding error
 
 
 @frozen(eq=False)
 class MeanEstimate:
-    """The posterior mean."""
+    """The posterior mean as the estimate."""
 
-    case: Case  # the count and its answer
+    case: Case
 
     @property
     def error(self) -> float:
-        """E|K − E[K | Y]|, as an integral or a sum over the answers."""
+        """Mean absolute error E|K − E[K | Y]|, an integral or a sum over the answers."""
         case = self.case
         ends = np.array(case.span)
         if case.errors.is_discrete:
@@ -200,21 +203,22 @@ class MeanEstimate:
 
     @property
     def improvement(self) -> float:
-        """P[|K − E[K | Y]| < |K − Y|]."""
+        """Probability P[|K − E[K | Y]| < |K − Y|]."""
         if self.case.errors.is_discrete:
             return _of_whole_answers(self.case)[0]
         return _of_real_answers(self.case)
 
     @property
     def tie(self) -> float:
-        """P[|K − E[K | Y]| = |K − Y|], 0 if the noise is continuous."""
+        """Probability P[|K − E[K | Y]| = |K − Y|], 0 if the noise is continuous."""
         return _of_whole_answers(self.case)[1] if self.case.errors.is_discrete else 0.0
 
 
 def _of_real_answers(case: Case) -> float:
-    """From the answers z at which the mean e is the answer, and y_k at which (e + y)/2 is k.
+    """Return the probability that the posterior mean is closer to the count than the answer, for continuous noise.
 
-    Given K = k the mean is nearer where e < y and y > y_k, and where e > y and y < y_k.
+    Given K = k, the mean e is closer than the answer y if e < y and y > y_k, or if e > y and y < y_k. Here y_k is the
+    answer at which (e + y)/2 is k. The sign of e − y changes at the answers that `_meetings` returns.
     """
     counts, believed = case.counts, case.belief.table
     low, high = 2 * counts - believed.last, 2 * counts - believed.first
@@ -236,13 +240,13 @@ def _of_real_answers(case: Case) -> float:
 
 
 def _reached(case: Case, counts: Reals, starts: Reals, stops: Reals) -> slice:
-    """The runs of answers that the noise reaches from these counts."""
+    """Return the slice of the runs of answers that the noise reaches from some rising counts."""
     first = np.searchsorted(stops, counts[0] - case.reach)
     return slice(int(first), int(np.searchsorted(starts, counts[-1] + case.reach, side="right")))
 
 
 def _meetings(case: Case) -> Reals:
-    """The answers at which the mean passes from above the answer to below it, or back."""
+    """Return the answers at which the sign of posterior mean minus answer changes, in rising order."""
 
     def excess(answers: Reals) -> Reals:
         return mean_estimates(case, answers.ravel()).reshape(answers.shape) - answers
@@ -264,7 +268,7 @@ def _meetings(case: Case) -> Reals:
 
 
 def _touching(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -> Reals:
-    """Answers between which the excess changes its sign twice, found where it is nearly 0."""
+    """Return an answer in each dip of |excess| between neighbours of one sign, where the sign may change twice."""
     near = np.abs(values)
     alike = (values[:-2] >= 0) == (values[2:] >= 0)
     dips = 1 + np.flatnonzero(alike & (near[1:-1] <= near[:-2]) & (near[1:-1] <= near[2:]))
@@ -280,7 +284,10 @@ def _touching(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -
 
 
 def _of_whole_answers(case: Case) -> tuple[float, float]:
-    """The probabilities of an improvement and of a tie, from every answer that leaves them open."""
+    """Return the probabilities of an improvement and of a tie for discrete noise.
+
+    The sum has every answer that may be closer to the count than the mean. All farther answers count as improvements.
+    """
     truth, believed = case.truth.table, case.belief.table
     low = float(min(2 * truth.first - believed.last, believed.first - 1))
     high = float(max(2 * truth.last - believed.first, believed.last + 1))
@@ -305,7 +312,7 @@ def _of_whole_answers(case: Case) -> tuple[float, float]:
 
 
 def _is_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
-    """Whether the mean is the answer: the weighted distances to both sides are equal."""
+    """Return True for answers that equal the posterior mean: the weighted distances to both sides are equal."""
     below, above = sides
     with np.errstate(over="ignore", invalid="ignore"):
         rest = np.exp(np.minimum(below.logs - above.logs, 0)) * below.distances
@@ -314,7 +321,7 @@ def _is_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
 
 
 def _joint(case: Case, counts: Reals, answers: Reals) -> Reals:
-    """P[K = k, Y = y] for counts and answers of one shape."""
+    """Return P[K = k, Y = y] for counts k and answers y of one shape, without the counts outside the table."""
     table = case.truth.table
     inside = (counts >= table.first) & (counts <= table.last)
     held, given = counts[inside], answers[inside]

@@ -1,6 +1,6 @@
-"""The posterior mean for many answers, from the counts on each side of an answer.
+"""The posterior mean for many answers, from sums over the counts on each side of an answer.
 
-Under Laplace noise it takes a look-up and an exponential each.
+Under Laplace noise a mean takes a table look-up and one exponential.
 """
 
 import math
@@ -20,23 +20,23 @@ from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 
-_BAND = 64  # counts for which the terms that matter are looked for once
-_MOST_BANDS = 1024  # as each is found by a pass over all counts
-_ENTRIES = 1 << 19  # terms held at once: 4 MB
+_BAND = 64  # consecutive counts, or answers, that share one search for the terms that matter
+_MOST_BANDS = 1024  # largest number of bands of answers, as each takes a pass over all counts
+_ENTRIES = 1 << 19  # terms in memory at once: 4 MB
 
 
 class Side(NamedTuple):
-    """The counts from an edge outwards, weighted by P[K = k]·f(y − k)."""
+    """Sums over the counts from an edge outwards, weighted by P[K = k]·f(y − k) for an answer y and noise density f."""
 
-    logs: Reals  # the logarithms of the sums of their weights, −inf for none
-    distances: Reals  # how far they lie beyond the edge on average, in records
+    logs: Reals  # logarithms of the sums of the weights, −inf for an empty sum
+    distances: Reals  # mean distance of the counts from the edge, in records
 
 
 @frozen(eq=False)
 class GeometricSides:
-    """Weights e^(−|y − k|/scale)·P[K = k]: a look-up a side."""
+    """Sums with weights e^(−|y − k|/scale)·P[K = k], each by one look-up in sums from the ends of the table."""
 
-    table: CountTable  # the law of the count
+    table: CountTable  # the distribution of the count
     rate: float  # 1/scale
     _from_first: Side = field(init=False, repr=False)
     _from_last: Side = field(init=False, repr=False)
@@ -47,15 +47,15 @@ class GeometricSides:
         object.__setattr__(self, "_from_last", mirrored)
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
-        """The counts up to each edge, which is at most the answer."""
+        """Return the sums over the counts up to each edge, which is at most the answer."""
         return self._beyond(self._from_first, edges - self.table.first, answers - edges)
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
-        """The counts from each edge on, which is at least the answer."""
+        """Return the sums over the counts from each edge on, which is at least the answer."""
         return self._beyond(self._from_last, self.table.last - edges, edges - answers)
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
-        """The counts up to the floor of each answer, and those from the next integer on."""
+        """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
         floors = np.floor(answers)
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
@@ -71,7 +71,13 @@ class GeometricSides:
         return shares
 
     def _beyond(self, side: Side, places: Reals, gaps: Reals) -> Side:
-        """The sums at places from the near end of the table, seen across gaps."""
+        """Return the sums over the counts beyond some edges, from the side that was summed from an end of the table.
+
+        Args:
+            side: Sums from the end of the table to each count.
+            places: Distances of the edges from that end, in records.
+            gaps: Distances of the answers from the edges, in records.
+        """
         last = side.logs.size - 1
         held = np.clip(places, 0, last).astype(np.int64)
         farther = np.maximum(places - last, 0)
@@ -82,11 +88,11 @@ class GeometricSides:
 
 @frozen(eq=False)
 class SummedSides:
-    """Weights of any noise, summed term by term where they are within e^80 of the largest."""
+    """Sums with the weights of any noise, term by term. Terms below e^−80 of the largest one are left out."""
 
-    table: CountTable  # the law of the count
-    errors: ErrorLaw  # the law of the noise
-    span: tuple[float, float]  # the smallest and the largest answer that matter
+    table: CountTable  # the distribution of the count
+    errors: ErrorLaw  # the distribution of the noise
+    span: tuple[float, float]  # smallest and largest answer that matter
     _knots: Reals = field(init=False, repr=False)
     _starts: Reals = field(init=False, repr=False)
     _stops: Reals = field(init=False, repr=False)
@@ -113,15 +119,15 @@ class SummedSides:
         object.__setattr__(self, "_stops", np.append(stops, self.table.logs.size))
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
-        """The counts up to each edge."""
+        """Return the sums over the counts up to each edge."""
         return self._sides(answers, edges)[0]
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
-        """The counts from each edge on."""
+        """Return the sums over the counts from each edge on."""
         return self._sides(answers, edges - 1)[1]
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
-        """The counts up to the floor of each answer, and those from the next integer on."""
+        """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
         return self._sides(answers, np.floor(answers))
 
     def share_above(self, answers: Reals, edges: Reals) -> Reals:
@@ -131,7 +137,7 @@ class SummedSides:
             return 1 / (1 + np.exp(below.logs - above.logs))
 
     def _sides(self, answers: Reals, edges: Reals) -> tuple[Side, Side]:
-        """The counts up to each edge, and those from the next integer on."""
+        """Return the sums over the counts up to each edge, and over those from the next integer on."""
         found = np.empty((4, answers.size))
         bands = np.searchsorted(self._knots, answers, side="right")
         order = np.argsort(bands, kind="stable")
@@ -145,9 +151,9 @@ class SummedSides:
         return Side(found[0], found[1]), Side(found[2], found[3])
 
     def _summed(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
-        """Return the logarithm and the distance of each side, shape (4, answers).
+        """Return the logarithm and the mean distance of each side, shape (4, answers).
 
-        An impossible count follows the others, so that the sums above an edge have a term.
+        A count of weight 0 follows the last one, so that the sums above an edge are never empty.
         """
         first, last = self.table.first + columns.start, self.table.first + columns.stop
         counts = np.arange(first, last + 1, dtype=np.float64)
@@ -158,7 +164,7 @@ class SummedSides:
         np.exp(terms, out=terms)
         away = counts - (edges[:, None] + 0.5)
         np.abs(away, out=away)
-        away -= 0.5  # distances to the edge, or to the count that follows it
+        away -= 0.5  # distances to the edge, or to the next count for counts above the edge
         away *= terms
         splits = np.clip(edges - first + 1, 0, last - first).astype(np.int64)
         starts = np.arange(answers.size) * counts.size
@@ -172,7 +178,7 @@ class SummedSides:
 
 
 def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:
-    """The logarithm of the sum of all weights, and the mean count, from both sides of answers."""
+    """Return the logarithm of the sum of all weights and the mean count, from the sums on both sides of each answer."""
     below, above = sides
     with np.errstate(over="ignore"):
         share = 1 / (1 + np.exp(below.logs - above.logs))
@@ -182,10 +188,10 @@ def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:
 
 
 def _geometric_sums(logs: Reals, rate: float) -> Side:
-    """Return ln Σ_j e^(logs[i − j] − rate·j) for each i, and the mean of j, by doubling the reach of j.
+    """Return ln Σ_j e^(logs[i − j] − rate·j) for each i, and the weighted mean of j, by doubling the reach of j.
 
-    Sums are shares of their largest terms, whose ratios are products of neighbours' ratios: nothing underflows.
-    Doubling ends where terms are below 1e-20 of the largest.
+    Sums are kept relative to their largest terms. The ratios of these are products of ratios of neighbours, so that
+    nothing underflows. Doubling stops if further terms are below 1e-20 of the largest one.
     """
     peaks, step = logs.copy(), 1
     while step < logs.size:
@@ -204,43 +210,43 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
     return Side(sums, np.divide(moments, masses, out=moments, where=masses > 0))
 
 
-_CHUNK = 1 << 14  # answers whose scratch stays in the cache
-_MANY = 1 << 18  # answers that are worth a thread
+_CHUNK = 1 << 14  # answers whose intermediate arrays stay in the cache
+_MANY = 1 << 18  # answers for one task of the thread pool
 _SHORT = 20_000.0  # scales: over so many an exponent loses 4e-12, and a mean 2e-12 standard deviations
-_FADED = 1e-20  # of the largest term of a sum: smaller terms do not matter
-_FAR = 50.0  # scales: e^-50 of a sum is beyond a double
-LARGEST_RUN = 500_000  # counts that are quicker summed than fitted by `wide_cells`
-_SOUND = 40.0  # nats by which what is left out lies below what is kept: beyond a double
+_FADED = 1e-20  # relative to the largest term of a sum: smaller terms do not matter
+_FAR = 50.0  # scales: e^−50 of a sum is below the precision of a double
+LARGEST_RUN = 500_000  # number of counts up to which summing them is faster than fitting `wide_cells`
+_SOUND = 40.0  # nats by which a sum must exceed the counts that are left out: their share is below double precision
 
 
 @frozen
 class LaplaceCells:
-    """What the posterior mean needs to know of each integer m.
+    """Tables for the posterior mean under Laplace noise of scale b; cell m has the answers between m and m + 1.
 
-    For an answer y in m..m + 1 the counts up to m have the weight L·e^(−(y−m)/b), those above it
-    U·e^(−(m+1−y)/b), so with their means the posterior mean is
+    For an answer y in m..m + 1 the counts up to m have the weight L·e^(−(y−m)/b), those above m have the weight
+    U·e^(−(m+1−y)/b). With the means of both groups of counts, the posterior mean is
     below + rise / (1 + e^(logit + (1 − 2(y−m))/b)) with logit = ln(L/U).
     """
 
-    first: int  # the first integer m
-    below: Reals  # the mean of the counts up to m, in records
-    rise: Reals  # how much larger the mean of the counts above m is
-    logit: Reals  # ln(L/U), which half way in a cell is all there is, however narrow the noise
-    scale: float  # the scale b in records
+    first: int  # first integer m
+    below: Reals  # mean of the counts up to m, in records
+    rise: Reals  # mean of the counts above m minus `below`, in records
+    logit: Reals  # ln(L/U); in the middle of a cell the mean depends on it alone, however small the scale is
+    scale: float  # scale b in records
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The integers between which the cells lie."""
+        """First and last integer at the ends of the cells."""
         return self.first, self.first + self.below.size
 
     @property
     def covered(self) -> tuple[float, float]:
-        """The answers whose means the cells tell: all where nothing lies beyond an end."""
+        """Smallest and largest answer with a mean in the cells; infinite if no count lies beyond an end."""
         first, last = self.ends
         return (-math.inf if self.logit[0] == -math.inf else first, math.inf if self.logit[-1] == math.inf else last)
 
     def means(self, answers: Reals) -> Reals:
-        """The posterior mean for each answer, shape as given; the ends' for answers beyond them."""
+        """Return the posterior mean for each answer, shape as given; beyond the cells, the mean at their end."""
         flat = np.ascontiguousarray(answers).reshape(-1)
         means = np.empty_like(flat)
         starts = range(0, flat.size, _MANY)
@@ -250,10 +256,10 @@ class LaplaceCells:
         return means.reshape(answers.shape)
 
     def _fill(self, answers: Reals, means: Reals, start: int) -> None:
-        """Write the means of one part, in pieces that stay in the cache.
+        """Write the means of `_MANY` answers from `start` on, in chunks that stay in the cache.
 
-        With u = y − m the exponent is logit + (1 − 2u)/b. In few cells it is computed as a function of m less 2y/b, as
-        that is quicker and precise enough.
+        With u = y − m the exponent is logit + (1 − 2u)/b. If the cells span few scales, it is computed as a function of
+        m minus 2y/b: that is faster, and precise enough.
         """
         (low, high), slope = self.ends, -2 / self.scale
         is_short, last = (high - low) < _SHORT * self.scale, np.nextafter(high - low, 0)
@@ -280,13 +286,13 @@ class LaplaceCells:
                 mean += self.below.take(place, out=value, mode="clip")
 
 
-def laplace_cells(  # noqa: PLR0913, PLR0917  (a law, its noise, a range of answers, and a limit)
+def laplace_cells(  # noqa: PLR0913, PLR0917  (a distribution, its noise, a range of answers, and a limit)
     law: CountDistribution, size: int, scale: float, lowest: float, highest: float, most: int = LARGEST_RUN
 ) -> LaplaceCells | None:
-    """The cells for answers from lowest to highest, None where there would be more than `most`.
+    """Return the cells for answers from lowest to highest; None if the table would span more than `most` counts.
 
-    Counts so improbable that the prior law loses their digits are left out; cells that they could
-    matter to are left out too, and answers there need sums of their own.
+    Counts so improbable that their prior probabilities have lost digits are left out. Cells in which such counts may
+    matter are left out too: the means of answers there must be summed separately.
     """
     reach, depth = math.ceil(_FAR * scale) + 1, law.depth
     first = bulk_end(law, depth, max(0, math.floor(min(lowest, law.mode)) - reach))
@@ -298,7 +304,7 @@ def laplace_cells(  # noqa: PLR0913, PLR0917  (a law, its noise, a range of answ
     floors = np.arange(first - 1, last + 1, dtype=np.float64)
     lower, upper = sides.lower(floors, floors), sides.upper(floors + 1, floors + 1)
     below, above = floors - lower.distances, floors + 1 + upper.distances
-    # Where the counts up to m lie next to 0, their mean is no difference of m and a distance.
+    # If the counts up to m lie near 0, m minus a distance would lose the digits of their mean: it is summed directly.
     inside = np.flatnonzero(below[1:] < floors[1:] / 2) + 1
     if inside.size:
         with np.errstate(divide="ignore"):
@@ -313,33 +319,33 @@ def laplace_cells(  # noqa: PLR0913, PLR0917  (a law, its noise, a range of answ
     return LaplaceCells(first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale)
 
 
-_POINTS = 24  # a polynomial through so many holds a cell to the digits of a double
-_FARTHEST = 40  # standard deviations: the law has fallen by e^800 there
-_MARGIN = 1024  # records from an end, nearer to which the quantities are not smooth
-_PIECE = 1 << 18  # answers whose scratch takes some megabytes
+_POINTS = 24  # nodes of a polynomial, which then has the precision of a double in a cell
+_FARTHEST = 40  # standard deviations from the mode: there the density has fallen by e^800
+_MARGIN = 1024  # records from each end of the counts in which the quantities are not smooth
+_PIECE = 1 << 18  # answers evaluated at once; their intermediate arrays take some megabytes
 _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 
 
 @frozen
 class WideCells:
-    """The mean of the counts up to m, of those above m, and their odds, as polynomials in m.
+    """The quantities of `LaplaceCells` as polynomials in m, for counts of too many records to be tabulated.
 
-    They are the quantities of `LaplaceCells`. They change over standard deviations of the count and over distances to
-    the ends, so that in a cell of half of either a polynomial through 24 integers tells them at every integer.
+    The quantities change on the scale of the standard deviation of the count, and of the distance to the nearest end.
+    In a cell half as long as the smaller of the two, the polynomial through 24 integers gives them at every integer.
     """
 
-    prior: Factor  # the law of the count before an answer
-    size: int  # the number of records
+    prior: Factor  # the distribution of the count before an answer
+    size: int  # number of records
     mechanism: SymmetricNoise  # the noise
-    edges: Reals  # the integers at which cells begin, and the one at which the last cell ends
+    edges: Reals  # first integer of each cell, then the end of the last cell
 
     @property
     def covered(self) -> tuple[float, float]:
-        """The answers whose means the cells tell lie between these."""
+        """Smallest and largest answer whose means the cells contain."""
         return float(self.edges[0]), float(self.edges[-1] - 1)
 
     def means(self, answers: Reals) -> Reals:
-        """Return the posterior mean for each answer, shape (answers,); nan for those not covered.
+        """Return the posterior mean for each answer, shape (answers,); nan for answers that are not covered.
 
         If there are more answers than integers between them, the quantities are tabulated at every integer.
         """
@@ -364,7 +370,7 @@ class WideCells:
         return means
 
     def _quantities(self, integers: Reals, fits: dict[int, Reals]) -> Reals:
-        """Return the three quantities at integers that are covered, shape (3, integers); fits of cells are kept."""
+        """Return the three quantities at covered integers, shape (3, integers). Add fits of their cells to `fits`."""
         cells = np.searchsorted(self.edges, integers, side="right") - 1
         found = np.empty((3, integers.size))
         for cell in np.unique(cells).tolist():
@@ -376,12 +382,12 @@ class WideCells:
         return found
 
     def _middle_and_half(self, cell: int) -> tuple[float, float]:
-        """The middle of a cell, and half of its length."""
+        """Return the middle of a cell and half of its length."""
         start, stop = self.edges[cell : cell + 2]
         return float(start + stop) / 2, float(stop - start) / 2
 
     def _fitted(self, cell: int) -> Reals:
-        """The coefficients of the three polynomials of a cell, shape (points, 3)."""
+        """Return the coefficients of the three polynomials of a cell, shape (points, 3)."""
         middle, half = self._middle_and_half(cell)
         integers = np.unique(np.round(middle + half * _NODES)).astype(int)
         known = np.array([self._known_at(int(integer)) for integer in integers])
@@ -389,7 +395,10 @@ class WideCells:
         return np.polynomial.chebyshev.chebfit(places, known, places.size - 1)
 
     def _known_at(self, integer: int) -> tuple[float, float, float]:
-        """How far the counts up to m lie below m on average, the rise to those above, the logit."""
+        """Return the three quantities at m: m minus the mean of the counts up to m, the rise, and the log-odds.
+
+        The rise is to the mean of the counts above m. The log-odds are those of the two groups for the answer m.
+        """
         law = smooth_law([self.prior, self.mechanism.likelihood(integer, self.size)])
         log_below, below = law.part(0, integer)
         log_above, above = law.part(integer + 1, self.size)
@@ -397,9 +406,10 @@ class WideCells:
 
 
 def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells | None:
-    """The cells within 40 standard deviations of the expected count, and 1,024 from the ends.
+    """Return cells for answers within 40 standard deviations of the mode and at least 1,024 records from both ends.
 
-    There the quantities are smooth for log-concave laws with a smooth logarithm; None for others.
+    Return None if that leaves no cell, or if the prior is not log-concave or has no smooth logarithm: only for the
+    others the quantities are smooth.
     """
     prior = population.smooth_prior
     if prior is None or not prior.is_log_concave:

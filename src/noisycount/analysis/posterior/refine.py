@@ -1,4 +1,7 @@
-"""The best estimate of the count for each of many answers, and how surprising each is."""
+"""Posterior mean, median or mode of the count for each of many answers, and the surprise of each answer.
+
+`refine` is the public function; it also warns of answers that contradict the population.
+"""
 
 import math
 import warnings
@@ -29,7 +32,7 @@ from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import require_instance
 
 _DEPTH = 50.0  # nats: e^−50 of a distribution is far below the promised error
-_WIDEST = 20_000  # counts; beyond, one answer after the other is as fast
+_WIDEST = 20_000  # number of counts up to which a sum over all of them is faster than a computation for each answer
 
 
 def surprises(answers: Reals, population: Population, mechanism: Mechanism) -> Reals:
@@ -62,11 +65,11 @@ def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[f
 
 Estimate = Literal["mean", "median", "mode"]
 
-_FEW = 24  # answers, or Chebyshev points: fewer answers are found one by one
-_PIECE = 1 << 14  # answers that are looked through at once, in the cache
-_WORTH_CELLS = 2000  # answers: fewer do not pay for fitting cells
-_LARGEST_TABLE = 1 << 20  # counts, for which thousands of answers pay; more would lose digits
-_TOLERANCE = 1e-12  # posterior standard deviations; 1e-10 is promised
+_FEW = 24  # number of Chebyshev nodes; means of at most so many answers are computed one by one
+_PIECE = 1 << 14  # answers that are read at once; they stay in the cache
+_WORTH_CELLS = 2000  # number of answers from which on fitting cells pays
+_LARGEST_TABLE = 1 << 20  # largest number of counts of a table for many answers; with more it would lose digits
+_TOLERANCE = 1e-12  # posterior standard deviations; the documented error is 1e-10
 
 
 @overload
@@ -96,27 +99,28 @@ def refine(
     mechanism: Mechanism | None = None,
     by: Estimate = "mean",
 ) -> Reals | float | Contained:
-    """The posterior mean, median or mode of the count for each answer on its own.
+    """Return the posterior mean, median or mode of the count for each answer by itself.
 
     Args:
-        answers: Answers in records, any shape; each is about a count of its own. A nan gives nan.
-            A Series of pandas or Polars or an array of Arrow gives one of its kind, with its
-            labels; what is missing stays missing.
-        population: What is known about each count before its answer.
-        mechanism: The law of each answer given its count. None: the answers are releases, which carry it.
+        answers: Answers in records, in any shape, each about another count. The estimate for nan is nan. A pandas
+            or Polars Series or an Arrow array gives an object of its kind with its labels; missing values stay
+            missing.
+        population: The distribution of each count before its answer.
+        mechanism: The distribution of each answer given its count. Default: the mechanism of the answers, if they
+            are releases.
         by: "mean" (least squared error), "median" (least absolute error) or "mode".
 
     Returns:
-        Estimates in records, the shape and kind of the answers; a float for a single answer.
+        Estimates in records, in the shape and kind of the answers; a float for a single answer.
 
     Raises:
-        ValueError: If an answer is infinite, no number, or impossible under the mechanism, `by` is
-            none of the three, or the population or the mechanism is something else.
+        ValueError: If an answer is infinite, not a number, or impossible under the mechanism, `by` is none of the
+            three, or the population or the mechanism has the wrong type.
 
     Warns:
-        UserWarning: If answers contradict the population: how many have a surprise below 1e-3.
+        UserWarning: If answers contradict the population: the number of answers with a surprise below 1e-3.
 
-    Source: Naldi and D'Acquisto (2014), eq. (11), for whole columns of answers.
+    Source: Naldi and D'Acquisto (2014), eq. (11), applied to each answer of a column.
     Numerical error: as for `posterior`.
 
     Example:
@@ -141,10 +145,11 @@ def refine(
 
 
 def _warn(answers: Reals, extremes: tuple[float, float], population: Population, mechanism: Mechanism) -> None:
-    """Warn once of all answers that contradict the population.
+    """Warn once if answers contradict the population, and state their number.
 
-    The surprise rises with the rank of a low answer, and with the rank from above of a high one: nearly in proportion
-    if the answers are as expected, so that interpolation finds the first answer that is not surprising in few steps.
+    The surprise rises with the rank of a low answer from below, and with the rank of a high answer from above. It is
+    nearly proportional to the rank if the answers are as expected, so that interpolation finds the first answer that is
+    not surprising in few steps.
     """
     low, high = not_surprising_range(population, mechanism)
     if low <= extremes[0] and extremes[1] <= high:
@@ -172,9 +177,9 @@ def _warn(answers: Reals, extremes: tuple[float, float], population: Population,
 def posterior_values(
     answers: Reals, population: Population, mechanism: Mechanism, value: Callable[[Posterior], int]
 ) -> Reals:
-    """A whole number of each answer's posterior that grows with the answer, such as a quantile.
+    """Return an integer of each answer's posterior that never falls as the answer rises, such as a quantile.
 
-    Each run of answers with the same number at both of its ends has it throughout.
+    If it is equal for both ends of a run of sorted answers, it is taken for the whole run.
     Shapes: answers (answers,).
     """
     different, places = np.unique(answers, return_inverse=True)
@@ -198,7 +203,7 @@ def posterior_values(
 
 
 def _as_reals(answers: ArrayLike) -> Reals:
-    """The answers as an array of floats; words and truth values are no numbers."""
+    """Return the answers as an array of floats. Raise ValueError for texts and booleans."""
     is_listed = isinstance(answers, (list, tuple))
     try:
         given = np.array(answers, dtype=object) if is_listed else np.asarray(answers)
@@ -223,7 +228,7 @@ def _extremes(answers: Reals) -> tuple[float, float]:
 
 
 def _holds_numbers(given: NDArray[Any]) -> bool:
-    """Whether all that an array holds are real numbers."""
+    """Return True if all elements of an array are real numbers."""
     if given.dtype != object:
         return given.dtype.kind in "iuf"
     kinds = set(map(type, given.reshape(-1).tolist()))
@@ -239,7 +244,7 @@ def refined(
 ) -> Reals:
     """Return the result of `refine` for an array, shape (answers,), without a warning.
 
-    The smallest and the largest answer may be known already.
+    `extremes` are the smallest and the largest answer, if the caller knows them.
     """
     lowest, highest = extremes or _extremes(answers)
     if math.isnan(lowest):
@@ -260,7 +265,7 @@ def refined(
 
 
 def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals:
-    """The estimates of the answers that are numbers, nan for the others."""
+    """Return the estimates of the answers that are not nan, and nan for the others."""
     present = ~np.isnan(answers)
     if present.all():
         return estimates(answers)
@@ -270,7 +275,7 @@ def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals
 
 
 def _check_all(answers: Reals, extremes: list[float], population: Population, mechanism: Mechanism) -> None:
-    """Refuse answers that the mechanism cannot give: its errors for the extremes and for a broken number decide."""
+    """Raise the mechanism's error if it cannot give the smallest or the largest answer, or the first fraction."""
     doubtful = extremes
     for start in range(0, answers.size, _PIECE):
         piece = answers[start : start + _PIECE]
@@ -283,7 +288,7 @@ def _check_all(answers: Reals, extremes: list[float], population: Population, me
 
 
 def _one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
-    """The estimates of different answers, which need not rise with the answer."""
+    """Return the estimates of all answers, one by one: they need not rise with the answer."""
     different, places = np.unique(answers, return_inverse=True)
     found = [getattr(posterior_of(y, population, mechanism), by) for y in different.tolist()]
     return np.array(found, dtype=np.float64)[places]
@@ -309,7 +314,7 @@ def _laplace_means(
 
 
 def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Reals:
-    """The means of different answers, interpolated between Chebyshev points where that is exact."""
+    """Return the posterior means, interpolated between Chebyshev points if that is exact enough."""
     different, places = np.unique(answers, return_inverse=True)
     found = np.empty_like(different)
 
@@ -332,9 +337,9 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
 
 
 def _interpolated(run: Reals, told: Callable[[float], Posterior]) -> Reals | None:
-    """The means on a rising run of answers by a polynomial, None where it is not exact enough.
+    """Return the means on a run of rising answers from a polynomial; None if it is not exact enough.
 
-    The points hold both ends of the run: as means never fall, none between can be far from theirs.
+    The nodes include both ends of the run. As means never fall, no mean between them can be far from theirs.
     """
     nodes = np.polynomial.chebyshev.chebpts2(_FEW)
     middle, half = (run[0] + run[-1]) / 2, (run[-1] - run[0]) / 2
@@ -352,7 +357,7 @@ def _interpolated(run: Reals, told: Callable[[float], Posterior]) -> Reals | Non
 
 
 def _is_discrete(mechanism: Mechanism) -> bool:
-    """Whether the mechanism refuses an answer between integers."""
+    """Return True if the mechanism rejects an answer between integers."""
     try:
         mechanism.likelihood(0.5, 1)
     except ValueError:

@@ -39,8 +39,8 @@ class Chain:
     """Markov chain of the number of answers beyond each grid point, for q answers with geometric noise.
 
     The grid starts at the threshold, on either side of it. Let C_j be the number of answers beyond grid point j, and s
-    the slope: the fall of the log-likelihood in one step. The likelihoods L of neighbouring grid points have the ratio
-    L(j + 1)/L(j) = e^(s·(C_j + D − q)). D is C_j if the answers lie on the grid points, and C_{j + 1} if they lie
+    the change of the log-likelihood of one answer in one step. The likelihoods L of neighbouring grid points have the
+    ratio L(j + 1)/L(j) = e^(s·(C_j + D − q)). D is C_j if the answers lie on the grid points, and C_{j + 1} if they lie
     between them. As geometric distributions are memoryless, C_{j + 1} is binomial given C_j: an answer beyond a grid
     point is beyond the next one with probability e^−s.
 

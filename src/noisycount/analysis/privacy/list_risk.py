@@ -39,8 +39,7 @@ class Groups:
 
     @classmethod
     def of(cls, population: Atoms, questions: Sequence[Question], least: float) -> "Groups":
-        """Return the groups of some questions. Groups that are expected to have fewer than `least` records are
-        small."""
+        """Return the groups of some questions. The small ones are expected to have fewer than `least` records."""
         patterns = population.patterns(questions)
         large = {pattern: rate for pattern, rate in patterns.items() if population.size * rate >= least}
         given = math.fsum(rate for pattern, rate in patterns.items() if pattern not in large)
@@ -93,9 +92,9 @@ def list_risk(
     """Return the privacy loss of a list of answers, by a rule that a query desk can rely on.
 
     The questions divide the records into groups. The adversary is assumed to know the groups that are expected to have
-    fewer than `least` records. If there is such a group, its members may have the δ of the worst case; members of the
-    other groups have the exact δ of the list. This δ never falls as the list grows. The questions "everybody" and
-    "everybody except one" together have the δ of the worst case.
+    fewer than `least` records. A record that may be in such a group has the δ of the worst case. Every other record has
+    the δ of the list for this adversary. By this rule, δ never falls as the list grows, and the questions "everybody"
+    and "everybody except one" together have the δ of the worst case.
 
     Args:
         mechanisms: Mechanisms that answer the questions, one each: `Exact` or additive noise.

@@ -118,10 +118,12 @@ def samples_curve(
 ) -> PrivacyCurve:
     """Return the privacy curve of counts in independent samples of all records, which may share records.
 
-    All answers about one property can be computed from the count in the union of the samples, which has at most m₁ + m₂
-    + … records. So δ is at most that of one sample of that size, and at least that of the two largest samples. For
-    `Atoms`, each sample counts a question of its own, which may depend on earlier answers. Then δ is at most the mean
-    of the worst cases of the samples that hold the record, and at least that of each single sample.
+    All answers about one property can be computed from the count in the union of the samples. The union has at most
+    m₁ + m₂ + … records, the sum of the sample sizes. So δ is at most that of one sample of that size, and at least that
+    of the two largest samples.
+
+    For `Atoms`, each sample counts a question of its own, which may depend on earlier answers. Then δ is at most the
+    mean of the worst cases of the samples that hold the record, and at least that of each single sample.
 
     Args:
         mechanisms: The samples, each with its noise.

@@ -51,8 +51,8 @@ def smallest_scale(
     """Return the smallest noise scale with δ(ε) <= delta.
 
     It is the smallest s with `privacy_curve(noise(s), population).delta(epsilon)` at most delta, raised by at most one
-    part in 10^9, so that it keeps delta despite rounding. For Gaussian noise and no population it is the scale of the
-    analytic Gaussian mechanism.
+    part in 10^9, so that the upper end of the bracket of δ is at most delta too. For Gaussian noise and no population
+    it is the scale of the analytic Gaussian mechanism.
 
     Larger scales keep delta too for Laplace, discrete Laplace and Gaussian noise: such noise is the sum of noise of any
     smaller scale and independent noise, so that δ falls as the scale grows. This does not hold for discrete Gaussian

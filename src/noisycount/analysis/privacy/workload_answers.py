@@ -66,7 +66,7 @@ class WorkloadAnswers:
         return _lattice_of(self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous))).shortest
 
 
-def _bounded(  # noqa: PLR0913, PLR0917  (what is known of both directions)
+def _bounded(  # noqa: PLR0913, PLR0917  (both directions and their errors)
     lower: Reals, upper: Reals, factors: list[float], error: float, kernels: Sequence[Kernel], share: float
 ) -> tuple[list[Bounded], list[Bounded]]:
     """Return δ₊ and δ₋ with their bounds, widened by the errors of the distributions.
@@ -172,11 +172,13 @@ def _difference(workload: workloads.Workload) -> float:
 class IndependentAnswers:
     """δ₊ and δ₋ of answers to independent questions.
 
-    The answers about the other records have a product f of distributions f_i. With the ratios r_i = f_i(y_i −
-    d_i)/f_i(y_i) for a move d, δ = E(Π r_i − e^ε)₊ under f. δ is largest if the record moves in all coordinates, as a
-    coordinate without a move reveals nothing. Each ratio is split between its two neighbours on a grid of logarithms,
-    such that its mean stays. As x₊ is convex, this raises δ; it is done for the split noise, whose δ is an upper bound.
-    For the rounded noise, a lower bound, the ratios are averaged at each grid point, which lowers δ.
+    The answers about the other records have a product f of distributions f_i. Let a move d change the answers by d_i,
+    and let r_i = f_i(y_i − d_i)/f_i(y_i). Then δ = E(Π r_i − e^ε)₊ under f. δ is largest if the record moves in all
+    coordinates, as a coordinate without a move reveals nothing.
+
+    Each ratio is split between its two neighbours on a grid of logarithms, such that its mean stays. As x₊ is convex,
+    this raises δ: the upper bound uses it with the split noise. The lower bound uses the rounded noise and the mean
+    ratio at each grid point, which lowers δ.
     """
 
     workload: workloads.Workload
@@ -339,5 +341,5 @@ def workload_answers(workload: workloads.Workload) -> Divergences:
             f"{len(workload.mechanisms)} that make {len(workload.rates)} atoms: ask fewer, or add "
             "up the ε of the worst case"
         )
-    fewer = _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1  # questions that are had as a whole
+    fewer = _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1  # questions with an exact curve
     return workloads.BoundedWorkload(workload_answers(workload.of(range(fewer))), moves)

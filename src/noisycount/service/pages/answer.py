@@ -1,4 +1,7 @@
-"""The page of an answer and its files, made from the stored reply alone: a picture, what it cost, and the details."""
+"""Page of an answer and its files: picture, price, details, and the form for a more accurate answer.
+
+`Released` collects the content from the stored reply, the ledger entry and public facts.
+"""
 
 import json
 import re
@@ -62,25 +65,25 @@ _OUTSIDE = (
 )
 
 
-@frozen(slots=False)  # rows are made once
+@frozen(slots=False)  # a cached property needs a `__dict__`
 class Released:
-    """An answer that was paid for."""
+    """Stored answer as its page shows it."""
 
     told: Mapping[str, Any]  # the stored reply
-    total: RunningTotal | None = None  # the running total of its data set; None: the ledger has the answer no more
-    purpose: str = ""  # what it is for; empty: nobody said
-    made: str = ""  # when it was asked; empty where the ledger has it no more
-    query: Query | None = None  # the same question; None for what no form asks
-    needs_purpose: bool = False
-    is_askable: bool = False  # whether its data set is still there for this user, with some budget
-    periods: Sequence[PeriodLength | None] = ()  # of each column of a table the length of its periods, if it has any
-    estimate: CountEstimate | None = None  # the refined count
-    estimates: RefinedRows | None = None  # the refined rows
-    is_too_long: bool = False  # whether its rows are too many to be refined for a page
+    total: RunningTotal | None = None  # running total of its data set; None: the ledger does not hold the answer
+    purpose: str = ""  # purpose of the answer; empty: not stated
+    made: str = ""  # time of the debit; empty: the ledger does not hold the answer
+    query: Query | None = None  # query that asks the same question; None: the form cannot ask it
+    needs_purpose: bool = False  # True if questions about the data set must state a purpose
+    is_askable: bool = False  # True if the user may use the data set, and some budget remains
+    periods: Sequence[PeriodLength | None] = ()  # length of the periods of each grouping column; None: no periods
+    estimate: CountEstimate | None = None  # refined count of a single count
+    estimates: RefinedRows | None = None  # refined rows of a table
+    is_too_long: bool = False  # True if a table has too many rows to refine them for a page
 
     @classmethod
     def of(cls, state: ServiceState, user: User, name: str) -> Self:
-        """The answer under a key."""
+        """Return the answer under a key, if the user may see it."""
         told = json.loads(stored_reply(name, user, state))
         entry = state.ledger.entry(told.get("first") or name)
         purpose, made = ("", "") if entry is None else (entry.purpose or "", f"{entry.made:%Y-%m-%d %H:%M} UTC")
@@ -96,7 +99,7 @@ class Released:
             return replace(shown, estimate=CountEstimate.of(told, size))
         if not shown.is_table or entry is None or dataset is None:
             return shown
-        with suppress(NoisyCountError):  # what was asked of other columns is told as it was
+        with suppress(NoisyCountError):  # without estimates, if the columns have changed since
             columns = None if is_of_ledger else state.session(user, dataset.name).records.schema
             estimates = RefinedRows.of(entry, told["confidence"], columns, dataset.size)
             return replace(shown, estimates=estimates, is_too_long=estimates is None and bool(told["rows"]))
@@ -104,17 +107,17 @@ class Released:
 
     @property
     def is_table(self) -> bool:
-        """Whether there are rows."""
+        """True if the answer is a table."""
         return "rows" in self.told
 
     @property
     def is_count(self) -> bool:
-        """Whether it is one count with its error."""
+        """True if the reply has an error of its own: the answer is a single count."""
         return "error" in self.told
 
     @property
     def question(self) -> str:
-        """What was asked, in words."""
+        """Question in words."""
         where = self.told.get("meaning") or self.told.get("where")
         if not self.is_table:
             return str(where or "all records")
@@ -126,19 +129,19 @@ class Released:
 
     @property
     def sure(self) -> str:
-        """The confidence of the errors."""
+        """Confidence of the errors, as text."""
         return on_one_line(percent(self.told.get("confidence", 0.95)))
 
     @property
     def certainty(self) -> str:
-        """Confidence of the errors of a table: of each count, and of all at once."""
+        """Sentence on the confidence of the errors of a table: of each count, and of all counts at once."""
         levels = {row["level"]: row["error_of_all"] for row in self.told["rows"] if "error_of_all" in row}
         words = certainty_words(self.told["confidence"], len(self.told["rows"]), levels)
         return f"{words[0].upper()}{words[1:]}."
 
     @property
     def hidden_keys(self) -> str:
-        """Threshold of hidden keys and the meaning of a missing key; empty if the keys were listed."""
+        """Text on the threshold of hidden keys and on missing keys; empty if the question listed the keys."""
         threshold, price = self.told.get("threshold"), self.told["price"]
         if threshold is None:
             return ""
@@ -150,7 +153,7 @@ class Released:
 
     @property
     def nearness(self) -> str:
-        """Whether a count is as near as it was wanted, where that is a share of it."""
+        """Sentence that states if the answer meets its accuracy goal; empty if it has none."""
         if "within" not in self.told:
             return ""
         share = on_one_line(percent(float(Fraction(self.told["within"]))))
@@ -167,23 +170,23 @@ class Released:
 
     @property
     def unit(self) -> str:
-        """What was counted."""
+        """Noun of the counted units: "rows" or "persons"."""
         return "rows" if self.told.get("unit") is None else "persons"
 
     @property
     def answer(self) -> Estimated:
-        """One count and its range."""
+        """Single count with its interval."""
         return Estimated(self.told["answer"], self.told["low"], self.told["high"])
 
     @property
     def refined(self) -> CountEstimate | None:
-        """The refined count where it says more than the answer."""
+        """Refined count if it differs enough from the answer to be shown, else None."""
         found = self.estimate
         return found if found is not None and found.told.differs(self.answer) else None
 
     @cached_property
     def picture(self) -> CountPicture | LinesPicture | None:
-        """One count on a line, or equal steps of time as lines; None if bars alone show the rows."""
+        """Picture of a single count, or lines over time for a table; None if only bars show the rows."""
         if not self.is_table:
             found = self.refined
             refined, curve = (None, ()) if found is None else (found.told, found.curve)
@@ -192,7 +195,7 @@ class Released:
 
     @property
     def _lines(self) -> LinesPicture | None:
-        """Counts along the first column of months, quarters or years; None if no column has equal steps of time."""
+        """Counts over time, along the first column of periods, as lines; None if no column has periods."""
         column, length = next(((place, length) for place, length in enumerate(self.periods) if length), (0, None))
         if length is None:
             return None
@@ -207,15 +210,15 @@ class Released:
 
     @property
     def drawn(self) -> Sequence[tuple[str, Markup]]:
-        """The picture for a telephone and for wider windows, each with its class."""
+        """SVG of the picture for narrow and for wide windows, each with its CSS class."""
         if self.picture is None:
             return []
         sizes = (("narrow", NARROW), ("wide", WIDE))
-        return [(name, Markup(self.picture.svg(width))) for name, width in sizes]  # noqa: S704  (it escapes)
+        return [(name, Markup(self.picture.svg(width))) for name, width in sizes]  # noqa: S704  (`svg` escapes its texts)
 
     @property
     def cost(self) -> Sequence[tuple[str, str]]:
-        """What it cost, what it may tell about one person, and what it is for: in a few words, and in a sentence."""
+        """Charge, privacy loss and purpose of the answer: pairs of a short text and a sentence."""
         told, found = self.told, []
         if "charged" in told:
             charged = "Free: it was asked before" if told["repeated"] else f"{_charge(told)} charged"
@@ -232,10 +235,10 @@ class Released:
 
     @property
     def _left(self) -> str:
-        """What was left after it."""
+        """Sentence on the remaining budget after the answer."""
         remaining = Fraction(self.told["remaining"])
         price = Fraction((self.told.get("price") or self.told).get("epsilon") or 0)
-        if not isinstance(self.told["budget"], str):  # prices do not add up
+        if not isinstance(self.told["budget"], str):  # the budget is in ρ or in (ε, δ): prices in ε do not add up
             return f"After it {next_words(remaining)}."
         budget = Fraction(self.told["budget"])
         left = f"After it {approximately(remaining)} of {approximately(budget)} was left"
@@ -244,15 +247,15 @@ class Released:
 
     @property
     def error(self) -> int:
-        """How near each count of the cells is; 0 where no form asks for a nearer one."""
+        """Error of each cell, or of the single count; 0 if the form cannot ask for a more accurate answer."""
         query, told = self.query, self.told
         if not self.is_askable or query is None or (query.rho is not None and query.delta is not None):
             return 0
         return int(told["levels"][0]["error"] if self.is_table else told["error"])
 
     def closer(self, typed: str) -> Query:
-        """The same question, nearer than it was answered."""
-        assert self.query is not None  # noqa: S101 - else there is no such form
+        """Return the query for an answer within a typed ±. Raise FormError unless the ± is below `error`."""
+        assert self.query is not None  # noqa: S101 - the page has the form only if there is a query
         within = amount("within", typed, "20")
         if parse_number(within) >= self.error:
             raise FormError("within", f"± must be below {self.error:,}, got {typed!r}")
@@ -262,7 +265,7 @@ class Released:
 
     @property
     def facts(self) -> Facts:
-        """What else is to be known of the answer."""
+        """Further facts about the answer, by name."""
         return [(name, words) for name, words in self._facts() if words]
 
     def _facts(self) -> Iterator[tuple[str, str]]:
@@ -296,12 +299,12 @@ class Released:
 
     @property
     def header(self) -> Sequence[str]:
-        """The names of the keys."""
+        """Names of the keys of a table."""
         return list(self.told["by"])
 
     @cached_property
     def rows(self) -> list[ReleasedRow]:
-        """The rows of a table, with one scale for all bars; of a cumulative one the cells alone, with their sums."""
+        """Rows of a table, whose bars share one axis; of a cumulative table only the cells, with their sums."""
         rows = [row for row in self.told["rows"] if SUM_NAMES[1] in row] or self.told["rows"]
         ends = _ends(rows)
         keys = [tuple(row["keys"].values()) for row in rows]
@@ -321,18 +324,18 @@ class Released:
 
     @property
     def is_refined(self) -> bool:
-        """Whether the rows have refined counts: all of them, where that says more for any."""
+        """True if rows have refined counts. They have if the refined count of any row differs enough to be shown."""
         return any(row.refined for row in self.rows)
 
     @property
     def files(self) -> Sequence[tuple[str, str]]:
-        """The forms in which it can be downloaded, each with its name."""
+        """File forms for the download, each with its name."""
         names = [("csv", "CSV")] if self.is_count or self.is_table else []
         is_drawn = self.picture is not None or (self.is_table and 0 < len(self.rows) <= MOST_ROWS)
         return [*names, ("svg", "SVG"), ("png", "PNG")] if is_drawn and has_png() else names
 
     def sheet(self) -> str:
-        """The numbers as comma-separated values: those of a table are what `refine` reads."""
+        """Return the numbers as comma-separated values. `noisycount refine` reads those of a table."""
         names, rows = self._table_sheet() if self.is_table else self._count_sheet()
         return sheet([names, *([as_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)])
 
@@ -365,7 +368,7 @@ class Released:
         )
 
     def drawing(self) -> str:
-        """The picture as a file of its own; bars as the command line draws them."""
+        """Return the picture as an SVG document. Bars are drawn as on the command line."""
         count = f"{signed(self.answer.value)} {plus_minus(self.told['error'])} " if not self.is_table else ""
         lines = [
             self.question,
@@ -392,16 +395,17 @@ def _numbers(refined: Estimated | None) -> Sequence[float | None]:
 
 
 def _cell(label: Label) -> object:
-    """A key as a file has it: nothing for a missing one, and truth values in words."""
+    """Return a key as a cell of a CSV file, with truth values in words."""
     return label_text(label) if isinstance(label, bool) else label
 
 
 def _query(
     state: ServiceState, user: User, told: Mapping[str, Any], entry: Entry | None
 ) -> tuple[Query | None, bool, bool]:
-    """What asks the same, of the ledger, or of a reply alone where its columns are gone.
+    """Return the fields `query`, `needs_purpose` and `is_askable` of `Released`.
 
-    Beside it whether the question needs a purpose, and whether its data set is there to be asked.
+    The query comes from the ledger entry. If the data set, or a column of the question, is gone, the query of a single
+    count comes from the reply, and other answers have none.
     """
     query, needs_purpose, is_askable = None, False, False
     if "error" in told and "rows" not in told:
@@ -424,7 +428,7 @@ def _periods(entry: Entry | None) -> Sequence[PeriodLength | None]:
 
 
 def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    """The least and the largest count that a row of the cells may be, and 0."""
+    """Return the ends of an axis for all rows except the total: answers ± error, 0, and at least up to 1."""
     cells = [row for row in rows if row["level"] != "total"]
     low = min((row["answer"] - row["error"] for row in cells), default=0)
     high = max((row["answer"] + row["error"] for row in cells), default=1)
@@ -454,7 +458,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/releases/{name}")
 def release_page(request: Request, name: str, user: LimitedUser, state: State, within: str | None = None) -> Response:
-    """An answer, however often it is loaded; with the preview of a nearer one, where somebody says how near."""
+    """Return the page of a stored answer; if `within` is given, with the preview of a more accurate answer."""
     shown = state.reply(partial(Released.of, state, user, name))
     purpose, calls, nearer = purpose_text(shown.purpose, wants=shown.needs_purpose), [], {}
     if shown.query is not None:
@@ -466,14 +470,14 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
 
 
 def _nearer(state: ServiceState, user: User, shown: Released, within: str) -> dict[str, Any]:
-    """The preview of a nearer answer; what is wrong with it is told beside the one field that there is."""
+    """Return the preview of a more accurate answer, or its error for the field `within`, the only one of the form."""
     told = previewed(state.session(user, shown.told["dataset"]), state.analyst(user), partial(shown.closer, within))
     return {"error": FormError("within", str(told["error"]))} if "error" in told else told
 
 
 @router.get("/releases/{name}/file")
 def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv", "svg", "png"] = "csv") -> Response:
-    """The numbers of an answer, or its picture, as a file."""
+    """Return the numbers of an answer, or its picture, as a file."""
     shown = state.reply(partial(Released.of, state, user, name))
     if form not in dict(shown.files):
         raise NoisyCountError(f"this answer has no {form.upper()}: choose a form that its page offers")

@@ -1,4 +1,7 @@
-"""The page of the ledger with its entries as files, and the report for owners."""
+"""Pages of the ledger and of the report for owners, and both as files.
+
+`Filters` reads the form of the page, `LedgerPage` holds its content.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,18 +38,18 @@ _PAGE = re.compile(r"[1-9][0-9]{0,5}")
 
 @frozen
 class Filters:
-    """What the form of the page holds."""
+    """Filters of the entries, as the form of the page holds them."""
 
-    dataset: str = ""  # empty: all
-    analyst: str = ""  # empty: everybody
-    since: str = ""  # a day; empty: from the beginning
-    until: str = ""  # a day; empty: to the end
-    page: int = 1  # 1 for the newest entries
-    wrong_days: tuple[str, ...] = ()  # what was given for a day and is none; it is left out
+    dataset: str = ""  # name of a data set; empty: all
+    analyst: str = ""  # name of an analyst; empty: all
+    since: str = ""  # first day; empty: from the beginning
+    until: str = ""  # last day; empty: to the end
+    page: int = 1  # number of the page; page 1 has the newest entries
+    wrong_days: tuple[str, ...] = ()  # texts given for a day that are not dates; the filters ignore them
 
     @classmethod
     def of(cls, said: Mapping[str, str]) -> Self:
-        """The filters of an address; what is no page is the first."""
+        """Return the filters in the parameters of an address. An invalid page number counts as 1."""
         texts = {name: said.get(name, "").strip() for name in ("dataset", "analyst")}
         days = {name: said.get(name, "").strip() for name in ("since", "until")}
         wrong = tuple(day for day in days.values() if day and _day(day) is None)
@@ -56,11 +59,17 @@ class Filters:
 
     @property
     def first(self) -> int:
-        """How many newer entries are on earlier pages."""
+        """Number of newer entries, which are on the pages before."""
         return (self.page - 1) * AT_ONCE
 
     def selection(self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None) -> Selection:
-        """What is wanted of what may be seen."""
+        """Return the selection of entries, limited to those that the user may see.
+
+        Args:
+            known: Names of the data sets among which `dataset` is looked up.
+            visible: Names of the data sets that the user may see; None: all.
+            analyst: The only analyst whose entries the user may see; None: all.
+        """
         datasets = visible
         if self.dataset:
             chosen = frozenset(name for name in known if redacted_name(name) == self.dataset)
@@ -74,11 +83,11 @@ class Filters:
 
     @property
     def is_any(self) -> bool:
-        """Whether anything is left out."""
+        """True if any filter is set, also one with a wrong day."""
         return bool(self.dataset or self.analyst or self.since or self.until or self.wrong_days)
 
     def query(self, page: int = 1) -> str:
-        """The same filters in an address."""
+        """Return the filters as the query of an address, for a page number."""
         said = {name: getattr(self, name) for name in ("dataset", "analyst", "since", "until")}
         pages = {} if page == 1 else {"page": str(page)}
         return urlencode({**{name: text for name, text in said.items() if text}, **pages})
@@ -92,7 +101,7 @@ def _day(text: str) -> date | None:
 
 
 def _row(released: StoredQuestion) -> dict[str, str]:
-    """The cells of an entry by their names, and where its answer is; nowhere, if it was never answered."""
+    """Return the cells of an entry by name, with the address of its answer; the address is empty without an answer."""
     address = "" if released.is_failed else f"/releases/{quote(released.entry.key, safe='')}"
     cells = dict(zip(HEADER, release_cells(released), strict=True))
     return {**cells, "data set": redacted_name(released.entry.request.dataset), "address": address}
@@ -100,20 +109,27 @@ def _row(released: StoredQuestion) -> dict[str, str]:
 
 @frozen
 class LedgerPage:
-    """A page of entries, and the accounts."""
+    """Content of one page of the ledger: entries and accounts."""
 
-    rows: list[dict[str, str]]  # the cells of the entries, the newest first
-    total: int  # how many there are in all that the filters let through
-    datasets: tuple[str, ...]  # the names that may be filtered by
-    analysts: tuple[str, ...]  # the names that may be filtered by; none for analysts
-    accounts: list[dict[str, str]]  # what data sets, and for an owner analysts, have spent and have left
-    head: str = ""  # the newest row; empty for analysts
-    verified: str = ""  # what a check of every row has found; empty where none was wanted
-    kind: str = "note"  # of the box that says so
+    rows: list[dict[str, str]]  # cells of the entries on this page, newest first
+    total: int  # number of entries on all pages
+    datasets: tuple[str, ...]  # names of data sets for the filter
+    analysts: tuple[str, ...]  # names of analysts for the filter; empty for an analyst
+    accounts: list[dict[str, str]]  # spent and remaining budgets of data sets, and of the analysts (owner) or the user
+    head: str = ""  # ledger head; empty for an analyst
+    verified: str = ""  # result of the verification in words; empty if none was requested
+    kind: str = "note"  # CSS class of the notice with this result
 
     @classmethod
     def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
-        """What a user may see; an analyst sees their own entries alone."""
+        """Return the content of a page for a user. An analyst sees only their own entries.
+
+        Args:
+            state: The service.
+            user: The user.
+            filters: The filters and the page number.
+            checks: If True, verify the whole ledger.
+        """
         found = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
         names = [*_configured(state), *found.datasets] if user.is_owner else sorted(_visible(state, user))
         known_head = state.configuration.known_head
@@ -135,7 +151,7 @@ class LedgerPage:
 
 
 def _newest_first(found: Selected, user: User) -> list[StoredQuestion]:
-    """The releases of entries; that others asked for the same is for owners."""
+    """Return the questions of entries, newest first. Only owners see repeats and keys of other analysts."""
     entries = reversed(found.entries)
     own = (replace(each, repeats=(), replaces=told_keys(each.replaces, user)) for each in entries)
     return list(reversed(questions_of(entries if user.is_owner else own)))
@@ -172,7 +188,7 @@ def _analyst_accounts(state: ServiceState, found: Selected) -> Iterator[Account]
 
 
 def _own_account(state: ServiceState, user: User) -> Account:
-    """What a user may spend over all data sets."""
+    """Return the account of a user over all data sets."""
     analyst = state.analyst(user)
     return Account("you, over all data sets", analyst.budget, state.ledger.paid_by(analyst.name))
 
@@ -185,7 +201,7 @@ _NO_ENTRIES = LedgerPage([], 0, (), (), [])
 
 @router.get("/ledger")
 def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
-    """Who asked what, when, for what and at what price, and what is left."""
+    """Return the page of the ledger: entries with questions, prices, purposes and times, and the remaining budgets."""
     filters = Filters.of(request.query_params)
     checks = user.is_owner and "check" in request.query_params
     broken = ""
@@ -207,7 +223,7 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
 
 @router.get("/ledger/export")
 def export(request: Request, user: LimitedUser, state: State, form: Literal["csv", "json"] = "csv") -> Response:
-    """What the filters let through, as a file."""
+    """Return all entries that match the filters, as a CSV or JSON file."""
     filters = Filters.of(request.query_params)
 
     def found() -> list[StoredQuestion]:
@@ -223,7 +239,7 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
 
 
 def _reply_to(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
-    """What an owner is shown, and an outsider within the deadline; it reads no record."""
+    """Do some work that reads no record, and return its result. Work for an analyst has a deadline."""
     return work() if user.is_owner else state.reply(work)
 
 
@@ -232,16 +248,16 @@ Owner = Annotated[User, Depends(owner_of)]
 
 @router.get("/report")
 def report_page(request: Request, user: Owner, state: State) -> Response:
-    """The report in the frame of the pages."""
+    """Return the report as a page of the service."""
     report = report_on(state.ledger, state.configuration)
     fragment = report_fragment(report, state.configuration)
-    told = Markup(fragment)  # noqa: S704 - all of it was escaped
+    told = Markup(fragment)  # noqa: S704 - `report_fragment` escapes it
     return page(request, "report.html", user, title=TITLE, told=told)
 
 
 @router.get("/report/file")
 def report_file(_: Owner, state: State, form: Literal["html", "csv", "md", "json", "registry"] = "html") -> Response:
-    """The report as a file."""
+    """Return the report as a file."""
     report = report_on(state.ledger, state.configuration)
     text = written_report(report, state.configuration, form)
     kind, ending = ("registry", "json") if form == "registry" else ("report", form)

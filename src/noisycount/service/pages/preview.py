@@ -1,4 +1,7 @@
-"""What a data set offers, what a question would cost and give, its rehearsal, and the pictures of a page as SVG."""
+"""Contents of the pages of a data set, of a preview and of a rehearsal.
+
+`dots_picture` draws possible answers of a preview as SVG.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,22 +43,22 @@ from noisycount.validation import exact_text, is_in_range
 
 @frozen
 class Offer:
-    """A data set as its page shows it."""
+    """Data set as its page shows it."""
 
-    name: str  # its name
-    unit: str | None  # the column that names the person; None: rows are counted
-    counts: str  # what is counted, in words
-    budget: str  # what is left, and what it pays for
-    whole: str  # what all answers may tell once all is spent
-    columns: Mapping[str, Kind]  # what questions may use
-    public: Mapping[str, PublicValues]  # what the values of some of them can be: lists for forms, or ranges
-    wants_purpose: bool = False  # whether a spend must say what its answer is for
-    at_most: str = "0.5"  # what an answer may cost, unless somebody says otherwise: ε
-    spent: str = ""  # what can still be done once a budget is spent; empty: new questions can be asked
+    name: str  # name of the data set
+    unit: str | None  # column that identifies the person; None: rows are counted
+    counts: str  # the counted unit, in words
+    budget: str  # remaining budget, and the number of answers that it pays for
+    whole: str  # odds once the whole budget is spent, as a sentence
+    columns: Mapping[str, Kind]  # kinds of the columns that questions may use, by name
+    public: Mapping[str, PublicValues]  # public values of some columns: lists, which the form offers, or ranges
+    wants_purpose: bool = False  # True if a question must state the purpose of its answer
+    at_most: str = "0.5"  # default of the largest price of an answer, in ε
+    spent: str = ""  # text about the spent budget, with the remedy; empty: new questions can be asked
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
-        """The offer of open records to an analyst."""
+        """Return the offer of an open data set to an analyst."""
         view = View.at(session, analyst)
         counts = "Counts rows" if view.unit is None else f"Counts distinct persons (column {view.unit})"
         size = session.dataset.size
@@ -76,7 +79,7 @@ class Offer:
 
     @property
     def example(self) -> str:
-        """A question that may be asked."""
+        """Example of a condition on the first column."""
         for name, kind in self.columns.items():
             said = ">= 30" if kind.is_number else f"= {kind.literal}"
             return f"{quoted_name(name)} {said}"
@@ -84,7 +87,7 @@ class Offer:
 
 
 def _spent(remains: RemainingBudget) -> str:
-    """Return which budget is spent, and what can still be done; an empty text if no budget is."""
+    """Return a text that names the spent budget, with the remedy; an empty text if no budget is spent."""
     if remains.remaining:
         return ""
     budget = "The budget of this data set" if not remains.of_dataset else "Your own budget"
@@ -96,7 +99,7 @@ _READABLE = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 def _at_most(remaining: Fraction) -> str:
-    """The smaller of a half and of what is left, in three digits; a half where nothing is left."""
+    """Return the smaller of ε = 1/2 and the remaining budget, rounded down to three digits; 1/2 if none remains."""
     if remaining <= 0 or remaining >= _AT_MOST:
         return exact_text(_AT_MOST)
     return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
@@ -107,24 +110,24 @@ _SAID_ELSEWHERE = ("answer", "error", "data set", "budget")
 
 @frozen
 class Preview:
-    """A question at a price, before it is asked."""
+    """Preview of a question at a price. It charges nothing."""
 
-    query: Query  # what would be asked, at its exact price
-    facts: Facts  # what would be counted, and what is to be known of the answer
-    # the errors of each level of a table, with their header; None for one count
+    query: Query  # the query at its exact price
+    facts: Facts  # facts about the count and its answer, by name
+    # header and rows with the errors of each level of a table; None for a single count
     levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
-    promise: str  # how near the answer would be, in words
-    plan: Plan | None  # fifty possible answers; None: the noise is not of that kind
-    price: str  # what would be charged, or the most of it, in words; empty: nothing
-    is_payable: bool  # whether what is left pays for it
-    more: int | None  # how many such questions what is left pays for; None: nobody can say
-    is_open: bool = False  # whether less may be charged
-    obstacle: str | None = None  # why no budget of this kind ever pays for it
-    unit: str = "persons"  # what is counted
+    promise: str  # accuracy of the answer, in words
+    plan: Plan | None  # possible answers to draw; None: no Laplace noise, an open price, or ε out of range
+    price: str  # the charge, or its maximum, in words; empty: nothing would be charged
+    is_payable: bool  # True if the remaining budget pays for the question
+    more: int | None  # number of such questions that the remaining budget pays for; None: prices in ε do not add up
+    is_open: bool = False  # True if the charge may be less than the price, as the question has an accuracy goal
+    obstacle: str | None = None  # why this kind of budget never pays for the question; None: it may pay
+    unit: str = "persons"  # noun of the counted units: "persons" or "rows"
 
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
-        """The preview of what somebody wants to ask of open records."""
+        """Return the preview of a query of an analyst about an open data set."""
         answer = preview_at(session, query, analyst)
         noise, is_open, is_table = answer.noise, query.at_most is not None, query.is_table
         epsilon, mechanism = answer.plan.loss.epsilon, noise.levels[0].mechanism
@@ -149,12 +152,12 @@ class Preview:
 
     @property
     def sent(self) -> str:
-        """The question as the confirmation sends it."""
+        """Query as JSON, as the confirmation sends it."""
         return json.dumps(self.query.to_json(), ensure_ascii=False)
 
     @property
     def picture(self) -> Markup | None:
-        """Fifty possible answers, or errors, over a band, and what they are."""
+        """Drawing of fifty possible answers, or errors, over the band ±width, with a caption; None without a plan."""
         if self.plan is None:
             return None
         heading = preview_heading(self.plan) + ("" if self.levels is None else ", of one row")
@@ -166,7 +169,7 @@ class Preview:
 
     @property
     def leaves(self) -> str:
-        """What is left pays for how many such questions."""
+        """Sentence on the charge, and on the number of such questions that the remaining budget pays for."""
         if not self.price:
             return (
                 "An answer so near is known already: it is free."
@@ -186,14 +189,14 @@ class Preview:
 
     @property
     def button(self) -> str:
-        """What the button of the confirmation says."""
+        """Label of the button that confirms the question."""
         if not self.price:
             return "Show the answer again: free"
         return f"Ask and spend {'at most ' * self.is_open}{self.price}"
 
 
 def _promise(answer: Answer) -> str:
-    """How near one count, or each row, would be."""
+    """Return a sentence on the accuracy of the count, or of each row of a table."""
     goal = answer.plan.goal
     sure = f"of the true count with {on_one_line(percent(answer.confidence))} confidence"
     what = "Each row" if answer.query.is_table else "The answer"
@@ -210,17 +213,17 @@ _MOST_ROWS = 60
 
 @frozen
 class RehearsedPanel:
-    """The panel of a rehearsal."""
+    """Panel with the answer of a rehearsal."""
 
-    note: str  # that the records are made up
-    words: str = ""  # the answer beside the count; empty for a table
-    header: Sequence[str] = ()  # the names of the columns of a table
-    rows: Sequence[Sequence[str]] = ()  # its rows
-    keys: int = 1  # how many of the columns are keys
+    note: str  # note that the records are made up
+    words: str = ""  # answer and exact count of a single count; of a table a note if it has no row
+    header: Sequence[str] = ()  # names of the columns of a table
+    rows: Sequence[Sequence[str]] = ()  # cells of the rows of a table
+    keys: int = 1  # number of columns with keys, which come first
 
     @classmethod
     def of(cls, rehearsal: Rehearsal) -> Self:
-        """The panel that shows a rehearsal."""
+        """Return the panel of a rehearsal."""
         note = made_up_words(rehearsal)
         release, counts = rehearsal.release, rehearsal.counts
         if isinstance(release, Release):
@@ -240,12 +243,12 @@ class RehearsedPanel:
 
 
 _WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 44.0
-_COLUMNS, _MARKS = 31, 2.5  # the marks are those of one side
+_COLUMNS, _MARKS = 31, 2.5  # largest number of columns of dots; marks of the axis on each side of the centre
 _LARGEST = 7.0  # radius of a dot
 
 
 def dots_picture(plan: Plan, unit: str) -> Markup:
-    """Draw fifty possible answers in units, each as likely as the others, over the band that the goal allows."""
+    """Draw fifty equally likely answers of a plan as dots over the band ±width, on an axis in units."""
     dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
     reach = max((dots.reach + 0.5) * dots.step, plan.width + 1)
     step = (_WIDTH - 2 * _SIDE) / (2 * reach)
@@ -272,13 +275,13 @@ def dots_picture(plan: Plan, unit: str) -> Markup:
 
 
 def _marks(centre: int, reach: float) -> list[int]:
-    """Round numbers below the dots, the centre among them, no more than there is room for."""
+    """Return the marks of the axis: the centre, and others at a round distance from each other, as many as fit."""
     step = round_step(reach / _MARKS)
     sides = int(0.9 * reach / step)
     return [centre + place * step for place in range(-sides, sides + 1)]
 
 
 def _mark(value: int, plan: Plan) -> str:
-    """A number below the dots; errors have their sign."""
+    """Return the label of a mark of the axis. Positive errors have a plus sign, answers have none."""
     sign = "+" if plan.guess is None and value > 0 else ""
     return f"{sign}{signed(value)}"

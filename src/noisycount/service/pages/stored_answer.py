@@ -1,4 +1,7 @@
-"""What is said of a stored answer beside its reply: what it says with what is public, and what the ledger knows."""
+"""Additions to the stored reply of an answer: refined estimates from public facts, and facts from the ledger entry.
+
+The page of an answer shows both beside the reply.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,32 +37,32 @@ from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.stored import table_of_entry
 from noisycount.validation import exact_text
 
-Row: TypeAlias = tuple[object, ...]  # the level of a row and its keys
+Row: TypeAlias = tuple[object, ...]  # level and keys of a row
 
 
 @frozen
 class ReleasedRow:
-    """A row of a table: its keys, its count and, where that says more, the refined one."""
+    """Row of a table: its keys, its noisy count, and its refined count if any row of the table has one."""
 
-    level: str  # whose row it is: of the cells, of a sum, or of all other keys
-    labels: Sequence[Label]  # its keys
-    keys: Sequence[str]  # what a reader sees of them
-    told: Estimated
-    error: float
-    refined: Estimated | None
-    ends: tuple[float, float]  # of all bars
-    is_near: bool = False  # whether it is as near as it was wanted, as a share of the count
-    sum_so_far: Sequence[float] = ()  # of a cumulative table the sum of the rows up to it, and its standard error
+    level: str  # level of the row: cells, a sum, or all other keys
+    labels: Sequence[Label]  # keys of the row
+    keys: Sequence[str]  # keys of the row as shown text
+    told: Estimated  # the noisy count with its interval
+    error: float  # half-width of that interval
+    refined: Estimated | None  # the refined count; None: not refined
+    ends: tuple[float, float]  # ends of the axis that all bars share
+    is_near: bool = False  # True if the count meets the accuracy goal
+    sum_so_far: Sequence[float] = ()  # in a cumulative table the sum of the rows up to this one, and its standard error
 
     @property
     def answer(self) -> Markup:
-        """The count and its error, with a mark where it is as near as it was wanted."""
+        """Count and its error as HTML, with a mark if the count meets the accuracy goal."""
         error = f"{plus_minus(self.error)}{f' {NEAR}' if self.is_near else ''}"
         return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), error)
 
     @property
     def estimate(self) -> str:
-        """Refined count in words, and that it lies outside the ± of its answer if so; empty if it adds nothing."""
+        """Refined count in words, with a note if it lies outside the ± of the noisy count; empty if not refined."""
         if self.refined is None:
             return ""
         is_inside = self.told.low <= self.refined.value <= self.told.high
@@ -67,26 +70,31 @@ class ReleasedRow:
 
     @property
     def sum(self) -> str:
-        """The sum of the rows up to this one, in words; empty if the table is not cumulative."""
+        """Sum of the rows up to this one, in words; empty if the table is not cumulative."""
         return f"sum so far {on_one_line(estimate_words(*self.sum_so_far))}" if self.sum_so_far else ""
 
     @property
     def picture(self) -> Markup:
-        """A bar; none of a sum of all, beside which no other would be seen."""
+        """Bar of the row; empty for the total, as its bar would make all others too small to see."""
         return Markup("" if self.level == "total" else bar_svg(self.told, self.ends, self.refined))  # noqa: S704 - digits
 
 
 @frozen
 class CountEstimate:
-    """The estimate of one count."""
+    """Refined estimate of one count."""
 
-    told: Estimated  # the median, which errs least, and the shortest interval that holds the count with the confidence
-    refined: Refinement  # the law of the count, given the answer
-    assumed: str  # what is public, in words
+    told: Estimated  # posterior median, and the shortest interval that contains the count with the confidence
+    refined: Refinement  # posterior distribution of the count given the answer
+    assumed: str  # the public facts that the estimate assumes, in words
 
     @classmethod
     def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
-        """The estimate from a stored reply; None where the number of units is not public."""
+        """Return the estimate from a stored reply; None if the number of units is not public or the reply has no scale.
+
+        Args:
+            told: The stored reply.
+            size: The public number of units; None: it is not public.
+        """
         if size is None or "scale" not in told:
             return None
         noise = noise_of(told["mechanism"], Fraction(told["scale"]))
@@ -97,30 +105,30 @@ class CountEstimate:
 
     @property
     def curve(self) -> Sequence[tuple[float, float]]:
-        """The counts that hold nearly all the probability, and that of each."""
+        """Counts that hold nearly all the posterior probability, each with its probability."""
         shown = RefinementCurves.from_posterior(self.refined.told)
         return list(zip(shown.counts, shown.posterior, strict=True))
 
 
 @frozen
 class RefinedRows:
-    """The estimates of the rows of a table."""
+    """Refined estimates of the rows of a table."""
 
-    # the median of a row and the shortest interval that holds its count, by its level and its keys
+    # posterior median and interval of each row, by level and keys
     rows: Mapping[Row, Estimated]
-    words: str  # what was assumed
+    words: str  # the assumptions, in words
 
     @classmethod
     def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind] | None, size: int | None) -> Self | None:
-        """Return the estimates of a stored table; None if it is too long to be refined at once.
+        """Return the estimates of a stored table; None if it has no rows, or too many to be refined at once.
 
         Args:
             entry: The entry of the table.
-            level: The probability that each interval holds.
-            columns: The columns, by which replies name keys; None: keys are named as in the ledger.
+            level: The probability that each interval contains its count.
+            columns: The kinds of the columns, to name keys as replies do; None: keys are named as in the ledger.
             size: The public number of units; None: it is not public.
         """
-        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - loads the laws of tables
+        from noisycount.tasks.refine.refined import refined_table  # noqa: PLC0415 - loads the distributions of tables
 
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:
@@ -142,10 +150,10 @@ class RefinedRows:
 
 
 def _total(entry: Entry, size: int | None) -> tuple[int | Population | None, str]:
-    """Return what is public of the total of a table, and that in words.
+    """Return the public knowledge of the total of a table, as a number or a distribution, and in words.
 
-    The public size is the total of a table whose cells hold every unit once. It bounds every other total of which each
-    unit is a part at most once.
+    If the cells contain every unit exactly once, the total is the public number of units. If they contain each unit at
+    most once, that number bounds the total. Else, or if it is not public, nothing is known: None.
     """
     question = StoredQuestion(entry)
     table, unit = question.table, f"{unit_noun(question.unit)}s"
@@ -159,7 +167,10 @@ def _total(entry: Entry, size: int | None) -> tuple[int | Population | None, str
 
 
 def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[object, Label]]:
-    """For each column its labels as the ledger, which does not keep that ranges are whole, has them, and as told."""
+    """Return, for each column of ranges, the label in replies by the label in the ledger.
+
+    They differ for whole numbers, as the ledger does not store that the ends of a range are whole.
+    """
     question = StoredQuestion(entry)
     if "by" not in question.table:
         return {}
@@ -174,10 +185,10 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
 
 
 def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
-    """Return the reply for an answer that no service gave, from its entry alone."""
+    """Return the reply for an answer that was given without the service, completed from its ledger entry."""
     question = StoredQuestion(entry)
     release = question.release
-    if release is None:  # no noisycount wrote the question, or it was never answered
+    if release is None:  # the question has no known form, or has no answer
         return {name: value for name, value in told.items() if name not in {"rows", "answer", "error", "confidence"}}
     reply = {
         **told,
@@ -206,7 +217,7 @@ def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
 
 
 def with_sums(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
-    """Return a reply with the sums of a cumulative table and their standard errors, which older replies do not have."""
+    """Return a reply with the sums of a cumulative table and their standard errors, which older replies lack."""
     if "rows" not in told or not StoredQuestion(entry).table.get("cumulative"):
         return told
     release = StoredQuestion(entry).release
@@ -216,7 +227,7 @@ def with_sums(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
 
 
 def in_order(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
-    """Return a query with its questions or keys in the order of the rows of an answer; a ledger sorts them."""
+    """Return a query with its questions or keys in the order of the rows of an answer. The ledger sorts them."""
     if query.is_list:
         return replace(query, wheres=[row["keys"]["question"] for row in rows])
     if not isinstance(query.keys, Mapping):
@@ -231,7 +242,7 @@ def in_order(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
 
 
 def running_total(state: ServiceState, entry: Entry, dataset: DatasetConfig | None) -> RunningTotal:
-    """Return the running total of the data set of an entry, for the worst relation if the data set is gone."""
+    """Return the running total of the data set of an entry; if the data set is gone, for the worst case."""
     return RunningTotal(
         state.ledger.paid(entry.request.dataset),
         unit_noun(StoredQuestion(entry).unit),
