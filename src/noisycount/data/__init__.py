@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def survey_path() -> Path:
-    """The Parquet file of the survey: one row a person and year, 5,912 persons.
+    """Return the path of the survey: a Parquet file with one row for each person and year, 5,912 persons.
 
     Returns:
         The absolute path of `rand_hie.parquet` in the installed package.

@@ -22,9 +22,9 @@ from noisycount.tasks.risk import Risks, RiskScenario, risks_json
 
 Value = TypeVar("Value")
 KINDS = ", ".join(NOISE_KINDS)
-Noise = Annotated[str | None, Field(max_length=100, description=f"Or: a kind of noise, {KINDS},")]
+Noise = Annotated[str | None, Field(max_length=100, description=f"Instead of a price: one of {KINDS}.")]
 
-Scale = Annotated[str | None, Field(max_length=100, description="and its scale in records: 10 or 20/3.")]
+Scale = Annotated[str | None, Field(max_length=100, description="Scale of the noise in records, such as 10 or 20/3.")]
 
 
 def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
@@ -58,20 +58,22 @@ class Refining(BaseModel):
 
     answers: Annotated[
         list[Annotated[int | float, Field(ge=-(2**53), le=2**53)]],
-        Field(min_length=1, max_length=1000, description="About one count, each with its noise."),
+        Field(min_length=1, max_length=1000, description="Noisy answers about one count."),
     ]
-    size: Annotated[int, Field(ge=1, le=2**53, description="Number of records,")]
+    size: Annotated[int, Field(ge=1, le=2**53, description="Number of records.")]
     rate: Annotated[
         str | None,
         Field(
             max_length=100,
-            description="and the chance that each counts: 30%, or 30%±2%; left out: each count is as likely.",
+            description="Probability that a record counts: 30% or 30%±2%. Default: every count is equally likely.",
         ),
     ] = None
-    epsilon: Annotated[str | None, Field(max_length=100, description="The price of each answer of `count`.")] = None
+    epsilon: Annotated[
+        str | None, Field(max_length=100, description="Price in ε of each answer, if `count` gave them.")
+    ] = None
     noise: Noise = None
     scale: Scale = None
-    level: Annotated[str, Field(max_length=100, description="The probability of the interval.")] = "95%"
+    level: Annotated[str, Field(max_length=100, description="Probability of the interval.")] = "95%"
 
     def refinement(self) -> Refinement:
         """Return the refined estimate."""
@@ -103,15 +105,21 @@ class Revealing(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REVEALING})
 
-    size: Annotated[_Records, Field(description="Number of records,")]
-    rate: Annotated[str, Field(max_length=100, description="and the chance that each counts: 30% or 30%±2%.")]
-    price: Annotated[str | None, Field(max_length=100, description="The price of an answer of `count`.")] = None
+    size: Annotated[_Records, Field(description="Number of records.")]
+    rate: Annotated[str, Field(max_length=100, description="Probability that a record counts: 30% or 30%±2%.")]
+    price: Annotated[str | None, Field(max_length=100, description="Price in ε of the answer, if `count` gave it.")] = (
+        None
+    )
     noise: Noise = None
     scale: Scale = None
-    sample: Annotated[_Records | None, Field(description="Only so many records are drawn and counted.")] = None
-    known: Annotated[_Records | None, Field(description="An adversary knows so many records,")] = None
-    known_positives: Annotated[int | None, Field(ge=0, le=_LARGEST, description="of which so many count.")] = None
-    epsilon: Annotated[str | None, Field(max_length=100, description="The ε at which δ is told.")] = None
+    sample: Annotated[
+        _Records | None, Field(description="Number of records in a random sample that is counted. Default: all.")
+    ] = None
+    known: Annotated[_Records | None, Field(description="Number of records that an adversary knows.")] = None
+    known_positives: Annotated[
+        int | None, Field(ge=0, le=_LARGEST, description="Number of known records that count.")
+    ] = None
+    epsilon: Annotated[str | None, Field(max_length=100, description="ε at which δ is computed.")] = None
 
     def risks(self) -> Risks:
         """Return the risks of the answer."""

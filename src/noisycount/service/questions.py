@@ -56,44 +56,50 @@ class Question(BaseModel):
 
     where: Annotated[
         _Text | Annotated[list[_Text], Field(max_length=10_000)],
-        Field(description="What to count, as in SQL's WHERE; several: a table; left out: all."),
+        Field(description="Condition to count, as in SQL's WHERE. A list: one row each. Default: all records."),
     ] = Field(default=[])
-    epsilon: Annotated[_Price | None, Field(description="The price: 0.1 or 1/3, as text.")] = None
+    epsilon: Annotated[_Price | None, Field(description="Price in ε as text, such as 0.1 or 1/3.")] = None
     within: Annotated[
         _Short | None,
-        Field(description="Or: how far off the answer may be, such as 20%,"),
+        Field(description="Accuracy instead of a price: largest error as a share of the count, such as 20%."),
     ] = None
     at_most: Annotated[
-        _Price | None, Field(description="for a price of at most so much, charged as far as it is needed,")
+        _Price | None, Field(description="With within: largest price in ε. Only what the accuracy needs is charged.")
     ] = None
     of: Annotated[
         _Short | None,
-        Field(description="in a table of these counts: largest, total or a share such as 90%-of-cells;"),
+        Field(description="With at_most: counts of a table that need the accuracy: largest, total or 90%-of-cells."),
     ] = None
     guess: Annotated[
-        int | float | None, Field(gt=0, le=2**53, description="or as a share of about how many: a public guess.")
+        int | float | None,
+        Field(gt=0, le=2**53, description="With within and without at_most: public guess of the count."),
     ] = None
-    confidence: Annotated[_Short, Field(description="With what probability; errors are stated for it.")] = "95%"
+    confidence: Annotated[_Short, Field(description="Probability with which the stated errors hold.")] = "95%"
     by: Annotated[
         _Text | Annotated[list[_Text], Field(max_length=16)],
-        Field(description="A table: columns, such as town, age:0,18,65 or visit:month."),
+        Field(description="Columns of a table, such as town, age:0,18,65 or visit:month."),
     ] = Field(default=[])
-    keys: Annotated[dict[str, list[_Key]], Field(max_length=16, description="The keys of columns of the table.")] = (
+    keys: Annotated[dict[str, list[_Key]], Field(max_length=16, description="Keys of the table, listed by column.")] = (
         Field(default={})
     )
-    other: Annotated[bool, Field(description="One more row for all other keys together.")] = False
-    margins: Annotated[list[_Text], Field(max_length=64, description="Sums that are measured too, or all.")] = Field(
-        default=[]
+    other: Annotated[bool, Field(description="True to add one row for all other keys together.")] = False
+    margins: Annotated[list[_Text], Field(max_length=64, description="Sums to measure besides the cells, or all.")] = (
+        Field(default=[])
     )
     groups_per_unit: Annotated[
-        int | None, Field(ge=1, le=2**53, description="In at most so many groups a person is counted.")
+        int | None, Field(ge=1, le=2**53, description="Contribution bound: number of cells in which a person counts.")
     ] = None
-    cumulative: Annotated[bool, Field(description="Ranges are measured too.")] = False
-    noise: Annotated[Literal["laplace", "gaussian"] | None, Field(description="Of a table; left out: laplace.")] = None
-    rho: Annotated[_Price | None, Field(description="The price of Gaussian noise.")] = None
-    delta: Annotated[_Price | None, Field(description="For hidden keys, or Gaussian noise with epsilon.")] = None
+    cumulative: Annotated[bool, Field(description="True to measure ranges of cells as well.")] = False
+    noise: Annotated[
+        Literal["laplace", "gaussian"] | None,
+        Field(description="Noise of a table. Default: laplace, or gaussian with rho."),
+    ] = None
+    rho: Annotated[_Price | None, Field(description="Price of Gaussian noise in ρ, as text.")] = None
+    delta: Annotated[_Price | None, Field(description="δ of hidden keys, or of Gaussian noise with a price in ε.")] = (
+        None
+    )
     purpose: Annotated[
-        str | None, Field(max_length=1000, description="What the answer is for; the ledger keeps it.")
+        str | None, Field(max_length=1000, description="Purpose of the answer, which the ledger stores.")
     ] = None
 
     @property
@@ -208,7 +214,7 @@ _JSON = "application/json"
 
 @router.get("/v1/datasets", tags=["data sets"], responses=responses(*DATASETS))
 def datasets(user: LimitedUser, state: State) -> dict[str, Any]:
-    """The data sets that you may see."""
+    """List the data sets that you may see."""
     return state.reply(lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]})
 
 
@@ -219,7 +225,7 @@ def dataset(
     state: State,
     epsilon: Annotated[str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")] = "0.1",
 ) -> dict[str, Any]:
-    """What may be asked of a data set, and what is left of its budget for you."""
+    """Return the columns of a data set and your remaining budget."""
     price = exact_epsilon(epsilon)
 
     def told() -> dict[str, Any]:
@@ -231,7 +237,7 @@ def dataset(
 
 @router.post("/v1/datasets/{name}/plan", tags=["questions"], responses=responses(*PLAN, also=[504]))
 def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
-    """What a question would cost and give; nothing is counted or charged."""
+    """Preview the price and accuracy of a question. Charges and counts nothing."""
 
     def told() -> dict[str, Any]:
         session, analyst = state.session(user, name), state.analyst(user)
@@ -243,7 +249,7 @@ def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> 
 
 @router.post("/v1/datasets/{name}/rehearsal", tags=["questions"], responses=responses(*REHEARSAL, also=[504]))
 def rehearsal(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
-    """The same question on made-up records of the same columns; free."""
+    """Answer the question on made-up records with the same columns. Charges nothing."""
     return state.reply(lambda: rehearsal_json(rehearsal_of(state.session(user, name), question.query())))
 
 
@@ -267,7 +273,7 @@ _Name = Annotated[
     responses=responses(*RELEASE, status=201, also=[403, 409, 504]),
 )
 async def release(name: Dataset, question: Question, user: LimitedUser, state: State, key: _Name) -> Response:
-    """An answer: one count, several, or a table; charged before anything is counted."""
+    """Answer a question: one count, several, or a table. Charges before it counts."""
     spend = Spend(user, name, key.strip('"'), question)
     reply = await state.awaited(partial(spend.reply, state))
     return Response(reply.content, 201, {"Location": f"/v1/releases/{reply.name}"}, _JSON)
@@ -281,5 +287,5 @@ def released(
     user: LimitedUser,
     state: State,
 ) -> Response:
-    """An answer that was paid for: your own, or any for an owner."""
+    """Return a paid answer: your own, or any if you are an owner."""
     return Response(state.reply(partial(stored_reply, id, user, state)), media_type=_JSON)
