@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisycount.display.numbers import approximately, rounded_down
 from noisycount.display.texts import redacted_name
@@ -11,8 +11,10 @@ from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, Loss, budget_of
 from noisycount.ledger.entries import Analyst, check_text
-from noisycount.ledger.ledger import Ledger
 from noisycount.validation import exact_text
+
+if TYPE_CHECKING:
+    from noisycount.ledger.ledger import Ledger  # with SQLAlchemy, which commands without records do not load
 
 _MOST = 10**25  # more than the number of answers that any budget pays for: 1e6 / (1e-9² / 2)
 _CHEAP = Fraction(1, 10**9)  # smallest price of an answer
@@ -134,7 +136,7 @@ class RemainingBudget:
 
     @classmethod
     def in_ledger(
-        cls, ledger: Ledger | None, name: str, budget: Budget, analyst: Analyst, refund: Fraction = Fraction(0)
+        cls, ledger: "Ledger | None", name: str, budget: Budget, analyst: Analyst, refund: Fraction = Fraction(0)
     ) -> "RemainingBudget":
         """Return the remaining budgets by a ledger, after `refund`, in ε, is given back from a reserve.
 

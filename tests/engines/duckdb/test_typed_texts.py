@@ -481,8 +481,9 @@ def test_columns_of_a_wide_file_are_checked_as_those_of_a_narrow_one(
             patch.setattr("noisycount.engines.duckdb.typed_texts._AT_ONCE", 2)
             assert DuckDBSource.checked(path, kinds=stated) == narrow
     expected = _sparse_and_letters([*rows[:1] * repeats, *rows])
-    assert (narrow.sparse_line is not None, {*narrow.letters} <= expected[1]) == (expected[0], True)
-    assert bool(narrow.letters) == bool(expected[1])
+    assert {*narrow.letters} <= expected[1]
+    if not narrow.odd_rows:  # which are left out of the rest of the check
+        assert (narrow.sparse_line is not None, bool(narrow.letters)) == (expected[0], bool(expected[1]))
 
 
 def _sparse_and_letters(rows: Sequence[Sequence[str]]) -> tuple[bool, set[str]]:
