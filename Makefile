@@ -24,8 +24,8 @@ test: $(VENV)/developed
 thorough: $(VENV)/developed
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=thorough
 
-# What must pass before a change lands: the fast tests, half of the thorough tests of the rooms that the change can
-# affect, and a quarter of the others (tests/landing.py). Benchmarks run with small sizes; no time is judged.
+# What must pass before a change lands: the fast tests, a quarter of the thorough tests of the rooms that the change
+# can affect, and an eighth of the others (tests/landing.py). Benchmarks run with small sizes; no time is judged.
 landing: $(VENV)/benched
 	$(BIN)/python -m pytest $(PARALLEL) --hypothesis-profile=landing --landing
 	$(BENCHMARKS) --small $(PARALLEL) --dist=loadfile

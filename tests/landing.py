@@ -1,6 +1,6 @@
-"""Choose which thorough tests a landing runs: half of those of rooms that a change can affect, a quarter of the others.
+"""Choose the thorough tests that a landing runs: a quarter in rooms that the change can affect, an eighth elsewhere.
 
-All of them took 28 minutes on two cores; a landing may take 25 with everything else that `.ci/run` does.
+With half of those in all rooms, `.ci/run` took 28 minutes on two cores; it may take 25.
 
 `.ci/landed` holds the number of landings so far and the commit that landed last; `make landed` writes it when work on
 the next change begins. Nothing here depends on the date. A commit that git does not know affects all rooms.
@@ -21,7 +21,7 @@ from tests.house import ARROWS, EVERYBODY
 PROJECT = Path(__file__).parents[1]
 LANDED = PROJECT / ".ci" / "landed"
 
-_AFFECTED_TURNS, _OTHER_TURNS = 2, 4  # every thorough test runs at one of so many landings
+_AFFECTED_TURNS, _OTHER_TURNS = 4, 8  # every thorough test runs at one of so many landings
 _PAGES = "pages"  # the room of tests directly in `tests/`, which run what the pages of `docs/` state
 _PAGE_ROOMS = {_PAGES, "reference", "website"}
 _WITHOUT_TESTS = {"", "__main__"}  # modules directly in the package

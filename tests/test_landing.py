@@ -68,10 +68,10 @@ def test_fast_tests_and_those_marked_always_never_wait() -> None:
             assert landing.waiting(items([path], ("thorough", "always"))) == []
 
 
-@pytest.mark.parametrize(("path", "turns"), [("tests/ledger/test_chain.py", 2), ("tests/model/test_exact.py", 4)])
+@pytest.mark.parametrize(("path", "turns"), [("tests/ledger/test_chain.py", 4), ("tests/model/test_exact.py", 8)])
 @pytest.mark.parametrize("number", [1, 20])
-def test_a_thorough_test_runs_at_every_second_or_fourth_landing(path: str, turns: int, number: int) -> None:
-    """Of each file an equal part at a time, half of it where the change can affect the room."""
+def test_a_thorough_test_runs_at_every_fourth_or_eighth_landing(path: str, turns: int, number: int) -> None:
+    """Of each file an equal part at a time, a quarter of it where the change can affect the room."""
     tests = items([path], number=number)
     runs = []
     for landing in range(7, 7 + turns):

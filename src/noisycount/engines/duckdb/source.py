@@ -1,9 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""Sources of records in files, counted by DuckDB in a connection that can read nothing else.
-
-`DuckDBSource` reads CSV, Excel, JSON, Parquet, DuckDB and SQLite files, files of Stata, SPSS and SAS, and Parquet files
-on object stores.
-"""
+"""Sources of records in files of all known formats, counted by DuckDB in a connection that can read nothing else."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,11 +48,7 @@ _BEYOND = {"gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss
 
 
 def state_of(place: "Path | Lake") -> str:
-    """Return the size and modification time of each file of a place, with the write-ahead log of a database.
-
-    Raises:
-        SourceError: A file cannot be read any more.
-    """
+    """Return the size and modification time of each file of a place, with the write-ahead log of a database."""
     if not isinstance(place, Path):
         return place.state()
     try:
@@ -82,11 +74,7 @@ def _texts(relation: files.Relation) -> Sequence[ColumnCheck]:
 def _with_unit_as_stated(
     connection: duck.Connection, relation: files.Relation, told: files.Description
 ) -> files.Relation:
-    """Return the relation with the texts of the unit read as its owner states, for a file that states its types.
-
-    Raises:
-        SourceError: The statement does not fit the type of the unit.
-    """
+    """Return the relation with the texts of the unit read as its owner states, for a file that states its types."""
     for unit, form in told.spelled_unit.items():
         type_ = column_types(connection, relation.sql).get(unit, "")
         if form.kind is Kind.INTEGER and form != ColumnFormat(
@@ -194,11 +182,7 @@ class DuckDBSource(CountedSource):
 
     @classmethod
     def open(cls, path: Path | str, **said: Any) -> Self:  # noqa: ANN401 - as `found` takes it
-        """Open a file and require that its cells are readable; the options are those of `found`.
-
-        Raises:
-            SourceError: The file or one of its cells cannot be read.
-        """
+        """Open a file as `found` does. Raise SourceError if the file or one of its cells cannot be read."""
         source = cls.found(path, **said)
         try:
             source.prepare()
@@ -231,19 +215,14 @@ class DuckDBSource(CountedSource):
             unit: The column that names the person; None: each row is a privacy unit.
             columns: The columns that queries may use; None: all but the unit.
             table: The table or sheet; None: the only one.
-            kinds: The kinds or forms of columns of texts; the other columns are guessed, except the unit, which is a
-                text.
+            kinds: The forms of columns of texts. The unit is a text by default; other columns are guessed.
             form: The layout of a file of texts.
             seconds: Time limit of a count; None: no limit.
             copy: Where to write the values of a file of texts, for `of_copy`. `copied` is True if they were written.
             claim: The owner's statements about the rows of a view; None: only the unit.
             is_for_check: True if the columns are only checked, the unit like the others; nothing is counted.
             is_known: True if `kinds` was stored when the file was opened before.
-            proofs: For each file in its present state, the digests of columns that `require_sound` read before. The
-                source adds to them.
-
-        Raises:
-            SourceError: The file cannot be read.
+            proofs: For each file in its present state, the digests of columns that `require_sound` has read.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
         told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check, is_known)
@@ -368,10 +347,8 @@ class DuckDBSource(CountedSource):
     def require_sound(self, columns: Collection[str] | None = None) -> None:
         """Read columns, and that of the unit, in the files in which they have not been read yet.
 
-        A count that failed at a broken cell would reveal after the debit that the record exists.
-
-        Args:
-            columns: The columns; None: all that queries may use.
+        A count that failed at a broken cell would reveal after the debit that the record exists. For `columns` None,
+        all columns that queries may use are read.
 
         Raises:
             SourceError: A cell cannot be read, or a record has no unit.
