@@ -48,13 +48,15 @@ _MEMBER_TYPES: Mapping[str, tuple[type, ...]] = {
     "guess": (int, float),
     "confidence": (str,),
 }
-_JSON_NAMES = {
-    str: "a text",
-    list: "a list",
-    dict: "an object",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
+_JSON_NAMES: Mapping[tuple[type, ...], str] = {
+    (str, list): "a text or a list",
+    (dict,): "an object",
+    (list,): "a list",
+    (bool,): "true or false",
+    (int,): "a whole number",
+    (str,): "a text",
+    _PRICE: "a text or a number",
+    (int, float): "a number",
 }
 
 ALL = "true"  # condition that is true of every record
@@ -216,8 +218,7 @@ def _check_member(name: str, value: object) -> None:
         raise ValueError(f"{name} is no member of a query: use one of {', '.join(_MEMBER_TYPES)}")
     allowed = _MEMBER_TYPES[name]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-        types = " or ".join(dict.fromkeys(_JSON_NAMES[each] for each in allowed))
-        raise ValueError(f"{name} must be {types} in JSON, not {value!r}")
+        raise ValueError(f"{name} must be {_JSON_NAMES[allowed]} in JSON, not {value!r}")
     if isinstance(value, list) and not all(isinstance(each, str) for each in value):
         raise ValueError(f"{name} must be a list of texts, not {value!r}")
     if name == "noise" and value not in TABLE_NOISES:

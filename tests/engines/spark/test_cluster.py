@@ -110,8 +110,8 @@ def test_a_worker_killed_in_the_middle_of_a_count_changes_no_count_and_no_debit(
         assert [entry.spent.text for entry in ledger.entries()] == ["ε = 100"]
 
 
-def test_another_cluster_needs_another_process(people: str) -> None:
-    """What this process drives is said, and how to reach the other one."""
-    assert people
+@pytest.mark.usefixtures("session")
+def test_another_cluster_needs_another_process() -> None:
+    """The refusal names the cluster that this process drives."""
     with pytest.raises(SourceError, match=r"but this process drives 'spark://127\.0\.0\.1:"):
         served(ServerPlace.read("spark://local#/lake/visits"))
