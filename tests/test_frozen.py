@@ -37,7 +37,7 @@ def _both(**options: bool) -> list[type]:
             known: str = field(default="none", init=False, repr=False, compare=False)
             size: float = 2.0
             others: list[int] = field(default_factory=list, compare=False)
-            notes: dict[str, int] = field(default_factory=dict, init=False, hash=False)
+            notes: dict[str, int] = field(default_factory=dict, init=False, compare=False)
             last: int = field(default=3, kw_only=True)
             needed: int = field(kw_only=True)
 
