@@ -121,10 +121,9 @@ def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) ->
     places = np.arange(400)
     law = np.exp(-np.abs(places - 60) / 1.0)[None]
     law /= law.sum()
-    whole = np.convolve(law[0], law[0])[None]
-    given = np.where(np.arange(whole.size) == 120 + distance, 1.0, 0.0)
-    parts = [(0, law), (0, law)]
-    crossing = Crossing.from_parts(whole, np.ones_like(whole), 0, [part for _, part in parts], given)
+    whole = PositiveSum(np.stack([law, law], axis=1)[None])
+    given = np.where(np.arange(whole.length) == 120 + distance, 1.0, 0.0)
+    crossing = Crossing.from_parts(whole, np.ones_like(whole.law[0]), [(0, law), (0, law)], given)
     angles = np.linspace(0, math.pi, 16)
     turned = law * np.exp(1j * angles[:, None] * places)[:, None]
     found = crossing.averages([turned, np.broadcast_to(law, turned.shape)])[:, 120 + distance]
@@ -133,3 +132,23 @@ def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) ->
     weights = law[0][first] * law[0][120 + distance - first]
     exact = np.exp(1j * angles[:, None] * first) @ (weights / weights.sum())
     assert np.abs(found - exact).max() <= 1e-12
+
+
+@pytest.mark.parametrize("summands", [7, 70])
+@pytest.mark.parametrize("wanted", [(300, 300), (0, 40), (250, 420), (10**6, 10**6)])
+def test_wanted_sums_have_the_probabilities_that_they_have_among_all_sums(
+    summands: int, wanted: tuple[int, int]
+) -> None:
+    """A transform that is long enough for the wanted sums alone gives them no other sum, also without one summand."""
+    generator = np.random.default_rng(summands)
+    weights = generator.dirichlet(np.full(60, 0.4), (1, 2, summands))
+    low, high = (np.array([end]) for end in wanted)
+    part, whole = FastSum(weights, (low, high)), FastSum(weights)
+    start = int(part.first[0] - whole.first[0])
+    expected = whole.law[:, :, start : start + part.law.shape[-1]]
+    assert part.law == pytest.approx(expected, rel=1e-9, abs=1e-16)
+    assert part.length <= whole.length
+    outside = np.zeros(whole.law.shape)
+    outside[:, :, start : start + part.law.shape[-1]] = 1.0
+    others = part.leave_one_out(np.ones(part.law.shape)).values
+    assert others == pytest.approx(whole.leave_one_out(outside).values, rel=1e-9, abs=1e-15)

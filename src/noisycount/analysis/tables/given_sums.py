@@ -13,7 +13,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.sums import ERROR, Complexes, Places, fold, row_by_row, transform_length
+from noisycount.analysis.tables.sums import (
+    ERROR,
+    Complexes,
+    FastSum,
+    Places,
+    PositiveSum,
+    fold,
+    row_by_row,
+    transform_length,
+)
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
@@ -40,15 +49,22 @@ class Crossing:
     length: int  # length of transforms; 0: sums are added up term by term
 
     @classmethod
-    def from_parts(cls, law: Reals, shares: Reals, first: int, parts: Sequence[Reals], laws: Reals) -> "Crossing":
-        """Return the averages over parts; by transforms if their error is negligible.
+    def from_parts(
+        cls, whole: FastSum | PositiveSum, shares: Reals, parts: Sequence[tuple[int, Reals]], laws: Reals
+    ) -> "Crossing":
+        """Return the averages over parts of the first node of a sum; by transforms if their error is negligible.
 
-        Shapes: law (sets, counts), shares (sets, counts), parts (sets, width), laws (counts,).
+        Args:
+            whole: The sum of all parts.
+            shares: The probability of each set of parameters given the sum, shape (sets, counts).
+            parts: The lowest count of each part, and its distribution from there on, shape (sets, width).
+            laws: The distribution of the sum given all answers, shape (counts,).
         """
-        widths = [part.shape[-1] for part in parts]
-        full, counts = sum(widths) - len(widths) + 1, law.shape[-1]
-        length = transform_length(min(full, counts + max(widths)))
-        weights = [part[None].astype(np.complex128) for part in parts]
+        law, first = whole.law[0], int(whole.first[0]) - sum(start for start, _ in parts)
+        widths = [part.shape[-1] for _, part in parts]
+        full = sum(widths) - len(widths) + 1
+        length = transform_length(min(full, max(whole.length, *widths)))
+        weights = [part[None].astype(np.complex128) for _, part in parts]
         transformed = cls(law, first, length)
         relative_errors = transformed._errors(weights, law)
         error = float((np.minimum(relative_errors, 2.0) * shares * laws).sum())

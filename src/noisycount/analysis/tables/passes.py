@@ -150,19 +150,20 @@ class UpwardPass:
     def __init__(self, model: Model, levels: tuple[PriorLevel, ...], settings: Settings) -> None:
         self.model, self.levels, self.settings = model, levels, settings
         self.cells = cell_windows(model, settings)
+        self.reaches = tuple(windows(model, settings, level) for level in range(len(levels)))
         self.messages: list[list[Message]] = [[] for _ in levels]
         self.branches: list[list[Branches]] = [[] for _ in levels]
         tilts: list[list[Reals]] = [[] for _ in levels]
         widths, memory = self.cells.high - self.cells.low + 1, _MOST_KEPT
         for level in range(len(levels) - 1, -1, -1):
-            reach, empty = windows(model, settings, level), Message(0, np.zeros(0), 0.0)
+            empty = Message(0, np.zeros(0), 0.0)
             self.messages[level] = [empty] * model.tree.sizes[level]
             tilts[level] = [empty.logs] * model.tree.sizes[level]
             for nodes, children in _families(model, settings, level, widths):
                 split = self.split(level, nodes, children)
                 memory -= split.logs.size * (2 + split.final_tilts.shape[1])
                 self.branches[level].append(Branches(nodes, children, split if memory > 0 else None))
-                messages = self._messages(level, nodes, children, split, reach)
+                messages = self._messages(level, nodes, children, split)
                 for node, message, tilt in zip(nodes.tolist(), messages, split.final_tilts, strict=True):
                     self.messages[level][node], tilts[level][node] = message, tilt
             widths = np.array([message.logs.size for message in self.messages[level]])
@@ -208,7 +209,15 @@ class UpwardPass:
             first_tilts = [settings.tilts[level][node] for node in nodes.tolist()]
             tilts = np.array(first_tilts) if all(one.size == kinds for one in first_tilts) else None
         is_bounded = settings.is_bounded or (is_positive and is_small)
-        return Split(lows, logs.reshape(*shape, -1), division, targets, is_positive, tilts, is_bounded, self.is_rough)
+        wanted = self._wanted(level, nodes)
+        logs = logs.reshape(*shape, -1)
+        return Split(lows, logs, division, targets, is_positive, tilts, is_bounded, self.is_rough, wanted)
+
+    def _wanted(self, level: int, nodes: Counts) -> Bounds:
+        """Return the ranges of nodes that their own answers and their bounds leave."""
+        reach, bounds = self.reaches[level], self.model.levels[level].bounds
+        low = np.maximum(reach.low[nodes], bounds.low[nodes])
+        return Bounds(low, np.minimum(reach.high[nodes], bounds.high[nodes]))
 
     def splits(self, level: int) -> Iterator[tuple[Counts, Counts, Split]]:
         """Yield the nodes of a level above the cells in groups, with their children and their division."""
@@ -228,18 +237,19 @@ class UpwardPass:
             row[: message.logs.size] = message.logs
         return np.array([message.low for message in messages]), logs
 
-    def _messages(self, level: int, nodes: Counts, children: Counts, split: Split, reach: Bounds) -> Iterator[Message]:
+    def _messages(self, level: int, nodes: Counts, children: Counts, split: Split) -> Iterator[Message]:
         """Yield the messages of nodes.
 
         If the answers of a node and those below it lie far apart, the count is between them, and the range is not cut.
         """
         likelihood, width = self.model.levels[level], split.messages.shape[1]
         logs = split.messages + likelihood.logs(nodes, split.low, width)
-        first = np.maximum(split.low, likelihood.bounds.low[nodes])
-        last = np.minimum(split.low + width - 1, likelihood.bounds.high[nodes])
-        narrow = np.maximum(first, reach.low[nodes]), np.minimum(last, reach.high[nodes])
-        overlaps = narrow[0] <= narrow[1]
-        first, last = np.where(overlaps, narrow[0], first), np.where(overlaps, narrow[1], last)
+        wanted = self._wanted(level, nodes)
+        first, last = np.maximum(split.low, wanted.low), np.minimum(split.low + width - 1, wanted.high)
+        is_disjoint = first > last
+        bounds = likelihood.bounds
+        first = np.where(is_disjoint, np.maximum(split.low, bounds.low[nodes]), first)
+        last = np.where(is_disjoint, np.minimum(split.low + width - 1, bounds.high[nodes]), last)
         for place, family in enumerate(children.tolist()):
             start = int(split.low[place])
             row = logs[place, first[place] - start : max(last[place] + 1 - start, 0)]

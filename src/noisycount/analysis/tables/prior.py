@@ -51,10 +51,11 @@ class Dirichlet:
         span = int(lows.max()) - first + width
         if self.concentrations.size == shape[1] and span <= lows.size * width:
             counts = np.arange(first, first + span - 1)
-            runs = _cumulated(log_rising_steps(counts, self.concentrations[0]))
-            places = (lows - first)[:, None, :, None] + np.arange(width)
-            sets = np.arange(shape[1])[:, None, None]
-            return LogWeights(at_low, runs[sets, places] - runs[sets, places[..., :1]] + tilted)
+            runs = np.lib.stride_tricks.sliding_window_view(
+                _cumulated(log_rising_steps(counts, self.concentrations[0])), width, axis=-1
+            )
+            above = runs[:, lows - first].swapaxes(0, 1)
+            return LogWeights(at_low, above - above[..., :1] + tilted)
         counts = lows[:, None, :, None] + np.arange(width - 1)
         steps = log_rising_steps(counts, self.concentrations[..., None])
         steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]

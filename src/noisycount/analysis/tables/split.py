@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.tables import sums
 from noisycount.analysis.tables.given_sums import Crossing
-from noisycount.analysis.tables.likelihoods import Counts
+from noisycount.analysis.tables.likelihoods import Bounds, Counts
 from noisycount.analysis.tables.prior import Division
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
@@ -72,6 +72,8 @@ class Split:
     tilts: Reals | None = None  # first tilts that are tried, shape (nodes, sets·zones); None: typical ones
     is_bounded: bool = False  # True if messages have upper bounds where sums are too rare to be kept
     is_rough: bool = False  # True if the prior is learned and windows end where probabilities are small
+    # range of the counts of each node, outside of which messages are not needed; None: all counts
+    wanted: Bounds | None = None
 
     @property
     def _zones(self) -> int:
@@ -113,11 +115,11 @@ class Split:
     @cached_property
     def _sum(self) -> sums.FastSum | sums.PositiveSum:
         """The sums of the children."""
-        return self._kind(self.laws)
-
-    @property
-    def _kind(self) -> type[sums.FastSum | sums.PositiveSum]:
-        return sums.PositiveSum if self.is_positive else sums.FastSum
+        if self.is_positive:
+            return sums.PositiveSum(self.laws)
+        at_low = self.lows.sum(axis=-1)
+        wanted = None if self.wanted is None else (self.wanted.low - at_low, self.wanted.high - at_low)
+        return sums.FastSum(self.laws, wanted)
 
     @property
     def low(self) -> Counts:
@@ -182,12 +184,11 @@ class Split:
         is_rare &= positions <= tilted.most[..., None]
         if not is_rare.any():
             return np.full_like(law, -np.inf)
-        largest = law.max(axis=-1, keepdims=True)
         summand_moments = sums.moments(self.laws)
         chernoff = sums.log_bounds(self.laws, summand_moments, positions)
         if tilted_logs is not None:
             np.minimum(chernoff, sums.steep_bounds(tilted_logs, summand_moments, positions), out=chernoff)
-        bounds = np.minimum(np.log(_ROUNDED * self._sum.floor * largest), chernoff)
+        bounds = np.minimum(np.log(_ROUNDED * self._sum.smallest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
@@ -217,7 +218,8 @@ class Split:
 
     def sum_children(self, children: NDArray[np.bool_]) -> tuple[int, Reals]:
         """Return the lowest sum of some children of the first node, and its distribution for each set of parameters."""
-        child_sum = self._kind(self.laws[:, :, children])
+        laws = self.laws[:, :, children]
+        child_sum = sums.PositiveSum(laws) if self.is_positive else sums.FastSum(laws)
         return int(child_sum.first[0]), child_sum.law[0]
 
     def crossing(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "Crossing":
@@ -228,8 +230,7 @@ class Split:
         law = self._sum.law[0]
         logs = self._log_factors[0][0] - _finite_or_zero(self.messages)[0]
         shares = law * np.exp(np.where(law > 0, logs, -np.inf))
-        first = int(self._sum.first[0]) - sum(start for start, _ in parts)
-        return Crossing.from_parts(law, shares, first, [part for _, part in parts], laws)
+        return Crossing.from_parts(self._sum, shares, parts, laws)
 
     def _neglected_probability(self, laws: Reals, logs: Reals) -> Reals:
         """Return upper bounds of the probability that belongs to sums too rare to be kept, shape (nodes,).
@@ -239,8 +240,7 @@ class Split:
         law = self._sum.law
         if (law > 0).all():
             return np.zeros(len(laws))
-        floor = _ROUNDED * self._sum.floor * law.max(axis=-1, keepdims=True)
-        lost = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(floor)))
+        lost = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(_ROUNDED * self._sum.smallest)))
         little = _LITTLE_LEARNED if self.is_rough else _LITTLE
         return lost if lost.max(initial=0.0) < little else _share_sums(laws, logs + self._rare)
 

@@ -146,13 +146,17 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
     aims = np.clip(goals, least + room, most - room).ravel()
     tolerance = _NEAR_ROUGHLY if is_positive else _NEAR
     rows = logs.reshape(-1, *logs.shape[2:])
-    laws, constants, tilts = np.empty_like(rows), np.empty(len(rows)), np.empty(len(rows))
+    laws, constants, tilts = rows, np.empty(len(rows)), np.empty(len(rows))
     low, high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
     active, trial = np.arange(len(rows)), start.ravel()  # rows without a tilt yet, and the tilts to try
     for step in range(_STEPS):
         tilts[active] = trial
-        tilted_laws, constants[active] = _tilted(rows[active], trial)
-        laws[active] = tilted_laws
+        is_whole = active.size == len(rows)  # without copies then
+        tilted_laws, constants[active] = _tilted(rows if is_whole else rows[active], trial)
+        if is_whole:
+            laws = tilted_laws
+        else:
+            laws[active] = tilted_laws
         law_moments = moments(tilted_laws)
         shortfall = aims[active] - law_moments.mean.sum(axis=-1)
         variance = law_moments.variance.sum(axis=-1)
@@ -222,16 +226,26 @@ class PositiveSum:
     floor: ClassVar[float] = 1e-280
     """Share of the largest probability below which probabilities are set to 0, as they may underflow."""
 
+    @cached_property
+    def smallest(self) -> Reals:
+        """Smallest probability that is kept, shape (nodes, sets, 1)."""
+        return self.floor * self._unfloored_law.max(axis=-1, keepdims=True)
+
     @property
     def first(self) -> NDArray[np.int64]:
         """First sum of `law` for each node: 0. Shape (nodes,)."""
         return np.zeros(self.weights.shape[0], np.int64)
 
+    @property
+    def length(self) -> int:
+        """Number of sums."""
+        return self.weights.shape[2] * (self.weights.shape[3] - 1) + 1
+
     @cached_property
     def law(self) -> Reals:
         """Probabilities of the sum, shape (nodes, sets, sums)."""
         law = self._unfloored_law
-        return np.where(law >= self.floor * law.max(axis=-1, keepdims=True), law, 0.0)
+        return np.where(law >= self.smallest, law, 0.0)
 
     @cached_property
     def _unfloored_law(self) -> Reals:
@@ -289,18 +303,25 @@ class FastSum:
     Errors are absolute: about 2^−52 of the largest probability.
     """
 
-    # distributions of the summands on 0, 1, …, shape (nodes, sets, summands, width)
-    weights: Reals
+    weights: Reals  # distributions of the summands on 0, 1, …, shape (nodes, sets, summands, width)
+    # smallest and largest sum of each node whose probability is wanted, shapes (nodes,); None: all sums
+    wanted: tuple[Places, Places] | None = None
 
     @cached_property
     def _groups(self) -> "_Groups":
         """The summands in groups; one transform adds up each group."""
-        return _Groups.from_weights(self.weights)
+        return _Groups.from_weights(self.weights, self.wanted)
 
     @cached_property
     def _upper(self) -> "FastSum | None":
         """The sum of the groups; None if there is one group."""
-        return FastSum(self._groups.laws) if self._groups.count > 1 else None
+        if self._groups.count == 1:
+            return None
+        wanted = None
+        if self.wanted is not None:
+            first = self._groups.first.sum(axis=1)
+            wanted = self.wanted[0] - first, self.wanted[1] - first
+        return FastSum(self._groups.laws, wanted)
 
     floor: ClassVar[float] = 2.0**-46
     """Share of the largest probability below which probabilities are set to 0, as they may be rounding errors."""
@@ -311,11 +332,23 @@ class FastSum:
         first: Places = self._groups.first.sum(axis=1)
         return first if self._upper is None else first + self._upper.first
 
+    @property
+    def smallest(self) -> Reals:
+        """Smallest probability that is kept, shape (nodes, sets, 1)."""
+        return self.floor * self._groups.peaks[:, :, 0] if self._upper is None else self._upper.smallest
+
     @cached_property
     def law(self) -> Reals:
         """Probabilities of the sum from `first` on, shape (nodes, sets, sums)."""
-        law = self._groups.laws[:, :, 0] if self._upper is None else self._upper.law
-        return np.where(law >= self.floor * law.max(axis=-1, keepdims=True), law, 0.0)
+        if self._upper is not None:
+            return self._upper.law
+        law = self._groups.laws[:, :, 0]
+        return np.where(law >= self.smallest, law, 0.0)
+
+    @property
+    def length(self) -> int:
+        """Length of a transform at which no other sum falls on a wanted one."""
+        return self._groups.length if self._upper is None else self._upper.length
 
     def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
@@ -340,8 +373,13 @@ class _Groups:
     length: int  # length of the transforms
 
     @staticmethod
-    def from_weights(weights: Reals) -> "_Groups":
-        """Return summands in groups of equal size."""
+    def from_weights(weights: Reals, wanted: tuple[Places, Places] | None) -> "_Groups":
+        """Return summands in groups of equal size.
+
+        If there is one group, only the wanted sums are kept. A transform adds up all sums that differ by its length.
+        It is so long that the sum k of all members, and the sum k − j of all members but one, stands alone for each
+        kept k and each count j of that member. Sums of all members but one end a mean count before those of all.
+        """
         nodes, sets, summands, width = weights.shape
         count = -(-summands // _GROUP)
         members = -(-summands // count)
@@ -351,12 +389,23 @@ class _Groups:
             filler[..., 0] = 1.0
             weights = np.concatenate([weights, filler], axis=2)
         grouped = weights.reshape(nodes, sets, count, members, width)
-        low, high = sum_bounds(grouped, moments(grouped))
-        first, last = low.min(axis=1).astype(np.int64), high.max(axis=1).astype(np.int64)
+        member_moments = moments(grouped)
+        low, high = sum_bounds(grouped, member_moments)
+        lowest, highest = low.min(axis=1).astype(np.int64), high.max(axis=1).astype(np.int64)
+        first, last = lowest, highest
+        if wanted is not None and count == 1:
+            first = np.maximum(lowest, wanted[0][:, None])
+            last = np.minimum(highest, wanted[1][:, None])
+            is_disjoint = first > last
+            first, last = np.where(is_disjoint, lowest, first), np.where(is_disjoint, highest, last)
         full = members * (width - 1) + 1
         kept = min(int((last - first).max()) + 1, full)
-        length = transform_length(min(full, kept + width))
-        return _Groups(grouped, summands, np.minimum(first, full - kept), kept, length)
+        first = np.minimum(first, full - kept)
+        means = member_moments.mean
+        above = highest - first + (width - 1 - means.min(axis=(1, 3)))
+        below = first + kept - 1 - lowest + means.max(axis=(1, 3))
+        length = transform_length(min(full, math.ceil(max(float(above.max()), float(below.max()), kept - 1)) + 1))
+        return _Groups(grouped, summands, first, kept, length)
 
     @property
     def count(self) -> int:
@@ -394,15 +443,25 @@ class _Groups:
     def _transformed(self, weights: Reals) -> NDArray[np.complex128]:
         return np.fft.rfft(fold(weights, self.length), self.length, axis=-1)
 
-    @cached_property
+    @property
     def laws(self) -> Reals:
         """Distributions of the sums of the groups, shape (nodes, sets, groups, kept)."""
-        laws = np.empty((*self.weights.shape[:3], self.kept))
+        return self._laws_and_peaks[0]
+
+    @property
+    def peaks(self) -> Reals:
+        """Largest probability of any sum, kept or not, shape (nodes, sets, groups, 1)."""
+        return self._laws_and_peaks[1]
+
+    @cached_property
+    def _laws_and_peaks(self) -> tuple[Reals, Reals]:
+        laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept, 1))
         for part in self._parts:
             sums = np.fft.irfft(self._spectra(part).prod(axis=3), self.length, axis=-1)
             places = self._places(part, sums.shape[1])
             laws[part[0], :, part[1]] = np.maximum(np.take_along_axis(sums, places, axis=-1), 0.0)
-        return laws
+            peaks[part[0], :, part[1]] = sums.max(axis=-1, keepdims=True)
+        return laws, peaks
 
     def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return the leave-one-out sums of the members, given those of the groups."""

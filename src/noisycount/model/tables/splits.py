@@ -30,11 +30,10 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     # ln Γ(large + small) − ln Γ(large), with large >= 1 wherever the count is not 0
     ratio = small / large
     grown = (large + small - 0.5) * np.log1p(ratio) + small * (np.log(large) - 1)
-    grown += stirling_error(large + small) - stirling_error(large)
-    # Γ(k) = Γ(k + 1)/k or Γ(a), whichever has the smaller argument, remains in the denominator.
-    is_count_large = present >= a
-    logs = grown - np.where(is_count_large, _log_gamma(a) + np.log(present), log_factorial(present))
-    return np.where(k > 0, logs, 0.0)
+    errors = stirling_error(np.stack([large + small, large]))
+    grown += errors[0] - errors[1]
+    # Of k!·Γ(a) = k·Γ(k)·Γ(a), Γ of the larger of k and a is gone.
+    return np.where(k > 0, grown - _log_gamma(small) - np.log(present), 0.0)
 
 
 def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
