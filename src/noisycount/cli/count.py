@@ -1,7 +1,7 @@
 """`noisycount count`: a private count, or a table of private counts.
 
 The first half of the file completes conditions, columns and keys in a shell. `count` reads the options into a `Query`;
-`noisycount.tasks.answer` answers it.
+`noisycount.tasks.answer` answers it, `noisycount.tasks.preview` shows its price.
 """
 
 import re
@@ -19,6 +19,7 @@ from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
 from noisycount.errors import NoisyCountError, is_interruption
+from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query import typed
 from noisycount.query.predicate import quoted_name, quoted_text
@@ -29,10 +30,26 @@ from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.tasks.answer import Answer, answer_to, charged_so_far, preview_of
-from noisycount.tasks.answer_display import print_answer
-from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.opening import TableFiles, dataset_asked, existing_ledger
+from noisycount.tasks.answer import Answer, PaidQuery, answer_to, charged_so_far
+from noisycount.tasks.answer_display import print_answer, print_preview
+from noisycount.tasks.answer_json import answer_json, preview_json
+from noisycount.tasks.opening import dataset_asked, existing_ledger
+from noisycount.tasks.preview import preview_of
+from noisycount.tasks.table_files import TableFiles, check_files, with_files, write_files
+
+
+@frozen
+class Asking:
+    """Options that name the records, the conditions, the privacy unit, the analyst and the purpose."""
+
+    source: str
+    where: tuple[str, ...]
+    unit: str | None
+    table: str | None
+    analyst: str | None
+    purpose: str | None
+    slot: ReplyTick | None
+
 
 _OUTPUT_SUFFIXES = (".csv", ".parquet", ".json", ".arrow")
 
@@ -271,23 +288,16 @@ def _known_schema(ctx: click.Context) -> Schema:
     callback=_check_output_suffix,
 )
 @options.common_options
-def count(  # noqa: PLR0913, PLR0917 - one argument per option
-    source: str,
-    where: tuple[str, ...],
-    unit: str | None,
-    table: str | None,
-    analyst: str | None,
-    purpose: str | None,
-    slot: ReplyTick | None,
-    keys_from: Path | None,
-    questions: Path | None,
-    plot: Path | None,
-    output: Path | None,
+@options.fill(TableFiles)
+@options.fill(Asking)
+def count(
+    asking: Asking,
+    files: TableFiles,
     configuration: Config,
     *,
     is_trial: bool,
     as_json: bool,
-    **members: Any,  # noqa: ANN401 - members of `Query` with the same names
+    **parts: Any,  # noqa: ANN401 - members of `Query` with the same names
 ) -> None:
     """Count records that satisfy a condition, with noise and a budget.
 
@@ -298,45 +308,41 @@ def count(  # noqa: PLR0913, PLR0917 - one argument per option
 
     A table, by --by or several --where, is one query: one price pays for all of its rows.
     """
-    files = TableFiles(keys_from, questions, plot, output)
-    optional_lists = {name: members[name] or None for name in ("by", "keys")}
-    query = Query(wheres=where, is_list=questions is not None or len(where) > 1, **{**members, **optional_lists})
+    parts |= {name: parts[name] or None for name in ("by", "keys")}
+    query = Query(wheres=asking.where, is_list=files.questions is not None or len(asking.where) > 1, **parts)
     check_query(query)
-    dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
-    asking_analyst = configuration.analyst(analyst)
+    dataset = configuration.table_of(dataset_asked(configuration, asking.source, asking.unit), asking.table)
+    analyst = configuration.analyst(asking.analyst)
     if files != TableFiles():
-        from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415 - loads readers of files
-
         if not is_trial:
             check_files(files)
         query = with_files(query, files, dataset)
-    is_drawn = plot is not None
+    is_drawn = files.plot is not None
     if is_trial:
-        _write_files_and_print(
-            preview_of(query, dataset, configuration, asking_analyst, is_drawn=is_drawn), files, as_json=as_json
-        )
+        preview = preview_of(query, dataset, configuration, analyst, is_drawn=is_drawn)
+        if as_json:
+            print_json(preview_json(preview))
+        else:
+            print_preview(preview)
         return
     key = token_hex(16)
+    paid_query = PaidQuery(query, analyst, key, asking.purpose, asking.slot)
     try:
         with status("counting"):
-            answer = answer_to(
-                query, dataset, configuration, asking_analyst, slot, key=key, purpose=purpose, is_drawn=is_drawn
-            )
-        _write_files_and_print(answer, files, as_json=as_json)
+            answer = answer_to(paid_query, dataset, configuration, is_drawn=is_drawn)
+        _write_and_print(answer, files, as_json=as_json)
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
             raise
-        raise StoppedError(charged_so_far(key, configuration, slot)) from None
+        raise StoppedError(charged_so_far(key, configuration, asking.slot)) from None
 
 
-def _write_files_and_print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
+def _write_and_print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
+    """Write the files of a table, and print the answer. It is paid for, so it is printed even if a file fails."""
     paths: list[Path] = []
     try:
-        if files != TableFiles() and answer.release is not None:
-            from noisycount.tasks.table_files import written_files  # noqa: PLC0415 - as in `count`
-
-            paths.extend(written_files(answer, files))
-    finally:  # an answer that was paid for is printed even if a file cannot be written
+        paths.extend(write_files(answer, files))
+    finally:
         if as_json:
             print_json(answer_json(answer))
         else:

@@ -16,11 +16,11 @@ from noisycount.display.texts import writable
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
-from noisycount.ledger.verification import verification as checked
+from noisycount.ledger.verification import verification
 from noisycount.readers.options import common_options, flag, value_option
 from noisycount.tasks import ledger as task
 from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
-from noisycount.tasks.opening import debits, existing_ledger, verification
+from noisycount.tasks.opening import existing_ledger
 from noisycount.tasks.report.forms import FORMS, written_report
 from noisycount.tasks.report.report import report_of
 from noisycount.tasks.unproven import unproven_in, unproven_words
@@ -46,7 +46,7 @@ def ledger() -> None:
 @common_options
 def show(configuration: Config, *, as_json: bool) -> None:
     """Show all past queries, and the remaining part of each budget."""
-    entries = debits(configuration)
+    entries = task.debits(configuration)
     if as_json:
         print_json(task.ledger_json(configuration, entries))
         return
@@ -89,7 +89,7 @@ def verify(
     known_head = known_head or configuration.known_head
     if place is not None:
         configuration = at_copy(configuration, place)
-    result = verification(configuration, known_head)
+    result = task.verification(configuration, known_head)
     unproven = [] if result is None else unproven_in(configuration, result.head.number)
     if as_json:
         document = task.verification_json(configuration, result, known_head)
@@ -129,7 +129,7 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     with existing_ledger(configuration) as ledger:
         rows = ledger.rows() if ledger else []
     _write_rows(rows, out, as_json=as_json)
-    result = checked(rows, configuration.known_head)
+    result = verification(rows, configuration.known_head)
     if result.broken is not None:
         raise LedgerError(
             f"row {result.broken} of the ledger {result.why}: what was written proves nothing;"

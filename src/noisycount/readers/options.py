@@ -5,8 +5,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -77,6 +79,24 @@ def repeatable_option(
 def flag(names: str, words: str) -> Callable[[Command], Command]:
     """Return a decorator that adds an option without a value."""
     return click.option(*names.split(), is_flag=True, help=words)
+
+
+def fill(options: type) -> Callable[[Command], Command]:
+    """Return a decorator that passes the values of several options to a command as one object.
+
+    `options` is a dataclass. A value whose name is a field of it goes into the object, which is the command's first
+    argument. Every other value is passed as without the decorator.
+    """
+    names = [field.name for field in fields(options)]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(*objects: object, **values: object) -> None:
+            command(options(**{name: values.pop(name) for name in names}), *objects, **values)
+
+        return cast("Command", run)
+
+    return decorate
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)

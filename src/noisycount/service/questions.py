@@ -26,8 +26,9 @@ from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.keys import User
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import Dataset, ServiceState, State
-from noisycount.tasks.answer import Answer, answer_at, preview_at
-from noisycount.tasks.answer_json import answer_json
+from noisycount.tasks.answer import Answer, PaidQuery, answer_at
+from noisycount.tasks.answer_json import answer_json, preview_json
+from noisycount.tasks.preview import preview_at
 from noisycount.tasks.rehearsal import rehearsal_json, rehearsal_of
 from noisycount.tasks.show import View, budget_words, entry_json, offer_json
 from noisycount.validation import exact_epsilon
@@ -165,9 +166,9 @@ class Spend:
             return attached
 
         session, analyst = state.session(self.user, self.dataset), state.analyst(self.user)
-        query, why = self.question.query(), self.question.purpose
+        paid_query = PaidQuery(self.question.query(), analyst, self.name, self.question.purpose, state.tick)
         try:
-            answered = answer_at(session, query, analyst, state.tick, key=self.name, purpose=why, attach=attach)
+            answered = answer_at(session, paid_query, attach=attach)
         except BaseException:
             drafts.clear()  # so that the frames of the error hold no answer
             raise
@@ -242,7 +243,7 @@ def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> 
     def told() -> dict[str, Any]:
         session, analyst = state.session(user, name), state.analyst(user)
         preview = preview_at(session, question.query(), analyst)
-        return {**answer_json(preview), "affordable_answers": preview.affordable_answers}
+        return {**preview_json(preview), "affordable_answers": preview.affordable_answers}
 
     return state.reply(told)
 

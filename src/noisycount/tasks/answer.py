@@ -1,7 +1,7 @@
-"""Answers and previews of one query, a count or a table, for the command line, the server and the pages.
+"""Answers to queries, counts and tables, for the command line, the server and the pages.
 
-`answer_to` charges the ledger and returns a published answer. `preview_of` returns the price and the errors that the
-answer would have; it charges and counts nothing.
+`answer_to` charges the ledger and returns a published `Answer`. `noisycount.tasks.preview` shows the price and the
+errors of an answer beforehand; `PricedQuery` is what an answer and its preview share.
 """
 
 import math
@@ -15,21 +15,19 @@ import numpy as np
 
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.numbers import approximately, percent, plus_minus, signed
-from noisycount.errors import NoisyCountError, PredicateError
+from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Analyst, Entry, Request
+from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import RunningTotal, unit_noun
-from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
+from noisycount.ledger.series import standing_of
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
-from noisycount.release.dataset import RemainingBudget, next_words
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.dataset import RemainingBudget
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.query_plan import CountPlan, QueryPlan
+from noisycount.release.query_plan import QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release
 from noisycount.release.table_plan import table_plan
@@ -39,17 +37,27 @@ from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
 from noisycount.tasks.plan import planned
 from noisycount.validation import exact_text
 
-_ANEW = (
+_INDEPENDENT = (
     "nothing says whether the records are still those of your earlier answer, so this one is independent and costs its "
     "full price; an edition, which the owner names, lets it top up the earlier answer for the difference"
 )
-_WITH_THIS, _AT_MOST = "with this one", "with this one at its highest price"  # answers of a previewed running total
-_FAR = 2  # a guess is far off if it differs from the interval of the count by more than this factor
+_FAR_FACTOR = 2  # a guess is far off if it differs from the interval of the count by more than this factor
+
+
+@frozen
+class PaidQuery:
+    """A query that an analyst pays for."""
+
+    query: Query  # the question with its price or accuracy goal
+    analyst: Analyst = Analyst()
+    key: str | None = None  # key of the debit; None: a random key
+    purpose: str | None = None  # purpose of the answer, as the analyst states it
+    tick: ReplyTick | None = None  # ticks at which the answer may leave; None: at once
 
 
 @frozen(kw_only=True)
-class Answer:
-    """A published answer or a preview, with all that its display needs."""
+class PricedQuery:
+    """A query about a data set with its meaning, its noise and its price: what an answer and its preview share."""
 
     query: Query  # the query of the analyst
     plan: QueryPlan  # its meaning, its noise and its price
@@ -57,58 +65,31 @@ class Answer:
     unit: str | None  # column whose distinct values are counted; None: rows are counted
     analyst: Analyst  # the analyst who asks
     remains: RemainingBudget  # remaining budgets of the data set and of the analyst
-    # the published count or table; None: this is a preview, and nothing was charged or counted
-    release: Release | TableRelease | None = None
     # True if the answer is free because the question is already paid for. A preview considers only the debits that the
     # analyst may see: it shows the full price for a question that only other analysts asked
     repeated: bool = False
-    affordable: bool = True  # True if the budgets pay for it
     # columns of the question whose unreadable values count as missing
     unreadable_as_missing: tuple[str, ...] = ()
-    known: Entry | None = None  # in a preview, the most accurate answer of the analyst that this one would top up
     # True if the analyst has an earlier answer that is not topped up because the records may have changed since
-    is_anew: bool = False
+    is_independent: bool = False
     # hints that follow from the text of the question: reasons why no record matches, and how functions read texts
-    impossible: Sequence[str] = ()
+    text_hints: Sequence[str] = ()
     total: RunningTotal | None = None  # running total of the data set; that of a preview includes this answer
-    ledger: Path | None = None  # file of the ledger; None for a server, a preview, or a reader who may not know it
-    leaves: Sequence[str] = ()  # hints about the budget that an answer with Gaussian noise would leave
-
-    @property
-    def count(self) -> Release:
-        """The published count. Only for answers to a count."""
-        assert isinstance(self.release, Release)  # noqa: S101 - narrows the type
-        return self.release
-
-    @property
-    def table(self) -> TableRelease:
-        """The published table. Only for answers to a table."""
-        assert isinstance(self.release, TableRelease)  # noqa: S101 - narrows the type
-        return self.release
-
-    @property
-    def count_plan(self) -> CountPlan:
-        """The plan of a count. Only for a count."""
-        assert isinstance(self.plan, CountPlan)  # noqa: S101 - narrows the type
-        return self.plan
 
     @property
     def noise(self) -> TablePlan:
-        """Noise of a table, level by level. The preview of an accuracy goal has the errors at the largest price."""
-        plan = self.plan
-        if plan.goal is None or self.release is not None or self.repeated:
-            return plan.noise
-        return Stopping(plan.goal, plan.noise, self.known).capped
+        """Noise of the counts, level by level."""
+        return self.plan.noise
 
     @property
     def dataset_name(self) -> str:
-        """Name of the data set: the configured one in a preview, that of the release in an answer."""
-        return self.dataset.name if self.release is None else self.release.dataset
+        """Name of the data set as the configuration has it."""
+        return self.dataset.name
 
     @property
     def confidence(self) -> float:
-        """Confidence of the errors: that of the query in a preview, that of the release in an answer."""
-        return self.query.confidence if self.release is None else self.release.confidence
+        """Confidence of the errors."""
+        return self.query.confidence
 
     @property
     def protected(self) -> str:
@@ -132,114 +113,108 @@ class Answer:
         return "" if is_all else self.total.words
 
     @property
-    def error(self) -> int:
-        """Half-width of the interval that contains a count with the confidence, in units.
+    def query_hints(self) -> list[str]:
+        """Hints that follow from the question and its price."""
+        hints = [*self.text_hints, *([_INDEPENDENT] if self.is_independent else [])]
+        if self.query.is_table:
+            hints += _table_hints(self.noise, None if self.query.by is None else self.unit)
+        return hints
 
-        For the preview of an accuracy goal it is the error of an answer that stops at the largest price.
-        """
-        if self.release is not None:
-            return self.count.error
-        plan = self.count_plan
-        if plan.goal is not None:
-            return Stopping(plan.goal, plan.noise).rule.reach
-        return plan.noise.levels[0].error(self.confidence)
 
-    @property
-    def interval(self) -> tuple[int, int]:
-        """Interval that contains a published count with the confidence, cut to 0 and to the public size."""
-        low, high = self.count.bounds or (self.count.answer - self.error, self.count.answer + self.error)
-        most = high if self.dataset.size is None else self.dataset.size
-        return max(0, min(low, most)), max(0, min(high, most))
+@frozen(kw_only=True)
+class Answer(PricedQuery):
+    """A published answer, with all that its display needs."""
+
+    release: Release | TableRelease  # the published count or table
+    ledger: Path | None = None  # file of the ledger; None for a server, or for a reader who may not know it
 
     @property
-    def affordable_answers(self) -> int | None:
-        """Number of answers at this price that the budgets pay for; None if prices in ε do not add up."""
-        price = self.plan.loss.epsilon
-        return self.remains.remaining // price if self.remains.is_a_sum and price else None
+    def dataset_name(self) -> str:
+        """Name of the data set in the release."""
+        return self.release.dataset
 
     @property
-    def cost(self) -> Loss:
-        """Loss that a preview would cost; for a top-up, the difference in price."""
-        if self.repeated:
-            return Loss()
-        price, paid = self.plan.loss, None if self.known is None else self.known.loss
-        if paid is None:
-            return price
-        if price.epsilon is None or paid.epsilon is None:
-            return difference(paid.rho, price.rho, is_gaussian=True)
-        return difference(paid.epsilon, price.epsilon)
-
-    @property
-    def charge(self) -> Loss:
-        """Charge of a preview, in the currency of the data set's budget."""
-        return self.remains.dataset_budget.charge(self.cost)
-
-    @property
-    def cost_text(self) -> str:
-        """Charge of a preview, in words."""
-        return self.charge.text
-
-    @property
-    def known_words(self) -> str | None:
-        """Sentence about the stored answer that would be topped up; None if there is none, or if this is a repeat."""
-        if self.known is None or self.repeated:
-            return None
-        plan, price = self.plan.at(self.known), replace(self.known.loss, delta=Fraction(0)).text
-        answer, stopping = plan.stored(self.known), plan.stopping(self.known)
-        told = None if stopping is None or answer is None else stopping.of_table(answer.levels)["plan"]
-        error = (told or plan.noise).levels[0].error(self.confidence)
-        if isinstance(self.known.answer, int):
-            return f"you have {signed(self.known.answer)} {plus_minus(error)} at {price}"
-        return f"you have it at {price}, each count {plus_minus(error)}"
-
-    @property
-    def obstacle(self) -> str | None:
-        """Reason why the budget could not pay for such an answer even if unspent, with a remedy; None if it could."""
-        return self.remains.dataset_budget.obstacle(self.cost, repr(self.dataset.name))
+    def confidence(self) -> float:
+        """Confidence of the errors in the release."""
+        return self.release.confidence
 
     @property
     def hints(self) -> list[str]:
         """Hints for the next question. They depend only on the question, the budgets and published numbers."""
-        found = [*self.impossible, *([_ANEW] if self.is_anew else [])]
-        if self.query.is_table:
-            by_keys = self.query.by is not None
-            told = _hints_of_table(self.noise, self.unit if by_keys else None)
-            return [*found, *told, *self.leaves]
-        if self.release is not None and self.query.guess is not None:
-            found.extend(_about_guess(self))
-        return found
+        hints = self.query_hints
+        if isinstance(self.release, Release) and self.query.guess is not None:
+            hints += guess_hints(self.release, self.query, self.dataset.size)
+        return hints
 
 
-def answer_to(  # noqa: PLR0913 - each one decides the answer or its charge
-    query: Query,
-    dataset: DatasetConfig,
-    configuration: Config,
-    analyst: Analyst = Analyst(),  # noqa: B008 - frozen
-    slot: ReplyTick | None = None,
-    *,
-    key: str | None = None,
-    purpose: str | None = None,
-    is_drawn: bool = False,
+def answer_to(
+    paid_query: PaidQuery, dataset: DatasetConfig, configuration: Config, *, is_drawn: bool = False
 ) -> Answer:
     """Answer a question about a data set, and charge it to the ledger.
 
     Args:
-        query: The question with its price or accuracy goal.
+        paid_query: The question, and the analyst who pays.
         dataset: The data set.
         configuration: The configuration, which names the ledger.
-        analyst: The analyst who asks.
-        slot: Ticks at which the answer may leave; None: at once.
-        key: The key of the debit; None: a random key.
-        purpose: The purpose of the answer, as the analyst states it.
         is_drawn: True if a chart of the answer follows, which limits its number of rows.
     """
     with session_of(dataset, configuration, makes=True) as session:
-        plan = session.plan(query)
-        _check_rows(plan, is_drawn=is_drawn)
-        session.require_possible(plan, analyst)  # before a ledger is created
+        plan = session.plan(paid_query.query)
+        check_rows(plan, is_drawn=is_drawn)
+        session.require_possible(plan, paid_query.analyst)  # before a ledger is created
         with session.charging(plan) as charged:
-            answer = answer_at(charged, query, analyst, slot, plan=plan, key=key, purpose=purpose)
+            answer = answer_at(charged, paid_query, plan)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
+
+
+def check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
+    """Raise NoisyCountError if a chart is requested that would have too many rows, before anything is charged."""
+    cells = plan.noise.levels[0].size
+    if is_drawn and cells is not None and cells > MOST_ROWS:
+        raise NoisyCountError(
+            f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or list fewer keys"
+        )
+
+
+def answer_at(
+    session: DatasetSession,
+    paid_query: PaidQuery,
+    plan: QueryPlan | None = None,
+    attach: Callable[[Answer], AttachedWrite] | None = None,
+) -> Answer:
+    """Answer a question in an open session, and charge it to the open ledger.
+
+    Args:
+        session: The open records and the open ledger.
+        paid_query: The question, and the analyst who pays.
+        plan: The meaning of the question, if it is known already.
+        attach: Makes a write from the answer, which is committed together with it.
+    """
+    plan = plan or session.plan(paid_query.query)
+    text_hints = [*session.require_possible(plan, paid_query.analyst), *reading_hints(plan.predicates)]
+    requests = session.records.requests(plan)
+    has_earlier = not standing_of(requests[0]).is_exact and any(
+        entry.answer is not None for entry in session.asked(paid_query.analyst, requests)
+    )
+
+    def answer_of(release: Release | TableRelease) -> Answer:
+        return Answer(
+            query=paid_query.query,
+            plan=plan.as_released(release),
+            dataset=session.dataset,
+            unit=release.unit,
+            analyst=paid_query.analyst,
+            remains=release.remains or session.remaining_budget(paid_query.analyst),
+            release=release,
+            repeated=release.repeated,
+            is_independent=has_earlier and not release.repeated,
+            unreadable_as_missing=release.unreadable_as_missing,
+            text_hints=text_hints,
+        )
+
+    attach_release = None if attach is None else lambda release: attach(answer_of(release))
+    desk = session.desk(paid_query.analyst, paid_query.tick, attach_release)
+    return answer_of(desk.answer(paid_query.query, paid_query.key, paid_query.purpose, plan))
 
 
 _ASK_AGAIN = "ask the same again, which costs nothing more"
@@ -264,161 +239,39 @@ def charged_so_far(key: str, configuration: Config, slot: ReplyTick | None) -> s
     return f"its price was charged, and its answer is kept: {_ASK_AGAIN}"
 
 
-def answer_at(  # noqa: PLR0913 - each one decides the answer or its charge
-    session: DatasetSession,
-    query: Query,
-    analyst: Analyst,
-    slot: ReplyTick | None = None,
-    *,
-    plan: QueryPlan | None = None,
-    key: str | None = None,
-    purpose: str | None = None,
-    attach: Callable[[Answer], AttachedWrite] | None = None,
-) -> Answer:
-    """Answer a question in an open session, and charge it to the open ledger. See `answer_to` for the arguments.
-
-    `attach` makes a write from the answer, which is committed together with it.
-    """
-    plan = plan or session.plan(query)
-    of_itself = [*session.require_possible(plan, analyst), *reading_hints(plan.predicates)]
-    requests = session.records.requests(plan)
-    is_exact = standing_of(requests[0]).is_exact
-    has_earlier = not is_exact and any(entry.answer is not None for entry in session.asked(analyst, requests))
-
-    def told(release: Release | TableRelease) -> Answer:
-        return Answer(
-            query=query,
-            plan=plan.as_released(release),
-            dataset=session.dataset,
-            unit=release.unit,
-            analyst=analyst,
-            remains=release.remains or session.remaining_budget(analyst),
-            release=release,
-            repeated=release.repeated,
-            is_anew=has_earlier and not release.repeated,
-            unreadable_as_missing=release.unreadable_as_missing,
-            impossible=of_itself,
-        )
-
-    enclosed = None if attach is None else lambda release: attach(told(release))
-    return told(session.desk(analyst, slot, enclosed).answer(query, key, purpose, plan))
+def count_interval(release: Release, size: int | None) -> tuple[int, int]:
+    """Return the interval that contains a published count with the confidence, cut to 0 and to the public size."""
+    low, high = release.bounds or (release.answer - release.error, release.answer + release.error)
+    largest = high if size is None else size
+    return max(0, min(low, largest)), max(0, min(high, largest))
 
 
-def preview_of(
-    query: Query, dataset: DatasetConfig, configuration: Config, analyst: Analyst, *, is_drawn: bool = False
-) -> Answer:
-    """Return the preview of an answer. Charges and counts nothing, and creates no ledger."""
-    with session_of(dataset, configuration) as session:
-        preview = preview_at(session, query, analyst)
-        _check_rows(preview.plan, is_drawn=is_drawn)
-        return preview
-
-
-def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answer:
-    """Return the preview of an answer in an open session. Charges and counts nothing.
-
-    Raises PredicateError if the question orders texts like numbers or dates, and no answer to it is paid for.
-    """
-    records, account = session.records, session.account
-    plan = session.plan(query)
-    remains = session.remaining_budget(analyst)
-    requests = records.requests(plan)
-    asked = session.asked(analyst, requests)
-    answered = [entry for entry in asked if entry.answer is not None]
-    is_exact = standing_of(requests[0]).is_exact
-    known, base = (
-        finest_of(answered),
-        finest_of(each for each in answered if is_exact and standing_of(each.request).is_exact),
-    )
-    free = finest_of(entry for entry in asked if covers(entry, requests[0])) or _reached(plan, known, answered, base)
-    if plan.order_refusals and free is None:
-        raise PredicateError("; ".join(plan.order_refusals))
-    impossible = [*plan.order_refusals, *plan.impossible_reasons(records.schema.public)]
-    preview = Answer(
-        query=query,
-        plan=plan,
-        dataset=account,
-        unit=records.unit,
-        analyst=analyst,
-        remains=remains,
-        repeated=free is not None,
-        known=base,
-        is_anew=free is None and base is None and known is not None,
-        unreadable_as_missing=records.unreadable_in(plan),
-        impossible=[*impossible, *reading_hints(plan.predicates)],
-    )
-    if free is not None:
-        return _known_preview(replace(preview, total=session.running_total()), plan.at(free), free)
-    if base is not None and plan.goal is None:
-        preview = replace(preview, plan=plan.at(_finer(base, requests[0])))
-    preview = replace(preview, total=session.running_total(preview.cost, _WITH_THIS if plan.goal is None else _AT_MOST))
-    if not remains.admits(preview.cost):
-        return replace(preview, affordable=False)
-    return replace(preview, leaves=list(_hints_after(remains, preview.cost)))
-
-
-def _reached(plan: QueryPlan, known: Entry | None, answered: Sequence[Entry], base: Entry | None) -> Entry | None:
-    """Return the stored answer that is given for free because it meets the accuracy goal; None if there is none.
-
-    It is the most accurate answer, `known`, if that meets the goal. Else an earlier answer must have had an equal goal:
-    then `base`, the most accurate answer that can be topped up, is returned if there is one.
-    """
-    if known is None or plan.goal is None or plan.is_met(known):
-        return None if plan.goal is None else known
-    settled = finest_of(entry for entry in answered if Goal.stored(entry) == plan.goal)
-    return settled and (base or settled)
-
-
-def _known_preview(preview: Answer, plan: QueryPlan, free: Entry) -> Answer:
-    """Return the preview of a repeat, with the errors of the stored answer."""
-    answer, stopping = plan.stored(free), plan.stopping(free)
-    if stopping is None or answer is None:
-        return replace(preview, plan=plan)
-    noise, sure = stopping.of_table(answer.levels)["plan"], float(stopping.goal.confidence)
-    return replace(preview, plan=replace(plan, noise=noise, goal=None), query=replace(preview.query, confidence=sure))  # type: ignore[type-var]
-
-
-def _finer(known: Entry, request: Request) -> Entry:
-    """Return a hypothetical debit that tops up an answer. Its totals include only its own price."""
-    more, replaces = topped_up(known, standing_of(request).price), (known.key, *known.replaces)
-    return replace(known, request=more, spent=more.price, analyst_spent=more.price, replaces=replaces, base=known)
-
-
-def _check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
-    """Raise NoisyCountError if a chart is requested that would have too many rows, before anything is charged."""
-    cells = plan.noise.levels[0].size
-    if is_drawn and cells is not None and cells > MOST_ROWS:
-        raise NoisyCountError(
-            f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or list fewer keys"
-        )
-
-
-def _about_guess(answer: Answer) -> Iterator[str]:
+def guess_hints(release: Release, query: Query, size: int | None) -> Iterator[str]:
     """Yield the price that the accuracy goal needs for this answer, if the guess of the count was wrong.
 
-    It is wrong if it differs from the interval of the count by more than the factor `_FAR`, or if it is so much too
-    large that the error exceeds the goal for every count in the interval.
+    It is wrong if it differs from the interval of the count by more than the factor `_FAR_FACTOR`, or if it is so much
+    too large that the error exceeds the goal for every count in the interval.
     """
-    guess, within = float(answer.query.guess or 0), float(answer.query.within or 0)
-    low, high = answer.interval
-    is_far = low > _FAR * guess or guess > _FAR * high
-    if not is_far and (guess <= high or answer.error <= within * high):
+    guess, within = float(query.guess or 0), float(query.within or 0)
+    low, high = count_interval(release, size)
+    is_far = low > _FAR_FACTOR * guess or guess > _FAR_FACTOR * high
+    if not is_far and (guess <= high or release.error <= within * high):
         return
-    shown = plus_minus(guess).removeprefix("±")
-    told = f"the guess of {shown} was {'far off' if is_far else 'too large, and the goal is missed'}"
-    is_known = answer.count.answer > answer.error
-    about = answer.count.answer if is_known else high
-    if about < 1:
-        yield f"{told}: the count is hardly above 0; say how far off with an ε instead"
+    guess_text = plus_minus(guess).removeprefix("±")
+    fault = f"the guess of {guess_text} was {'far off' if is_far else 'too large, and the goal is missed'}"
+    is_above_error = release.answer > release.error
+    better_guess = release.answer if is_above_error else high
+    if better_guess < 1:
+        yield f"{fault}: the count is hardly above 0; state the accuracy by an ε instead"
         return
-    most = "" if is_known else ", the most that it may be,"
+    largest = "" if is_above_error else ", the largest count in the interval,"
     with suppress(NoisyCountError):  # the price is outside the range of a ledger
-        price = planned(about, within, answer.confidence).epsilon
-        only = "only " if price < answer.count.epsilon else ""
-        yield (f"{told}: ±{percent(within)} of {signed(about)}{most} needs {only}ε = {exact_text(price)}")
+        price = planned(better_guess, within, release.confidence).epsilon
+        only = "only " if price < release.epsilon else ""
+        yield f"{fault}: ±{percent(within)} of {signed(better_guess)}{largest} needs {only}ε = {exact_text(price)}"
 
 
-def _hints_of_table(plan: TablePlan, unit: str | None) -> Iterator[str]:
+def _table_hints(plan: TablePlan, unit: str | None) -> Iterator[str]:
     """Yield hints about the price of a table: how to lower it, or why it is high."""
     cells = plan.levels[0]
     moves = 2 if plan.is_replacement else 1
@@ -455,18 +308,3 @@ def one_group_words(plan: TablePlan) -> str:
     if most >= 1:
         return ""
     return f", and for {math.ceil(100 * most)} % of {price} no error is larger than now"
-
-
-def _hints_after(remains: RemainingBudget, price: Loss) -> Iterator[str]:
-    """Yield a hint about the budget that an answer with Gaussian noise would leave. Yield nothing for Laplace noise."""
-    if price.epsilon is not None:
-        return
-    left = next_words(min(each.left_after(price) for each in remains.budgets))
-    if any(each.left_in_rho is not None for each in remains.budgets):
-        now = approximately(remains.remaining)
-        yield (
-            "this would be the first answer with Gaussian noise: after it the ρ of all answers"
-            f" count, not their ε, and {left}, not {now}"
-        )
-    else:
-        yield f"after it {left}"

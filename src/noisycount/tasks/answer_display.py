@@ -15,82 +15,77 @@ from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
-from noisycount.release.goal import Stopping
+from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
+from noisycount.release.results import Release
 from noisycount.release.table_release import TableRelease
-from noisycount.tasks.answer import Answer
+from noisycount.tasks.answer import Answer, PricedQuery, count_interval
+from noisycount.tasks.preview import AnswerPreview
 from noisycount.validation import exact_text
 
 NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelation.REPLACEMENT: "replacement"}
 
 
-def count_facts(answer: Answer) -> output.Facts:
-    """Return the facts of a count: its answer, error, noise, privacy loss, price and hints; or those of its preview."""
-    plan, sure = answer.count_plan, f"with {percent(answer.confidence)} confidence"
-    near = plus_minus(answer.error)
-    if answer.release is None:
-        told = [("answer", f"would be within {_promised(answer, near)} of the true count {sure}")]
-    else:
-        told = [
-            ("answer", f"{signed(answer.count.answer)} {near}{_bound(answer)}"),
-            ("", f"{sure} the true count lies that near{_nearness(answer)}"),
-        ]
-    scale = approximately(plan.mechanism.scale)
-    more, most = ("", "") if answer.release is not None or plan.goal is None else (" or more", "at most ")
+def query_facts(priced: PricedQuery) -> output.Facts:
+    """Return the facts that head an answer or a preview: question, data set, and the columns with unreadable values."""
+    is_list = priced.query.is_table and priced.query.by is None
     return [
-        ("question", plan.words),
-        ("data set", _counted_words(answer.dataset_name, answer.unit)),
-        *told,
-        *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
-        ("noise", f"{plan.mechanism.name}, scale {scale}{more}"),
-        ("privacy", f"{most}ε = {exact_text(plan.epsilon)}: {answer.odds}"),
+        ("question", f"{len(priced.plan.predicates):,} questions" if is_list else priced.plan.words),
+        ("data set", _counted_words(priced.dataset_name, priced.unit)),
+        *(("", words) for words in _unreadable_words(priced.unreadable_as_missing)),
+    ]
+
+
+def count_facts(answer: Answer, release: Release) -> output.Facts:
+    """Return the facts of a published count: its answer, error, noise, privacy loss, price and hints."""
+    goal = ""
+    if release.within is not None:
+        share = f"±{percent(float(release.within))} of it"
+        goal = f": within {share}" if release.is_near else f"; {share} would cost more"
+    return [
+        *query_facts(answer),
+        ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_bound(release, answer.dataset.size)}"),
+        ("", f"with {percent(release.confidence)} confidence the true count lies that near{goal}"),
+        ("noise", _count_noise(answer.noise)),
+        ("privacy", f"{answer.plan.loss.text}: {answer.odds}"),
+        *_charge_facts(answer),
+    ]
+
+
+def _charge_facts(answer: Answer) -> output.Facts:
+    """Return the last facts of an answer: running total, charge, ledger and hints."""
+    remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
+    return [
         *_total(answer),
-        *_payment(answer),
+        ("budget", f"charged {paid_words(answer)}; {remaining}"),
+        ("ledger", ledger_words(answer.ledger)),
         *(("hint", hint) for hint in answer.hints),
     ]
 
 
-def _promised(answer: Answer, near: str) -> str:
-    """Return the error that a preview of a count promises; `near` is the largest error as text."""
-    goal = answer.plan.goal
-    if goal is None:
-        return near
-    share, most = percent(float(goal.within)), exact_text(goal.at_most)
-    return f"±{share}, or {near} where that costs more than ε = {most},"
+def _count_noise(noise: TablePlan) -> str:
+    """Return the noise of a count, with its exact scale."""
+    mechanism = noise.levels[0].mechanism
+    return f"{mechanism.name}, scale {approximately(mechanism.exact_scale)}"
 
 
-def _nearness(answer: Answer) -> str:
-    """Return whether a count meets its accuracy goal, in words; empty if its price was fixed."""
-    if answer.count.within is None:
-        return ""
-    share = f"±{percent(float(answer.count.within))} of it"
-    return f": within {share}" if answer.count.is_near else f"; {share} would cost more"
-
-
-def _payment(answer: Answer) -> output.Facts:
-    remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
-    if answer.release is None:
-        return [("price", _price(answer)), ("budget", f"charged nothing: this was a dry run; {remaining}")]
-    return [("budget", f"charged {paid_words(answer)}; {remaining}"), ("ledger", ledger_words(answer.ledger))]
-
-
-def _total(answer: Answer) -> output.Facts:
+def _total(priced: PricedQuery) -> output.Facts:
     """Return the running total of the data set as a fact; empty if this is its only answer."""
-    return [("", answer.total_words)] if answer.total_words else []
+    return [("", priced.total_words)] if priced.total_words else []
 
 
 def paid_words(answer: Answer) -> str:
     """Return the charge of a published answer in words, with the total price if it was topped up or is a repeat."""
-    assert answer.release is not None  # noqa: S101 - a preview is charged nothing
     release, in_all = answer.release, answer.plan.loss.text
     if release.repeated:
-        is_better = f"the best answer known is given, of {in_all}"
-        return f"nothing: {is_better if _is_better(answer) else 'this was asked before'}"
+        better = f"the best answer known is given, of {in_all}"
+        return f"nothing: {better if _is_better(answer) else 'this was asked before'}"
     charged = release.charge_text
-    told = charged if answer.analyst.name == ANALYST else f"{charged} to {answer.analyst.name}"
+    if answer.analyst.name != ANALYST:
+        charged = f"{charged} to {answer.analyst.name}"
     if isinstance(release, TableRelease) and release.parts:
-        return f"{told}: a draw of its own, which is combined with what was known to {in_all}"
-    return f"{told}: it tops up an earlier answer to {in_all}" if release.replaces else told
+        return f"{charged}: a draw of its own, which is combined with the earlier answers to {in_all}"
+    return f"{charged}: it tops up an earlier answer to {in_all}" if release.replaces else charged
 
 
 def _is_better(answer: Answer) -> bool:
@@ -99,8 +94,8 @@ def _is_better(answer: Answer) -> bool:
     if query.epsilon is None and query.rho is None:
         return False
     is_hidden = answer.plan.noise.threshold is not None
-    asked = TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden).loss
-    return asked.rho < loss.rho
+    query_loss = TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden).loss
+    return query_loss.rho < loss.rho
 
 
 def ledger_words(file: Path | None) -> str:
@@ -108,36 +103,75 @@ def ledger_words(file: Path | None) -> str:
     return "on a server" if file is None else redacted_name(file)
 
 
-def _price(answer: Answer) -> str:
+def preview_facts(preview: AnswerPreview) -> output.Facts:
+    """Return the facts of a preview below its question: accuracy, noise, keys, privacy loss, price, budget, hints."""
+    noise, is_table, is_open = preview.noise, preview.query.is_table, preview.plan.goal is not None
+    noise_text = noise_words(noise) if is_table else _count_noise(noise)
+    remaining = remaining_words(preview.remains.remaining, preview.dataset.budget, preview.analyst)
+    return [
+        ("error" if is_table else "answer", table_promise(preview) if is_table else _count_promise(preview)),
+        ("noise", noise_text + " or more" * is_open),
+        *_table_terms(preview, has_other=preview.query.other),
+        ("privacy", f"{'at most ' * is_open}{noise.loss.text}: {preview.odds}"),
+        *_total(preview),
+        ("price", _price(preview)),
+        ("budget", f"charged nothing: this was a dry run; {remaining}"),
+        *(("hint", hint) for hint in preview.hints),
+    ]
+
+
+def _count_promise(preview: AnswerPreview) -> str:
+    """Return the accuracy that the preview of a count promises."""
+    error, goal = plus_minus(preview.error), preview.plan.goal
+    if goal is not None:
+        share, largest = percent(float(goal.within)), exact_text(goal.at_most)
+        error = f"±{share}, or {error} where that costs more than ε = {largest},"
+    return f"would be within {error} of the true count with {percent(preview.confidence)} confidence"
+
+
+def table_promise(preview: AnswerPreview) -> str:
+    """Return the accuracy that the preview of a table promises."""
+    plan, sure = preview.plan, percent(preview.confidence)
+    if plan.goal is None or preview.repeated:
+        return f"each count would lie that near to the true one with {sure} confidence"
+    share, which = percent(float(plan.goal.within)), Stopping(plan.goal, plan.noise).words
+    return (
+        f"{which} would be within ±{share} of the true count with {sure} confidence; where that costs more than"
+        f" ε = {exact_text(plan.goal.at_most)}, each count as near as the table says"
+    )
+
+
+def _price(preview: AnswerPreview) -> str:
     """Return the charge that a preview predicts, or the reason why the question would be refused."""
-    if answer.repeated:
+    if preview.repeated:
         return "nothing: this was asked before, and is answered free of charge"
-    if not answer.affordable:
-        why = answer.obstacle
-        return f"it would be refused: {why}" if why else f"{answer.cost_text} exceeds what is left: it would be refused"
-    is_open = answer.plan.goal is not None
-    known = "" if answer.known_words is None else f": {answer.known_words}"
-    if known and not is_open and not answer.query.is_table:
-        known += f", which becomes {plus_minus(answer.error)}"
-    return f"{'at most ' * is_open}{answer.cost_text} would be charged{known}{_by_counts(answer)}"
+    cost = preview.charge.text
+    if not preview.affordable:
+        reason = preview.obstacle
+        return f"it would be refused: {reason or f'{cost} exceeds the remaining budget'}"
+    known, goal = preview.topped_up_words, preview.plan.goal
+    top_up = "" if known is None else f": {known}"
+    if known and goal is None and not preview.query.is_table:
+        top_up += f", which becomes {plus_minus(preview.error)}"
+    if goal is None:
+        return f"{cost} would be charged{top_up}"
+    return f"at most {cost} would be charged{top_up}; on average {_mean_prices(preview, goal)}"
 
 
-def _by_counts(answer: Answer) -> str:
-    """Return the mean prices, in ε, for some counts if the query has an accuracy goal; else an empty text."""
-    plan = answer.plan
-    if plan.goal is None:
-        return ""
+def _mean_prices(preview: AnswerPreview, goal: Goal) -> str:
+    """Return the mean prices of an accuracy goal, in ε, for some counts."""
     from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - only accuracy goals need it
 
-    stopping = Stopping(plan.goal, plan.noise, answer.known)
-    decisive, paid = plan.noise.levels[stopping.place], 0.0 if answer.known is None else float(stopping.prices[0])
-    unit = float(decisive.sensitivity / decisive.share)  # price of the table per ε of one count
+    noise, base = preview.plan.noise, preview.topped_up
+    stopping = Stopping(goal, noise, base)
+    deciding_level, paid = noise.levels[stopping.place], 0.0 if base is None else float(stopping.prices[0])
+    unit_price = float(deciding_level.sensitivity / deciding_level.share)  # price of the table per ε of one count
     prices = [
-        f"{max(0.0, round(unit * mean - paid, 9)):.2g} for {signed(count)}"
+        f"{max(0.0, round(unit_price * mean - paid, 9)):.2g} for {signed(count)}"
         for count, mean in average_prices(stopping.rule)
     ]
-    which = "a count of" if not plan.goal.of else "a count that decides of"
-    return f"; on average {prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
+    which = "a count that decides of" if goal.of else "a count of"
+    return f"{prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 
 def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:
@@ -146,13 +180,12 @@ def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:
         yield f"cells of {' and '.join(columns)} that could not be read count as missing"
 
 
-def _bound(answer: Answer) -> str:
+def _bound(release: Release, size: int | None) -> str:
     """Return the bound that remains if the interval extends below 0 or above the public size; else an empty text."""
-    low, high = answer.interval
-    if answer.count.answer < answer.error:
+    low, high = count_interval(release, size)
+    if release.answer < release.error:
         return f", so at most {signed(high)}"
-    size = answer.dataset.size
-    is_cut = size is not None and answer.count.answer + answer.error > size
+    is_cut = size is not None and release.answer + release.error > size
     return f", so at least {signed(low)}" if is_cut else ""
 
 
@@ -182,58 +215,29 @@ _MANY = 7  # number of levels from which on a range is shown, not a number for e
 
 
 def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
-    """Print an answer or its preview, and the names of the files that were written."""
-    if not answer.query.is_table:
-        output.print_facts(count_facts(answer))
-    elif answer.release is None:
-        output.print_facts(table_head(answer))
-        output.print_table(*level_rows(answer.noise, answer.confidence))
-        output.print_facts(preview_facts(answer))
-    else:
-        _print_table(answer, files)
-
-
-def _print_table(answer: Answer, files: Sequence[Path]) -> None:
-    release = answer.table
-    output.print_facts(table_head(answer))
-    counts = _told(release)
-    places = output.shown_places(counts)
+    """Print an answer, and the names of the files that were written."""
+    release = answer.release
+    if isinstance(release, Release):
+        output.print_facts(count_facts(answer, release))
+        return
+    output.print_facts(query_facts(answer))
+    rows = _row_count(release)
+    places = output.shown_places(rows)
     if places:
-        output.print_rows(*_lines(release, places), counts)
+        output.print_rows(*_lines(release, places), rows)
     else:
         output.print_text("no key is shown: none reached the threshold")
-    output.print_facts([*_table_facts(answer, len(places)), *output.file_facts(*files)])
+    output.print_facts([*_table_facts(answer, release, len(places)), *output.file_facts(*files)])
 
 
-def preview_facts(answer: Answer) -> output.Facts:
-    """Return the facts of the preview of a table: error, noise, keys, privacy loss, price, budget and hints."""
-    plan = answer.noise
-    more, most = ("", "") if answer.plan.goal is None else (" or more", "at most ")
-    remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
-    return [
-        ("error", table_promise(answer)),
-        ("noise", f"{noise_words(plan)}{more}"),
-        *_keys(plan, answer.confidence, answer.unit),
-        *_groups(plan, answer.unit),
-        *_sums(plan, has_other=answer.query.other),
-        ("privacy", f"{most}{plan.loss.text}: {answer.odds}"),
-        *_total(answer),
-        ("price", _price(answer)),
-        ("budget", f"charged nothing: this was a dry run; {remaining}"),
-        *(("hint", hint) for hint in answer.hints),
-    ]
-
-
-def table_promise(answer: Answer) -> str:
-    """Return the accuracy that the preview of a table promises."""
-    plan, sure = answer.plan, percent(answer.confidence)
-    if plan.goal is None or answer.repeated:
-        return f"each count would lie that near to the true one with {sure} confidence"
-    share, which = percent(float(plan.goal.within)), Stopping(plan.goal, plan.noise).words
-    return (
-        f"{which} would be within ±{share} of the true count with {sure} confidence; where that costs more than"
-        f" ε = {exact_text(plan.goal.at_most)}, each count as near as the table says"
-    )
+def print_preview(preview: AnswerPreview) -> None:
+    """Print the preview of an answer."""
+    if not preview.query.is_table:
+        output.print_facts([*query_facts(preview), *preview_facts(preview)])
+        return
+    output.print_facts(query_facts(preview))
+    output.print_table(*level_rows(preview.noise, preview.confidence))
+    output.print_facts(preview_facts(preview))
 
 
 def table_nearness(release: TableRelease) -> str:
@@ -245,18 +249,8 @@ def table_nearness(release: TableRelease) -> str:
     return told if release.is_near else f"{told}: more would cost more than {release.price.text}"
 
 
-def table_head(answer: Answer) -> output.Facts:
-    """Return the facts that head a table: question, data set, and the columns with unreadable values."""
-    plan = answer.plan
-    where = f"{len(plan.predicates):,} questions" if answer.query.by is None else plan.words
-    return [
-        ("question", where),
-        ("data set", _counted_words(answer.dataset_name, answer.unit)),
-        *(("", words) for words in _unreadable_words(answer.unreadable_as_missing)),
-    ]
-
-
-def _told(release: TableRelease) -> int:
+def _row_count(release: TableRelease) -> int:
+    """Return the number of rows of a table; a cumulative table has one for each cell, not for its ranges."""
     has_sums = release.is_cumulative and release.is_additive
     return len(release.answers[0]) if has_sums else len(release)
 
@@ -309,28 +303,47 @@ def estimate_words(value: float, error: float) -> str:
     return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
-def _table_facts(answer: Answer, shown: int) -> output.Facts:
+def _table_facts(answer: Answer, release: TableRelease, shown: int) -> output.Facts:
     """Return the facts below a published table: error, noise, keys, privacy loss, charge, ledger and hints."""
-    release, plan = answer.table, answer.noise
-    remaining = remaining_words(release.remaining, answer.dataset.budget, answer.analyst)
-    rows = _told(release)
-    left_out = f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
+    rows, errors = (
+        _row_count(release),
+        dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True)),
+    )
+    hidden_rows = f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
     return [
-        *([("rows", left_out)] if rows > shown else []),
-        ("error", certainty_words(release.confidence, len(release), _errors_of_levels(release))),
+        *([("rows", hidden_rows)] if rows > shown else []),
+        ("error", certainty_words(release.confidence, len(release), errors)),
         *([("near", table_nearness(release))] if release.near else []),
         *_combined(release),
-        ("noise", noise_words(plan)),
+        ("noise", noise_words(answer.noise)),
         *([("draws", draws_words(len(release.parts)))] if release.parts else []),
-        *_keys(plan, answer.confidence, answer.unit),
-        *_groups(plan, answer.unit),
-        *_sums(plan, has_other=release.has_other),
+        *_table_terms(answer, has_other=release.has_other),
         ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
-        *_total(answer),
-        ("budget", f"charged {paid_words(answer)}; {remaining}"),
-        ("ledger", ledger_words(answer.ledger)),
-        *(("hint", hint) for hint in answer.hints),
+        *_charge_facts(answer),
     ]
+
+
+def _table_terms(priced: PricedQuery, *, has_other: bool) -> Iterator[tuple[str, str]]:
+    """Yield sentences on hidden keys, on the contribution bound, and on the records that sums and other keys include.
+
+    A count has none of them.
+    """
+    noise, unit = priced.noise, priced.unit
+    if noise.threshold is not None:
+        surely, chance = noise.surely_shown(priced.confidence), noise.price.threshold_delta
+        yield "keys", hidden_key_words(noise.threshold, chance, surely, unit, priced.confidence)
+    if unit is not None and noise.groups is not None:
+        groups = "one of them" if noise.groups == 1 else f"{noise.groups:,} of them at most"
+        yield "groups", f"a person in several groups counts in {groups}, always the same"
+    sums = [level.name for level in noise.levels[1:] if not level.name.startswith(RANGES)]
+    is_whole = TOTAL in sums and (has_other or noise.threshold is not None)
+    sentences = [f"the {TOTAL} is of all that match"] * is_whole
+    if len(sums) > is_whole:
+        sentences.append(f"{'the others' if sentences else 'they'} are of the listed keys alone")
+    if sentences:
+        yield "sums", "; ".join(sentences)
+    if has_other:
+        yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"
 
 
 def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, int]) -> str:
@@ -380,18 +393,6 @@ def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
         yield "combined", "the least squares estimates from all levels, which add up, with their standard errors"
 
 
-def _errors_of_levels(release: TableRelease) -> dict[str, int]:
-    """Return for each level the error that holds for all counts of the table at once."""
-    return dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True))
-
-
-def _keys(plan: TablePlan, confidence: float, unit: str | None) -> Iterator[tuple[str, str]]:
-    """Yield a sentence that explains which hidden keys are shown, if the table has hidden keys."""
-    if plan.threshold is not None:
-        surely, chance = plan.surely_shown(confidence), plan.price.threshold_delta
-        yield "keys", hidden_key_words(plan.threshold, chance, surely, unit, confidence)
-
-
 def hidden_key_words(
     threshold: int, chance: Fraction | None, surely: int | None, unit: str | None, confidence: float
 ) -> str:
@@ -415,26 +416,6 @@ def hidden_key_words(
         f"shown from a noisy count of {threshold:,} on:{single} one of {surely:,} {many} with"
         f" {percent(confidence)} at least"
     )
-
-
-def _groups(plan: TablePlan, unit: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the contribution bound in words, if persons are counted and their number of groups is bounded."""
-    if unit is not None and plan.groups is not None:
-        kept = "one of them" if plan.groups == 1 else f"{plan.groups:,} of them at most"
-        yield "groups", f"a person in several groups counts in {kept}, always the same"
-
-
-def _sums(plan: TablePlan, *, has_other: bool) -> Iterator[tuple[str, str]]:
-    """Yield sentences that explain which records the sums and the row of all other keys include."""
-    names = [one.name for one in plan.levels[1:] if not one.name.startswith(RANGES)]
-    is_whole = TOTAL in names and (has_other or plan.threshold is not None)
-    told = [f"the {TOTAL} is of all that match"] * is_whole
-    if len(names) > is_whole:
-        told.append(f"{'the others' if told else 'they'} are of the listed keys alone")
-    if told:
-        yield "sums", "; ".join(told)
-    if has_other:
-        yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"
 
 
 def errors_of_all(plan: TablePlan, confidence: float, counts: int | None = None) -> Sequence[int | None]:

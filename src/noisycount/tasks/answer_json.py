@@ -3,117 +3,134 @@
 The commands with `--json` and the HTTP service use the same members for prices, levels and rows.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from noisycount.display.texts import redacted_name
 from noisycount.ledger.budget import Loss, NeighbourRelation, amount_of
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.release.noise_plan import TablePlan
+from noisycount.release.results import Release
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_release import TableRelease, TableRow
-from noisycount.tasks.answer import Answer
+from noisycount.tasks.answer import Answer, PricedQuery, count_interval
 from noisycount.tasks.answer_display import NEIGHBOURS, SUM_NAMES, errors_of_all, sums_so_far
+from noisycount.tasks.preview import AnswerPreview
 from noisycount.validation import exact_text, optional_text
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer or a preview as JSON; budgets and scales are exact texts.
+    """Return a published answer as JSON; budgets and scales are exact texts.
 
     The count lies from `low` to `high` with the confidence. They are the bounds of the interval, cut to 0 and to the
     public size. A key of a table is null for missing values, and if the level sums over its column; `sum_of`
-    distinguishes the two.
+    distinguishes the two. `better` of a count is always null, because the most accurate answer is given.
     """
-    release, plan, is_preview = answer.release, answer.plan, answer.release is None
-    is_table = answer.query.is_table
+    release = answer.release
+    columns: dict[str, Any] = {}
+    stored: dict[str, Any] = {
+        "key": release.key,
+        "ledger": None if answer.ledger is None else redacted_name(answer.ledger),
+        "replaces": list(release.replaces),
+    }
+    if isinstance(release, Release):
+        counts = _count_members(release, answer.dataset.size)
+        noise = release.mechanism
+        price: dict[str, Any] = {
+            "mechanism": noise.name,
+            "scale": exact_text(noise.scale),
+            "epsilon": exact_text(release.epsilon),
+        }
+        charged: Any = exact_text(release.charged)
+        stored["better"] = None
+    else:
+        counts = {"rows": list(_rows(release)), **release.nearness}
+        if "within" in counts:
+            counts["within"] = exact_text(counts["within"])
+        columns = {"by": list(release.labels.names)}
+        price = _table_price(answer, len(release))
+        charged = loss_json(release.charged)
     return {
-        **({"dry_run": True} if is_preview else {}),
-        **_counts(answer),
+        **counts,
         "confidence": answer.confidence,
         "dataset": redacted_name(answer.dataset_name),
-        **({"by": list(release.labels.names)} if isinstance(release, TableRelease) else {}),
-        "where": plan.where,
-        "meaning": plan.meaning,
-        "unit": answer.unit,
-        "unreadable_as_missing": list(answer.unreadable_as_missing),
-        "neighbours": NEIGHBOURS[NeighbourRelation.of_size(answer.dataset.size)],
-        **(_table_price(answer) if is_table else _count_price(answer)),
+        **columns,
+        **_meaning_members(answer),
+        **price,
         "odds": answer.odds,
-        **(
-            {"cost": loss_json(answer.cost) if is_table else exact_text(amount_of(answer.charge))} if is_preview else {}
-        ),
-        "charged": _charged(answer),
+        "charged": charged,
         **answer.remains.object,
-        **({"affordable": answer.affordable} if is_preview else {}),
         "analyst": answer.analyst.name,
         "repeated": answer.repeated,
-        **({} if release is None else _kept(answer, release.key)),
+        **stored,
         "hints": answer.hints,
     }
 
 
-def _counts(answer: Answer) -> dict[str, Any]:
-    """Return the members with the published counts; they are null in a preview."""
-    if answer.query.is_table:
-        if answer.release is None:
-            return {"rows": None}
-        told = {**answer.table.nearness}
-        if "within" in told:
-            told["within"] = exact_text(cast("Fraction", told["within"]))
-        return {"rows": list(_rows(answer.table)), **told}
-    if answer.release is None:
-        return {"answer": None, "error": answer.error}
-    low, high = answer.interval
-    counted = {"answer": answer.count.answer, "error": answer.error, "low": low, "high": high}
-    within = answer.count.within
-    return counted if within is None else {**counted, "within": exact_text(within), "is_near": answer.count.is_near}
-
-
-def _count_price(answer: Answer) -> dict[str, Any]:
-    plan = answer.count_plan
-    noise = {"mechanism": plan.mechanism.name, "scale": exact_text(plan.mechanism.scale)}
-    return {**({} if answer.release is None else noise), "epsilon": exact_text(plan.epsilon), **_most(answer)}
-
-
-def _table_price(answer: Answer) -> dict[str, Any]:
-    plan, confidence = answer.noise, answer.confidence
-    counts = None if answer.release is None else len(answer.table)
+def preview_json(preview: AnswerPreview) -> dict[str, Any]:
+    """Return a preview as JSON, under the names of `answer_json`; the counts are null."""
+    goal = preview.plan.goal
+    cost: Any
+    charged: Any
+    if preview.query.is_table:
+        counts: dict[str, Any] = {"rows": None}
+        price, cost, charged = _table_price(preview), loss_json(preview.cost), loss_json(Loss())
+    else:
+        counts = {"answer": None, "error": preview.error}
+        price = {"epsilon": optional_text(preview.plan.loss.epsilon)}
+        cost, charged = exact_text(amount_of(preview.charge)), "0"
     return {
-        "mechanism": plan.levels[0].mechanism.name,
-        "price": loss_json(plan.loss),
-        "levels": levels_json(plan, confidence, counts),
-        "groups_per_unit": plan.groups,
-        "threshold": plan.threshold,
-        "surely_shown": plan.surely_shown(confidence),
-        **_most(answer),
+        "dry_run": True,
+        **counts,
+        "confidence": preview.confidence,
+        "dataset": redacted_name(preview.dataset_name),
+        **_meaning_members(preview),
+        **price,
+        **({} if goal is None else {"at_most": exact_text(goal.at_most)}),
+        "odds": preview.odds,
+        "cost": cost,
+        "charged": charged,
+        **preview.remains.object,
+        "affordable": preview.affordable,
+        "analyst": preview.analyst.name,
+        "repeated": preview.repeated,
+        "hints": preview.hints,
     }
 
 
-def _most(answer: Answer) -> dict[str, str]:
-    """Return the largest price of the preview of an accuracy goal; else no member."""
-    goal = answer.plan.goal
-    return {} if goal is None or answer.release is not None else {"at_most": exact_text(goal.at_most)}
+def _count_members(release: Release, size: int | None) -> dict[str, Any]:
+    """Return the members of a published count: its answer, error and interval, and its accuracy goal if it has one."""
+    low, high = count_interval(release, size)
+    counts = {"answer": release.answer, "error": release.error, "low": low, "high": high}
+    if release.within is None:
+        return counts
+    return {**counts, "within": exact_text(release.within), "is_near": release.is_near}
 
 
-def _charged(answer: Answer) -> Any:  # noqa: ANN401 - an object, or a text
-    """Return the charge of a table in all currencies, and that of a count in the currency of the budget."""
-    release = answer.release
-    if isinstance(release, TableRelease):
-        return loss_json(release.charged)
-    return exact_text(release.charged) if release is not None else loss_json(Loss()) if answer.query.is_table else "0"
+def _meaning_members(priced: PricedQuery) -> dict[str, Any]:
+    """Return the members that state what is counted."""
+    return {
+        "where": priced.plan.where,
+        "meaning": priced.plan.meaning,
+        "unit": priced.unit,
+        "unreadable_as_missing": list(priced.unreadable_as_missing),
+        "neighbours": NEIGHBOURS[NeighbourRelation.of_size(priced.dataset.size)],
+    }
 
 
-def _kept(answer: Answer, key: str) -> dict[str, Any]:
-    """Return the members that identify the stored answer, and those that it replaces.
-
-    `better` of a count is always null, because the most accurate answer is given.
-    """
-    ledger = None if answer.ledger is None else redacted_name(answer.ledger)
-    kept = {"key": key, "ledger": ledger, "replaces": [] if answer.release is None else list(answer.release.replaces)}
-    return kept if answer.query.is_table else {**kept, "better": None}
+def _table_price(priced: PricedQuery, counts: int | None = None) -> dict[str, Any]:
+    """Return the members that state the price and the noise of a table. `counts` is the number of published counts."""
+    noise = priced.noise
+    return {
+        "mechanism": noise.levels[0].mechanism.name,
+        "price": loss_json(noise.loss),
+        "levels": levels_json(noise, priced.confidence, counts),
+        "groups_per_unit": noise.groups,
+        "threshold": noise.threshold,
+        "surely_shown": noise.surely_shown(priced.confidence),
+    }
 
 
 def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
@@ -122,23 +139,26 @@ def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
     Optional members are the draws that it combines and their mean, the estimate from all levels, the sum so far with
     its standard error, and whether the count meets the accuracy goal.
     """
-    estimates = release.combined
-    best = [] if estimates is None else [each for level in estimates for each in level.tolist()]
     sums = sums_so_far(release)
-    near = [is_near for level in release.near for is_near in level.tolist()]
-    means = [each for level in release.means for each in level.tolist()]
-    parts = [[each for level in part for each in level.tolist()] for part in release.parts]
+    columns: dict[str, list[Any]] = {}
+    if release.parts:
+        columns["mean"] = flat_levels(release.means)
+        columns["parts"] = [list(draws) for draws in zip(*map(flat_levels, release.parts), strict=True)]
+    if release.combined is not None:
+        columns["combined"] = flat_levels(release.combined)
+    near = flat_levels(release.near)
     for place, row in enumerate(release.rows):
-        told = row_json(release.labels.names, row)
-        if parts:
-            told |= {"mean": means[place], "parts": [part[place] for part in parts]}
-        if best:
-            told["combined"] = best[place]
+        members = row_json(release.labels.names, row) | {name: column[place] for name, column in columns.items()}
         if place < len(sums):
-            told |= dict(zip(SUM_NAMES, sums[place], strict=True))
+            members |= dict(zip(SUM_NAMES, sums[place], strict=True))
         if near:
-            told["is_near"] = near[place]
-        yield told
+            members["is_near"] = near[place]
+        yield members
+
+
+def flat_levels(levels: Iterable[NDArray[Any]]) -> list[Any]:
+    """Return the values of all levels of a table in one list."""
+    return [value for level in levels for value in level.tolist()]
 
 
 def row_json(names: Sequence[str], row: TableRow, **beside: int | None) -> dict[str, Any]:

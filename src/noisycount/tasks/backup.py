@@ -22,7 +22,8 @@ from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
 from noisycount.ledger.entries import Head
 from noisycount.ledger.verification import Verification
-from noisycount.tasks.opening import catalog_of, existing_ledger, verification
+from noisycount.tasks.ledger import verification
+from noisycount.tasks.opening import catalog_of, existing_ledger
 from noisycount.validation import stat_or_none
 
 _NOT_COPIED = {"access.lock", "contents.json"}  # files that are made again when they are needed

@@ -6,7 +6,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from noisycount.charts.chart import check_charts
 from noisycount.config.config import Config, DatasetConfig
@@ -21,7 +21,7 @@ from noisycount.query.query import Query
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.release.dataset import AvailableBudget
 from noisycount.release.results import Release
-from noisycount.tasks.answer import Answer, answer_to
+from noisycount.tasks.answer import Answer, PaidQuery, answer_to
 from noisycount.tasks.answer_json import answer_json
 from noisycount.tasks.open_plan import OpenPlan
 from noisycount.tasks.refine.estimate import Refinement, refinement_json
@@ -48,6 +48,7 @@ class Demonstration:
 
     plan: OpenPlan  # prices that the question may have
     answer: Answer  # private count, charged to the ledger of the demonstration
+    release: Release  # its published count
     refinement: Refinement  # estimate from the answer and a public rate
     pictures: tuple[Path, ...]  # files of the chart
 
@@ -60,11 +61,11 @@ class Demonstration:
         check_charts()
         plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
         answer = _answer(folder)
-        release = answer.count
+        release = cast("Release", answer.release)
         refinement = Refinement.of([release.answer], Assumed.of_rate(SIZE, Rate(RATE)), release.mechanism)
         with status("drawing"):
             pictures = _save(refinement, folder)
-        return cls(plan, answer, refinement, pictures)
+        return cls(plan, answer, release, refinement, pictures)
 
 
 def _answer(folder: Path) -> Answer:
@@ -75,7 +76,7 @@ def _answer(folder: Path) -> Answer:
     survey = DatasetConfig(name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET)
     configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
     query = Query(wheres=[WHERE], within=WITHIN, at_most=AT_MOST, confidence=float(CONFIDENCE))
-    return answer_to(query, survey, configuration)
+    return answer_to(PaidQuery(query), survey, configuration)
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
@@ -107,16 +108,13 @@ class Step(NamedTuple):
     text: str
 
 
-def steps(shown: Demonstration) -> list[Step]:
-    """Return the five steps of the demonstration as text."""
-    release = shown.answer.count
-    return [*_asked(shown.plan, release), *_answered(shown)]
-
-
-def _asked(plan: OpenPlan, release: Release) -> Iterator[Step]:
+def steps(demonstration: Demonstration) -> Iterator[Step]:
+    """Yield the five steps of the demonstration as text."""
+    plan, answer, release = demonstration.plan, demonstration.answer, demonstration.release
+    confidence = percent(float(CONFIDENCE))
     yield Step(
         "Plan",
-        f"We want the answer to within ±{percent(float(WITHIN))} with {percent(float(CONFIDENCE))} confidence. "
+        f"We want the answer to within ±{percent(float(WITHIN))} with {confidence} confidence. "
         f"Nobody need guess the count: the price rises until the answer is near enough, to ε = {exact_text(AT_MOST)} "
         f"at most. That is about {plan.prices[0][1]:.2g} for a count of {plan.prices[0][0]}.",
     )
@@ -126,40 +124,37 @@ def _asked(plan: OpenPlan, release: Release) -> Iterator[Step]:
         f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
         "sampler. The most is charged before anything is counted, and the rest given back with the answer.",
     )
-
-
-def _answered(shown: Demonstration) -> Iterator[Step]:
-    answer, refinement = shown.answer, shown.refinement
-    release, told, (low, high) = answer.count, refinement.told, refinement.interval
     paid = (
         "It was paid for before, so it cost nothing now and is the same answer"
         if release.repeated
         else f"It cost ε = {exact_text(release.charged)}"
     )
     yield Step(
-        f"The answer: {signed(release.answer)} ±{answer.error} persons",
-        f"With {percent(float(CONFIDENCE))} confidence the true count lies within ±{answer.error} of "
+        f"The answer: {signed(release.answer)} ±{release.error} persons",
+        f"With {confidence} confidence the true count lies within ±{release.error} of "
         f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
         f"{answer.dataset.budget.text} is left. What anybody can learn from it: {answer.odds}.",
     )
+    refinement = demonstration.refinement
+    posterior, (low, high) = refinement.told, refinement.interval
     yield Step(
-        f"A better estimate: {told.mean:.1f} persons",
+        f"A better estimate: {posterior.mean:.1f} persons",
         f"Suppose it is public that such a person has a chance of {percent(RATE)}. Together with "
-        f"the answer that gives a mean of {told.mean:.1f}, a median of {told.median}, and {low} to "
+        f"the answer that gives a mean of {posterior.mean:.1f}, a median of {posterior.median}, and {low} to "
         f"{high} with {percent(refinement.level)} probability. That costs no privacy.",
     )
     yield Step(
         "The picture",
         "What was assumed, what the answer says, and what both say together: "
-        + " and ".join(str(file) for file in shown.pictures),
+        + " and ".join(str(file) for file in demonstration.pictures),
     )
 
 
-def demonstration_json(shown: Demonstration) -> dict[str, Any]:
+def demonstration_json(demonstration: Demonstration) -> dict[str, Any]:
     """Return the plan, the count, the estimate and the files of the chart as JSON."""
     return {
-        "plan": shown.plan.json,
-        "count": answer_json(shown.answer),
-        "refinement": refinement_json(shown.refinement),
-        "pictures": [str(file) for file in shown.pictures],
+        "plan": demonstration.plan.json,
+        "count": answer_json(demonstration.answer),
+        "refinement": refinement_json(demonstration.refinement),
+        "pictures": [str(file) for file in demonstration.pictures],
     }

@@ -26,10 +26,9 @@ from noisycount.engines.places import ServedTable, ServerPlace, is_server
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
-from noisycount.ledger.entries import Analyst
 from noisycount.query.query import Query
 from noisycount.release.records import examined_engine
-from noisycount.tasks.answer import answer_at
+from noisycount.tasks.answer import PaidQuery, answer_at
 from noisycount.tasks.opening import session_of
 
 _NO_TABLE = "no-table"  # table name for the address of a server without one; the test reads no table
@@ -176,11 +175,11 @@ class TickTimes:
             configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
             with session_of(made, configuration, makes=True) as session, session.charging() as charged:
                 for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
-                    answer_at(charged, warming, Analyst())  # loads and reads what a service loads and reads only once
+                    answer_at(charged, PaidQuery(warming))  # loads and reads what a service loads and reads only once
                 taken: list[float] = []
                 for number, question in enumerate(QUESTIONS, 1):
                     start = time.perf_counter()
-                    answer_at(charged, question, Analyst())
+                    answer_at(charged, PaidQuery(question))
                     taken.append(time.perf_counter() - start)
                     progress(number / len(QUESTIONS))
         return cls(size, tuple(sorted(taken[:-1])), taken[-1])

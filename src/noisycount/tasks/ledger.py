@@ -13,13 +13,29 @@ from noisycount.display.output import Table, seen_from_here
 from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
+from noisycount.ledger.address import require_no_row
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asks_for_table
 from noisycount.ledger.verification import Verification
 from noisycount.release.dataset import AvailableBudget
 from noisycount.release.stored_question import StoredQuestion
-from noisycount.tasks.opening import debits
+from noisycount.tasks.opening import existing_ledger
 from noisycount.validation import exact_text, optional_text
+
+
+def debits(configuration: Config) -> list[Entry]:
+    """Return all debits, oldest first; none if there is no ledger."""
+    with existing_ledger(configuration) as ledger:
+        return ledger.entries() if ledger else []
+
+
+def verification(configuration: Config, known_head: Head | None) -> Verification | None:
+    """Verify the whole ledger; None if there is none yet."""
+    with existing_ledger(configuration, anchored=False) as ledger:
+        if ledger is not None:
+            return ledger.verify(known_head)
+    require_no_row(known_head)
+    return None
 
 
 @frozen

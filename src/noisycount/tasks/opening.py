@@ -1,4 +1,8 @@
-"""What a question means, and the records of a data set and the ledger that pays, opened to answer it."""
+"""Sessions: the records of a data set and the ledger that pays for questions, opened together.
+
+`session_of` opens a `DatasetSession` for a command; the service keeps its sessions open. Both are read by
+`noisycount.tasks.answer` and `noisycount.tasks.preview`.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,29 +14,18 @@ from noisycount.catalog.sources import CheckedFiles
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import LedgerAddress, require_no_row
+from noisycount.ledger.address import LedgerAddress
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Analyst, Entry, Head
+from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import RunningTotal, unit_noun
 from noisycount.ledger.series import covers
-from noisycount.ledger.verification import Verification
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
 from noisycount.release.query_plan import Forms, QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
-
-
-@frozen
-class TableFiles:
-    """The files of a table that a command names."""
-
-    keys: Path | None = None  # to read: its keys, one row a cell, or the keys of one column
-    questions: Path | None = None  # to read: more conditions, one a line
-    plot: Path | None = None  # to write: a picture
-    output: Path | None = None  # to write: its rows
 
 
 def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
@@ -90,21 +83,6 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSett
         claim=dataset.claim,
         renews=renews,
     )
-
-
-def debits(configuration: Config) -> list[Entry]:
-    """Return all debits, oldest first; none if there is no ledger."""
-    with existing_ledger(configuration) as ledger:
-        return ledger.entries() if ledger else []
-
-
-def verification(configuration: Config, known_head: Head | None) -> Verification | None:
-    """Verify the whole ledger; None if there is none yet."""
-    with existing_ledger(configuration, anchored=False) as ledger:
-        if ledger is not None:
-            return ledger.verify(known_head)
-    require_no_row(known_head)
-    return None
 
 
 @contextmanager

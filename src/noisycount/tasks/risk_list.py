@@ -30,7 +30,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers.assumption import check_columns, check_rows
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks.answer_json import loss_json
-from noisycount.tasks.opening import debits
+from noisycount.tasks.ledger import debits
 from noisycount.tasks.risk import BackgroundKnowledge, check_known, float_above
 from noisycount.validation import exact_text
 

@@ -1,6 +1,6 @@
 """The files of a table query: files of keys and conditions to read, files of rows and a chart to write.
 
-`with_files` adds the keys and conditions to a query; `written_files` writes the answer.
+`with_files` adds the keys and conditions to a query; `write_files` writes the answer.
 """
 
 import os
@@ -14,16 +14,26 @@ import click
 from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
-from noisycount.engines.duckdb.public import PublicColumns, PublicTable
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
+from noisycount.frozen import frozen
 from noisycount.query.query import Query
 from noisycount.query.typed import MAX_CELLS, ColumnGrouping, TypedKey, TypedKeys
+from noisycount.release.results import Release
 from noisycount.release.table_release import TableRelease
 from noisycount.tasks.answer import Answer
 from noisycount.tasks.answer_display import SUM_NAMES, sums_so_far
-from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.opening import TableFiles
+from noisycount.tasks.answer_json import answer_json, flat_levels
 from noisycount.validation import exact_text
+
+
+@frozen
+class TableFiles:
+    """The files of a table that a command names, by its options."""
+
+    keys_from: Path | None = None  # to read: keys, one row a cell, or the keys of one column
+    questions: Path | None = None  # to read: more conditions, one a line
+    plot: Path | None = None  # to write: a chart
+    output: Path | None = None  # to write: the rows
 
 
 def check_files(files: TableFiles) -> None:
@@ -48,26 +58,26 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
     that of the records: keys must be public. Raise NoisyCountError if a file cannot be read, if the file of keys lacks
     the columns of --by, or if it lists keys that --keys lists too.
     """
-    if files.keys is not None and query.by is None:
+    if files.keys_from is not None and query.by is None:
         raise click.UsageError("--keys-from belongs to a table: add --by COLUMNS")
     for option, path in {"--plot": files.plot, "--output": files.output}.items():
         if path is not None and not query.is_table:
             raise click.UsageError(f"{option} belongs to a table: add --by COLUMNS, or --where again")
     if files.questions is not None:
         query = replace(query, wheres=[*query.wheres, *_questions(files.questions)])
-    if files.keys is None:
+    if files.keys_from is None:
         return query
-    if dataset.shares_files_at(files.keys):
+    if dataset.shares_files_at(files.keys_from):
         raise ConfigError(
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
         )
     listed: Any = query.keys or {}
-    keys: Any = _keys_of_file(files.keys, [item for item in query.by or () if type(item) is ColumnGrouping])
+    keys: Any = _keys_of_file(files.keys_from, [item for item in query.by or () if type(item) is ColumnGrouping])
     if not listed:
         return replace(query, keys=keys)
     if not isinstance(keys, Mapping) or {*map(str.lower, keys)} & {*map(str.lower, listed)}:
-        raise NoisyCountError(f"--keys-from {str(files.keys)!r} lists keys that --keys lists too: leave one out")
+        raise NoisyCountError(f"--keys-from {str(files.keys_from)!r} lists keys that --keys lists too: leave one out")
     return replace(query, keys={**listed, **keys})
 
 
@@ -77,6 +87,8 @@ def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, T
     `items` are the columns of --by; each tuple has their order. Raise NoisyCountError if the file has other columns, or
     too many rows.
     """
+    from noisycount.engines.duckdb.public import PublicTable  # noqa: PLC0415 - loads DuckDB
+
     with PublicTable.open(path) as table:
         named = {
             place: item
@@ -113,34 +125,42 @@ def _questions(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
-def written_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
+def write_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
     """Write the requested files of a table, and yield each after it is written."""
+    if isinstance(answer.release, Release):
+        return
     if files.output is not None:
         with status("writing"):
-            save_rows(answer, files.output)
+            save_rows(answer, answer.release, files.output)
         yield files.output
     if files.plot is not None:
         from noisycount.charts.drawing import save_file  # noqa: PLC0415  (loads Altair)
         from noisycount.charts.table import TableBars, table_chart  # noqa: PLC0415  (the same)
 
         with status("drawing"):
-            chart = table_chart(TableBars.from_table(answer.table))
+            chart = table_chart(TableBars.from_table(answer.release))
             with writing(files.plot):
                 save_file(chart, files.plot)
         yield files.plot
 
 
-def save_rows(answer: Answer, out: Path) -> None:
+def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:
     """Write the rows of a table to a file, in the format of its ending."""
-    ending = out.suffix.lower()
-    if ending == ".json":
+    from noisycount.engines.duckdb.public import PublicColumns  # noqa: PLC0415 - loads DuckDB
+
+    if out.suffix.lower() == ".json":
         with writing(out):
             out.write_text(f"{json_text(answer_json(answer), indent=2)}\n", encoding="utf-8")
-    elif ending == ".arrow":
-        with writing(out):
-            _save_arrow(out, _columns(answer.table))
-    else:
-        PublicColumns(_columns(answer.table)).save(out)
+        return
+    columns = PublicColumns(_columns(release))
+    if out.suffix.lower() != ".arrow":
+        columns.save(out)
+        return
+    pyarrow = _arrow()
+    with writing(out):
+        rows = pyarrow.table(columns)
+        with pyarrow.OSFile(str(out), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
+            writer.write_table(rows)
 
 
 def _columns(release: TableRelease) -> dict[str, Cells]:
@@ -156,15 +176,15 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     columns[free_name("mechanism", columns)] = _each(names, release)
     columns[free_name("scale", columns)] = _each(scales, release)
     if release.parts:
-        columns[free_name("mean", columns)] = [one for level in release.means for one in level.tolist()]
+        columns[free_name("mean", columns)] = flat_levels(release.means)
     if plan.threshold is not None:
         columns[free_name("threshold", columns)] = [plan.threshold] * rows
     elif not release.is_additive:
         columns[free_name("groups_per_unit", columns)] = [plan.groups] * rows
     if (estimates := release.combined) is not None:
-        columns[free_name("combined", columns)] = [one for level in estimates for one in level.tolist()]
+        columns[free_name("combined", columns)] = flat_levels(estimates)
     if estimates is not None and (deviations := release.standard_errors) is not None:
-        columns[free_name("combined_standard_error", columns)] = [one for level in deviations for one in level.tolist()]
+        columns[free_name("combined_standard_error", columns)] = flat_levels(deviations)
     for name, sums in zip(SUM_NAMES, zip(*sums_so_far(release), strict=True), strict=False):
         columns[free_name(name, columns)] = [*sums, *([None] * (len(release) - len(sums)))]
     return columns
@@ -172,13 +192,6 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
 
 def _each(texts: Sequence[str], release: TableRelease) -> list[str]:
     return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
-
-
-def _save_arrow(out: Path, columns: dict[str, Cells]) -> None:
-    pyarrow = _arrow()
-    rows = pyarrow.table(PublicColumns(columns))
-    with pyarrow.OSFile(str(out), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
-        writer.write_table(rows)
 
 
 def _arrow() -> Any:  # noqa: ANN401 - a package

@@ -2,19 +2,18 @@ import re
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import cast
 
 import pytest
 
 from noisycount.analysis.within import mean_price, price_grid, rule_of_prices
-from noisycount.config.config import DatasetConfig
-from noisycount.ledger.entries import Analyst
 from noisycount.query.impossible import impossible_hints
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release import query_plan
-from noisycount.tasks.answer import Answer
+from noisycount.release.results import Release
+from noisycount.tasks.answer import count_interval, guess_hints
 from tests.commands import Refused, Run, configure, contents
 
 WHERE = ("--where", "age >= 40", "--unit", "person")
@@ -77,7 +76,7 @@ def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path)
     dear = run(*trial, "age >= 50").object
     assert (dear["affordable"], dear["remaining"]) == (False, "0.25")
     words = run(*(word for word in trial if word != "--json"), "age >= 50").output
-    assert "ε = 0.75 exceeds what is left: it would be refused" in words
+    assert "it would be refused: ε = 0.75 exceeds the remaining budget" in words
     assert run("ledger", "show", "--json").object["datasets"][0]["spent"] == "0.75"
 
 
@@ -174,31 +173,15 @@ def test_a_file_of_one_question_is_that_question(run: Run, here: Path, *, is_fil
     assert run("refine", "--key", entry["key"][:8], "--size", "5912").status == 0
 
 
-def answer_of(  # noqa: PLR0913, PLR0917 - all that a hint rests on
-    number: int,
-    error: int,
-    size: int | None = None,
-    epsilon: Fraction = Fraction(1, 100),
-    guess: float | None = None,
-    within: float | None = None,
-) -> Answer:
-    """An answer of which no more is asked than its number, its error and its price."""
+def published(number: int, error: int, epsilon: Fraction = Fraction(1, 100)) -> Release:
+    """Return a stand-in for a published count, with the members that its interval and its hints need."""
+    members = SimpleNamespace(answer=number, error=error, epsilon=epsilon, bounds=None, confidence=0.95)
+    return cast("Release", members)
 
-    class Stated(Answer):
-        count: Any = SimpleNamespace(answer=number, epsilon=epsilon, bounds=None, confidence=0.95)
-        error: Any = property(lambda _: error)
 
-    unused: Any = None
-    return Stated(
-        query=Query(wheres=["true"], guess=guess, within=within),
-        plan=unused,
-        dataset=DatasetConfig(name="survey", source=Path("/survey.csv"), size=size),
-        unit=None,
-        analyst=Analyst(),
-        ledger=None,
-        remains=unused,
-        release=Stated.count,
-    )
+def hints_of(release: Release, guess: float | None, within: float | None = None) -> list[str]:
+    """Return the hints about the guess of a count."""
+    return [*guess_hints(release, Query(wheres=["true"], guess=guess, within=within), None)]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +198,7 @@ def test_an_interval_holds_what_a_count_can_be(
     number: int, error: int, size: int | None, interval: tuple[int, int]
 ) -> None:
     """Not below 0, and not above a public size."""
-    assert answer_of(number, error, size).interval == interval
+    assert count_interval(published(number, error), size) == interval
 
 
 @pytest.mark.parametrize(
@@ -223,7 +206,7 @@ def test_an_interval_holds_what_a_count_can_be(
     [
         (1000, 100, "the guess of 100 was far off: ±20 % of 1,000 needs only ε = 0.015"),
         (310, 1000, "the guess of 1,000 was far off: ±20 % of 310 needs ε = 0.049"),
-        (-54, 1000, "the guess of 1,000 was far off: ±20 % of 246, the most that it may be, needs"),
+        (-54, 1000, "the guess of 1,000 was far off: ±20 % of 246, the largest count in the interval, needs"),
         (-400, 1000, "the count is hardly above 0"),
     ],
 )
@@ -231,22 +214,21 @@ def test_a_guess_that_was_far_off_is_told(number: int, guess: float, told: str) 
     """With the ε that the goal needs for this answer."""
     price = Fraction(15, 1000) if number < guess else Fraction(15, 100)
     error = 20 if number == 310 else 300
-    (hint,) = answer_of(number, error, None, price, guess, 0.2).hints
+    (hint,) = hints_of(published(number, error, price), guess, 0.2)
     assert told in hint
 
 
 def test_a_goal_that_is_missed_is_told() -> None:
     """Where the error is more than the share of all that the count may be."""
-    (hint,) = answer_of(65, 18, None, Fraction(17, 100), 120, 0.15).hints
+    (hint,) = hints_of(published(65, 18, Fraction(17, 100)), 120, 0.15)
     assert hint == ("the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32")
-    assert answer_of(102, 18, guess=120, within=0.15).hints == []  # it may be 120
+    assert hints_of(published(102, 18), 120, 0.15) == []  # it may be 120
 
 
 @pytest.mark.parametrize(("number", "guess"), [(80, 100), (100, 100), (150, 100)])
 def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
     """Up to twice or half of what the count may be."""
-    assert answer_of(number, 20, guess=guess, within=0.2).hints == []
-    assert answer_of(number, 20).hints == []
+    assert hints_of(published(number, 20), guess, 0.2) == []
 
 
 def test_a_dry_run_is_free_at_a_price_that_was_paid_whoever_topped_it_up(run: Run, here: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_dry_run_charges_nothing(run: Run, here: Path) -> None:
     words = ("--by", "site,female", "--keys", "site=1..6", "--margins", "all")
     told = run("count", "survey", *words, "--epsilon", "3", "--dry-run")
     assert told.status == 0
-    assert "ε = 3 exceeds what is left: it would be refused" in told.output
+    assert "it would be refused: ε = 3 exceeds the remaining budget" in told.output
     assert "│ site,female │" in told.output
     assert not (here / "ledger.db").exists()
 
@@ -210,7 +210,7 @@ def test_gaussian_noise_that_was_topped_up_is_told_as_a_combination(run: Run, he
     dry = run("count", "survey", *words, "--rho", "0.004", "--dry-run")
     assert "ρ = 0.003 would be charged: you have it at ρ = 0.001, each count ±" in dry.words
     told = run("count", "survey", *words, "--rho", "0.004", "--output", name)
-    assert "charged ρ = 0.003: a draw of its own, which is combined with what was known to ρ = 0.004" in told.words
+    assert "charged ρ = 0.003: a draw of its own, which is combined with the earlier answers to ρ = 0.004" in told.words
     assert "the whole number nearest to the mean of 2 independent draws" in told.words
     again = run("count", "survey", *words, "--rho", "0.002").words
     assert "charged nothing: the best answer known is given, of ρ = 0.004" in again

@@ -25,17 +25,16 @@ from noisycount.release.dataset import RemainingBudget
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.pages.layout import on_one_line, render
-from noisycount.tasks.answer import Answer, preview_at
 from noisycount.tasks.answer_display import (
-    count_facts,
     level_rows,
     preview_facts,
+    query_facts,
     shown_rows,
-    table_head,
     table_promise,
 )
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading, round_step
+from noisycount.tasks.preview import AnswerPreview, preview_at
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
 from noisycount.validation import exact_text, is_in_range
@@ -128,26 +127,25 @@ class Preview:
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """Return the preview of a query of an analyst about an open data set."""
-        answer = preview_at(session, query, analyst)
-        noise, is_open, is_table = answer.noise, query.at_most is not None, query.is_table
-        epsilon, mechanism = answer.plan.loss.epsilon, noise.levels[0].mechanism
-        told = [*table_head(answer), *preview_facts(answer)] if is_table else count_facts(answer)
-        told = [fact for fact in told if fact[0] not in _SAID_ELSEWHERE]
+        preview = preview_at(session, query, analyst)
+        noise, is_open, is_table = preview.noise, query.at_most is not None, query.is_table
+        epsilon, mechanism = preview.plan.loss.epsilon, noise.levels[0].mechanism
+        facts = [*query_facts(preview), *preview_facts(preview)]
         drawn = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
         is_drawn = is_in_range(float(drawn)) and not is_open
         guess = None if is_table or query.guess is None else float(query.guess)
         return cls(
             query=query if is_open or epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None),
-            facts=told,
-            levels=level_rows(noise, answer.confidence) if is_table else None,
-            promise=_promise(answer),
-            plan=planned_epsilon(drawn, answer.confidence, guess=guess) if is_drawn else None,
-            price="" if answer.repeated else answer.cost_text,
-            is_payable=answer.affordable,
-            more=answer.affordable_answers,
+            facts=[fact for fact in facts if fact[0] not in _SAID_ELSEWHERE],
+            levels=level_rows(noise, preview.confidence) if is_table else None,
+            promise=_promise(preview),
+            plan=planned_epsilon(drawn, preview.confidence, guess=guess) if is_drawn else None,
+            price="" if preview.repeated else preview.charge.text,
+            is_payable=preview.affordable,
+            more=preview.affordable_answers,
             is_open=is_open,
-            obstacle=answer.obstacle,
-            unit="rows" if answer.unit is None else "persons",
+            obstacle=preview.obstacle,
+            unit="rows" if preview.unit is None else "persons",
         )
 
     @property
@@ -195,16 +193,16 @@ class Preview:
         return f"Ask and spend {'at most ' * self.is_open}{self.price}"
 
 
-def _promise(answer: Answer) -> str:
+def _promise(preview: AnswerPreview) -> str:
     """Return a sentence on the accuracy of the count, or of each row of a table."""
-    goal = answer.plan.goal
-    sure = f"of the true count with {on_one_line(percent(answer.confidence))} confidence"
-    what = "Each row" if answer.query.is_table else "The answer"
+    goal = preview.plan.goal
+    sure = f"of the true count with {on_one_line(percent(preview.confidence))} confidence"
+    what = "Each row" if preview.query.is_table else "The answer"
     if goal is None:
-        return f"{what} would lie within {plus_minus(answer.noise.levels[0].error(answer.confidence))} {sure}."
-    if answer.query.is_table:
-        return f"{table_promise(answer)}.".capitalize()
-    otherwise = f"within {plus_minus(answer.error)} where that costs more than ε = {exact_text(goal.at_most)}"
+        return f"{what} would lie within {plus_minus(preview.noise.levels[0].error(preview.confidence))} {sure}."
+    if preview.query.is_table:
+        return f"{table_promise(preview)}.".capitalize()
+    otherwise = f"within {plus_minus(preview.error)} where that costs more than ε = {exact_text(goal.at_most)}"
     return f"{what} would lie within ±{on_one_line(percent(float(goal.within)))} {sure}, or {otherwise}."
 
 
