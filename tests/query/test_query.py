@@ -1,12 +1,26 @@
+import json
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from noisycount.errors import PredicateError
+from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Label
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.query.typed import TypedKey, expand_keys, parse_by_text, parse_column_keys, parse_margins
+from noisycount.query.typed import (
+    ColumnGrouping,
+    TypedKey,
+    expand_keys,
+    parse_by_text,
+    parse_column_keys,
+    parse_margins,
+)
+from noisycount.release.table_plan import plan_of
 
 
 @pytest.mark.parametrize(
@@ -99,6 +113,8 @@ def test_margins_are_names() -> None:
     "said",
     [
         {"where": "age >= 65", "within": "12.5%", "guess": 100, "confidence": "99.9%"},
+        {"where": ["age >= 65"], "epsilon": "0.5", "confidence": "95%"},
+        {"where": "age >= 65", "error": 12.5, "confidence": "95%"},
         {"where": ["age >= 65", "poor"], "rho": "0.1", "noise": "gaussian", "confidence": "95%"},
         {
             "where": "poor",
@@ -144,3 +160,82 @@ def test_a_member_that_stands_for_nothing_is_refused_by_name(said: dict[str, Any
     """One line that tells which it is, and what would do."""
     with pytest.raises(ValueError, match=message):
         Query.from_json(said)
+
+
+CONDITIONS = ("age >= 65", "poor", "true")
+SHARES = st.decimals("0.001", "0.999", places=6).map(float)
+PRICES = st.fractions(Fraction(1, 1000), 10**6, max_denominator=1000)
+NUMBERS = st.integers(1, 10**9) | st.floats(0.001, 1e9)
+GOALS = st.one_of(
+    st.fixed_dictionaries({"epsilon": PRICES}),
+    st.fixed_dictionaries({"within": SHARES, "at_most": PRICES}),
+    st.fixed_dictionaries({"within": SHARES, "guess": NUMBERS}),
+    st.fixed_dictionaries({"error": NUMBERS}),
+)
+TABLE_GOALS = st.one_of(
+    GOALS,
+    st.fixed_dictionaries({"rho": PRICES, "noise": st.sampled_from([None, DiscreteGaussian])}),
+    st.fixed_dictionaries({"epsilon": PRICES, "delta": st.just(Fraction(1, 10**7)), "noise": st.just(DiscreteLaplace)}),
+    st.fixed_dictionaries({"within": SHARES, "at_most": PRICES, "of": st.just("90%-of-cells")}),
+)
+KEYS = st.lists(st.builds(TypedKey, st.none() | st.text(max_size=5), st.just(True)), min_size=1, max_size=4)  # noqa: FBT003
+COUNTS = st.fixed_dictionaries({"wheres": st.sampled_from(CONDITIONS).map(lambda where: [where])})
+LISTS = st.fixed_dictionaries(
+    {"wheres": st.lists(st.sampled_from(CONDITIONS), min_size=1, unique=True), "is_list": st.just(True)}  # noqa: FBT003
+)
+TABLES = st.fixed_dictionaries(
+    {
+        "wheres": st.lists(st.sampled_from(CONDITIONS), max_size=1),
+        "by": st.just((ColumnGrouping("my, town"), ColumnGrouping("age", "0,18"))),
+        "keys": st.none() | st.dictionaries(st.sampled_from(["my, town", "age"]), KEYS, min_size=1),
+        "margins": st.sampled_from([(), ("total",), ("my town*age", "total")]),
+        "other": st.booleans(),
+        "cumulative": st.booleans(),
+        "groups_per_unit": st.none() | st.integers(1, 9),
+    }
+)
+
+
+@given(st.tuples(COUNTS, GOALS) | st.tuples(LISTS | TABLES, TABLE_GOALS), SHARES)
+def test_every_query_comes_back_from_json(parts: tuple[dict[str, Any], dict[str, Any]], confidence: float) -> None:
+    """A query that is sent as text and read again equals itself."""
+    query = Query(**parts[0], **parts[1], confidence=confidence)
+    assert Query.from_json(json.loads(json.dumps(query.to_json()))) == query
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"wheres": ["age >= 65"], "epsilon": 0.1},
+        {"wheres": ["age >= 65"], "is_list": True, "epsilon": "1/3"},
+        {"wheres": ["age >= 65"], "error": Fraction(25, 2)},
+        {"wheres": ["age >= 65"], "within": Fraction(1, 5), "guess": Fraction(100)},
+        {"wheres": ["age >= 65", "town = 'b'"], "is_list": True, "within": 0.2, "at_most": 2},
+        {"by": "town", "keys": {"town": ["a", None, "1..3"]}, "epsilon": 1},
+        {"by": ["town", "age:0,18"], "keys": {"town": ["a"]}, "margins": [["town"], []], "epsilon": 1},
+        {"by": ["town", "age:0,18"], "keys": {"town": ["a"]}, "margins": "all", "epsilon": 1, "wheres": ["age > 3"]},
+    ],
+)
+def test_a_query_of_python_has_the_same_meaning_after_json(parts: dict[str, Any]) -> None:
+    """The conditions, the keys, the noise and the price are equal, whatever types Python used."""
+    query, columns = Query(**parts), {"town": Kind.TEXT, "age": Kind.INTEGER}
+    plans = [plan_of(each, columns, None, is_replacement=False) for each in (query, Query.from_json(query.to_json()))]
+    assert type(plans[0]) is type(plans[1])
+    assert plans[0].facts == plans[1].facts
+    assert (plans[0].noise, plans[0].goal, plans[0].where) == (plans[1].noise, plans[1].goal, plans[1].where)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"by": "town", "keys": ["a", "b"]}, "^keys must be listed by column in JSON, not cell by cell"),
+        ({"by": "age", "keys": {"age": [TypedKey("1..5")]}}, "^keys of age have the range 1..5: list each key in JSON"),
+        ({"by": ["a,b", "c"], "margins": ["a,b"]}, "^margins must be names without commas in JSON, not 'a,b'"),
+        ({"error": Fraction(1, 3)}, "^error must be a decimal number in JSON, not 1/3"),
+        ({"within": Fraction(1, 3), "at_most": 1}, "^within must be a decimal number in JSON, not 1/3"),
+    ],
+)
+def test_what_json_cannot_state_is_refused(parts: dict[str, Any], message: str) -> None:
+    """Nothing is left out or changed in silence."""
+    with pytest.raises(ValueError, match=message):
+        Query(**parts).to_json()

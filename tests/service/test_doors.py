@@ -92,7 +92,7 @@ def body_of(parts: dict[str, Any]) -> dict[str, Any]:
     body = {name: value for name, value in parts.items() if value}
     body |= {name: list(body[name]) for name in ("by", "margins") if name in body}
     if wheres := body.pop("wheres", ()):
-        body["where"] = list(wheres)
+        body["where"] = wheres[0] if len(wheres) == 1 else list(wheres)
     if noise := body.get("noise"):
         body["noise"] = "gaussian" if noise is DiscreteGaussian else "laplace"
     return body

@@ -5,7 +5,7 @@ The module `typed` parses the texts that people type for its parts, and `rules` 
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from noisycount import validation
 from noisycount.display.numbers import percent
@@ -45,6 +45,7 @@ _MEMBER_TYPES: Mapping[str, tuple[type, ...]] = {
     "within": (str,),
     "at_most": _PRICE,
     "of": (str,),
+    "error": (int, float),
     "guess": (int, float),
     "confidence": (str,),
 }
@@ -58,6 +59,8 @@ _JSON_NAMES: Mapping[tuple[type, ...], str] = {
     _PRICE: "a text or a number",
     (int, float): "a number",
 }
+
+_TOTAL = "total"
 
 ALL = "true"  # condition that is true of every record
 
@@ -123,10 +126,11 @@ class Query:
             object.__setattr__(self, "wheres", (ALL,))
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
+    def from_json(cls, sent: Mapping[str, Any]) -> Self:
         """Return the query that a program sends as JSON, with the member names of the service.
 
-        A key is taken literally, never as a range.
+        A key is taken literally, never as a range. A list of conditions is a list even if it has one condition, except
+        with `by`. `error` is a member too; the service does not take it.
 
         Raises:
             ValueError: A member is unknown, or its value is invalid. The message begins with the name of the member.
@@ -137,57 +141,44 @@ class Query:
             >>> nc.Query.from_json(sent).to_json()
             {'by': ['town'], 'keys': {'town': ['Bern', None]}, 'epsilon': '0.5', 'confidence': '95%'}
         """
-        said = {name: value for name, value in said.items() if value is not None}
-        for name, value in said.items():
+        members = {name: value for name, value in sent.items() if value is not None}
+        for name, value in members.items():
             _check_member(name, value)
-        wheres = _listed(said.get("where", []))
-        return cls(
-            wheres=wheres,
-            is_list=len(wheres) > 1,
-            by=_named("by", parse_by, _listed(said.get("by", []))) or None,
-            keys={name: _sent_keys(of) for name, of in said.get("keys", {}).items()} or None,
-            margins=_named("margins", parse_margins, said.get("margins", [])),
-            other=said.get("other", False),
-            groups_per_unit=said.get("groups_per_unit"),
-            cumulative=said.get("cumulative", False),
-            noise=TABLE_NOISES[said["noise"]] if said.get("noise") else None,
-            epsilon=None if said.get("epsilon") is None else validation.exact_epsilon(said["epsilon"], "epsilon"),
-            rho=None if said.get("rho") is None else validation.exact_epsilon(said["rho"], "rho"),
-            delta=None if said.get("delta") is None else validation.exact_delta(said["delta"]),
-            within=_named("within", parse_within, said["within"]) if said.get("within") else None,
-            at_most=None if said.get("at_most") is None else validation.exact_epsilon(said["at_most"], "at_most"),
-            of=_named("of", parse_of, said["of"]) if said.get("of") else None,
-            guess=said.get("guess"),
-            confidence=_named("confidence", parse_confidence, said.get("confidence", "95%")),
-        )
+        where = members.pop("where", [])
+        parts = {name: _READERS[name](name, value) for name, value in members.items()}
+        is_list = isinstance(where, list) and bool(where) and not parts.get("by")
+        return cls(wheres=_listed(where), is_list=is_list, **parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the query as JSON, which a program sends and which `from_json` reads.
+        """Return the query as JSON, which a program sends and which `from_json` reads as a query of the same meaning.
 
-        Keys must be listed by column, each in full, not as a range.
+        Raises:
+            ValueError: JSON cannot state a part: keys that are listed cell by cell, a range of keys, a margin
+                whose name has a comma, or a number without a decimal text.
         """
         noises = {kind: name for name, kind in TABLE_NOISES.items()}
         by = [self.by] if isinstance(self.by, str) else self.by or []
-        keys = self.keys if isinstance(self.keys, Mapping) else {}
-        said = {
-            "where": list(self.wheres) if self.is_list else next(iter(self.wheres), None),
+        has_several = self.is_list or len(self.wheres) > 1
+        members = {
+            "where": list(self.wheres) if has_several else next(iter(self.wheres), None),
             "by": [each.typed if isinstance(each, ColumnGrouping) else each for each in by],
-            "keys": {name: [key.text if isinstance(key, TypedKey) else key for key in of] for name, of in keys.items()},
+            "keys": _sent_keys(self.keys),
             "other": self.other,
-            "margins": [self.margins] if isinstance(self.margins, str) else list(self.margins),
+            "margins": _sent_margins(self.margins),
             "groups_per_unit": self.groups_per_unit,
             "cumulative": self.cumulative,
             "noise": self.noise and noises[self.noise],
             "epsilon": _sent_price(self.epsilon),
             "rho": _sent_price(self.rho),
             "delta": _sent_price(self.delta),
-            "within": self.within if isinstance(self.within, str) else _sent_share(self.within),
+            "within": self.within if isinstance(self.within, str) else _sent_share("within", self.within),
+            "error": _sent_number("error", self.error),
             "at_most": _sent_price(self.at_most),
             "of": self.of,
-            "guess": self.guess,
-            "confidence": _sent_share(self.confidence),
+            "guess": _sent_number("guess", self.guess),
+            "confidence": _sent_share("confidence", self.confidence),
         }
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in members.items() if value}
 
     @property
     def is_table(self) -> bool:
@@ -200,16 +191,51 @@ class Query:
         return self.noise or (DiscreteLaplace if self.rho is None else DiscreteGaussian)
 
 
-Typed = TypeVar("Typed", str, Sequence[str])
-Value = TypeVar("Value")
+def _parser(parse: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+    """Return a function of a member's name and value. The message of its ValueError begins with the name."""
+
+    def read(name: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise ValueError(f"{name} {error}") from None
+
+    return read
 
 
-def _named(name: str, read: Callable[[Typed], Value], typed: Typed) -> Value:
-    """Return the value of a member. The message of a ValueError begins with the name of the member."""
-    try:
-        return read(typed)
-    except ValueError as error:
-        raise ValueError(f"{name} {error}") from None
+def _read_unchanged(_: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
+    return value
+
+
+def _read_price(name: str, value: validation.RationalLike) -> Fraction:
+    return validation.exact_epsilon(value, name)
+
+
+def _read_keys(_: str, keys: Mapping[str, Sequence[object]]) -> Mapping[str, TypedKeys] | None:
+    """Return the keys of each column, each taken literally; None if no column has any."""
+    texts = {
+        column: [str(value).lower() if isinstance(value, bool) else value for value in values]
+        for column, values in keys.items()
+    }
+    return {
+        column: [TypedKey(None if text is None else str(text), is_quoted=True) for text in values]
+        for column, values in texts.items()
+    } or None
+
+
+# For each member of a query in JSON except its conditions, the function that reads its value.
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "by": _parser(lambda typed: parse_by(_listed(typed)) or None),
+    "keys": _read_keys,
+    "margins": _parser(parse_margins),
+    "noise": lambda _, name: TABLE_NOISES[name],
+    **dict.fromkeys(("epsilon", "rho", "at_most"), _read_price),
+    "delta": lambda _, value: validation.exact_delta(value),
+    "within": _parser(parse_within),
+    "of": _parser(parse_of),
+    "confidence": _parser(parse_confidence),
+    **dict.fromkeys(("other", "groups_per_unit", "cumulative", "error", "guess"), _read_unchanged),
+}
 
 
 def _check_member(name: str, value: object) -> None:
@@ -233,9 +259,32 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
-def _sent_keys(values: Sequence[object]) -> TypedKeys:
-    texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
-    return [TypedKey(None if text is None else str(text), is_quoted=True) for text in texts]
+def _sent_keys(keys: Keys | None) -> dict[str, list[int | str | bool | None]]:
+    """Return keys by column as JSON."""
+    if keys is None:
+        return {}
+    if not isinstance(keys, Mapping):
+        raise ValueError("keys must be listed by column in JSON, not cell by cell")  # noqa: TRY004
+    return {column: [_sent_key(column, key) for key in column_keys] for column, column_keys in keys.items()}
+
+
+def _sent_key(column: str, key: object) -> int | str | bool | None:
+    """Return a key as JSON. Raise ValueError for a range, as JSON states each key in full."""
+    if isinstance(key, TypedKey):
+        if key.is_range:
+            raise ValueError(f"keys of {column} have the range {key.text}: list each key in JSON")
+        return key.text
+    return key if key is None or isinstance(key, int | str) else str(key)
+
+
+def _sent_margins(margins: str | Sequence[str | Sequence[str]]) -> list[str]:
+    """Return the names of margins as JSON, columns joined by `*`. Raise ValueError for a comma: it separates names."""
+    listed = [margins] if isinstance(margins, str) else margins
+    names = [margin if isinstance(margin, str) else "*".join(margin) or _TOTAL for margin in listed]
+    for name in names:
+        if "," in name:
+            raise ValueError(f"margins must be names without commas in JSON, not {name!r}")
+    return names
 
 
 def _sent_price(value: validation.RationalLike | None) -> str | None:
@@ -243,5 +292,16 @@ def _sent_price(value: validation.RationalLike | None) -> str | None:
     return validation.exact_text(number) if number is not None else value  # type: ignore[return-value]
 
 
-def _sent_share(share: float | Fraction | None) -> str | None:
-    return None if share is None else percent(float(share)).replace(" ", "")
+def _sent_number(name: str, value: float | Fraction | None) -> float | None:
+    """Return a number as JSON. Raise ValueError if no float stands for it exactly, as for 1/3."""
+    if value is None or not isinstance(value, Fraction):
+        return value
+    number = int(value) if value.denominator == 1 else float(value)
+    if Fraction(str(number)) != value:
+        raise ValueError(f"{name} must be a decimal number in JSON, not {value}")
+    return number
+
+
+def _sent_share(name: str, share: float | Fraction | None) -> str | None:
+    number = _sent_number(name, share)
+    return None if number is None else percent(float(number)).replace(" ", "")

@@ -75,6 +75,11 @@ class TypedKey:
     text: str | None  # text of the key; None: the missing value
     is_quoted: bool = False  # True if the key is not a range, even if it looks like one
 
+    @property
+    def is_range(self) -> bool:
+        """True if the key is typed as a range such as 1..5."""
+        return self.text is not None and not self.is_quoted and _RANGE.fullmatch(self.text) is not None
+
 
 TypedKeys: TypeAlias = Sequence[TypedKey]  # the keys of one column
 
@@ -261,11 +266,10 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]
     if word.text is None:
         yield None
         return
-    ends = _RANGE.fullmatch(word.text)
-    if ends is None or word.is_quoted or not (kind.is_number or kind.is_moment):
+    if not word.is_range or not (kind.is_number or kind.is_moment):
         yield _value(kind, word.text)
         return
-    low, high = ends.groups()
+    low, _, high = word.text.partition("..")
     steps = _between(low, high)
     if steps is None:
         raise PredicateError(
