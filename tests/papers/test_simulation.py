@@ -3,10 +3,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from audits.simulated_tables import csv_text, measured, simulated
+from audits.table_estimates import LAWS, SimulatedRelease, TrueTable, estimates, survey, true_tables
 
 from noisycount.papers.figure import Verdict
-from noisycount.papers.simulation import EPSILONS, RUNS, Measured, csv_text, measured, result, results, simulated
-from noisycount.papers.table_estimates import LAWS, SimulatedRelease, TrueTable, estimates, survey, true_tables
+from noisycount.papers.simulation import EPSILONS, RUNS, TableErrors, result, results
 from tests.papers.test_papers import figure
 
 
@@ -16,7 +17,7 @@ def small() -> TrueTable:
 
 
 @cache
-def by_name(answered: str) -> dict[str, Measured]:
+def by_name(answered: str) -> dict[str, TableErrors]:
     """What is measured of a small table."""
     table = small()
     places = table.answered if answered == "levels" else table.answered[-1:]

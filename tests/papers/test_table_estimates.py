@@ -4,11 +4,7 @@ from itertools import product
 import duckdb
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-
-from noisycount.data import survey_path
-from noisycount.model.tables.levels import Level, range_levels
-from noisycount.papers.table_estimates import (
+from audits.table_estimates import (
     LAWS,
     Estimate,
     SimulatedRelease,
@@ -18,6 +14,10 @@ from noisycount.papers.table_estimates import (
     survey,
     true_tables,
 )
+from numpy.typing import NDArray
+
+from noisycount.data import survey_path
+from noisycount.model.tables.levels import Level, range_levels
 
 QUERY = "SELECT year, site, health, count(*) FROM read_parquet(?) GROUP BY ALL"
 RATINGS = ["excellent", "good", "fair", "poor"]

@@ -1,6 +1,6 @@
 """Our figures on refined tables: errors of cells, errors of sums of cells, and coverage of intervals.
 
-The data come from `simulation`; the estimates are in `table_estimates`.
+The stored errors are in `simulation`.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from noisycount.charts import theme
 from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES, Style
 from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
-from noisycount.papers.simulation import EPSILONS, RUNS, Measured, SimulatedErrors, result, results
+from noisycount.papers.simulation import EPSILONS, RUNS, SimulatedErrors, TableErrors, result, results
 
 _SOURCE = "stated before it was simulated"
 
@@ -30,7 +30,7 @@ _GUIDE = Line("", GUIDE, _ENDS, (_LEAST_COVERED, _LEAST_COVERED))
 _COLOURS = (theme.VERMILION, theme.GREEN, theme.BLUE, theme.PURPLE, theme.INK, theme.MUTED)
 _DASHES = (theme.SOLID, theme.LONG, theme.MIXED, theme.DOTS, theme.DENSE, theme.PAIRS)
 
-Part = Callable[[Measured], SimulatedErrors]
+Part = Callable[[TableErrors], SimulatedErrors]
 _cells: Part = attrgetter("cells")
 _margins: Part = attrgetter("margins")
 _sums: Part = attrgetter("sums")

@@ -1,25 +1,14 @@
-"""Simulated errors of estimates of tables: the stored results, and the simulation that produced them.
+"""Simulated errors of estimates of tables, as they are stored.
 
-`results` reads the stored errors; `python -m noisycount.papers.simulation [RUNS]` repeats the simulation as CSV.
-The estimates are in `table_estimates`.
+`results` reads them. `python -m audits.simulated_tables [RUNS]`, in a clone of the project, repeats the simulation.
 """
 
 import csv
-import io
-import math
-import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
-from numpy.typing import NDArray
-
 from noisycount.frozen import frozen
-from noisycount.papers import table_estimates
 
-Reals = NDArray[np.float64]
 EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
 
@@ -33,7 +22,7 @@ class SimulatedErrors:
 
 
 @frozen
-class Measured:
+class TableErrors:
     """Errors of one estimate of one table at one ε."""
 
     table: str  # name of the table or estimate
@@ -47,14 +36,11 @@ class Measured:
 
 RUNS = 4  # simulated releases of each table in the stored results
 _FILE = "simulation.csv"
-_KINDS = ("cells", "margins", "sums")
-_PARTS = ("mean absolute error", "root mean squared error", "covered")
-_HEADER = ("table", "answered", "epsilon", "estimate")
 
 
 @cache
-def results() -> tuple[Measured, ...]:
-    """Return the stored errors. `python -m noisycount.papers.simulation` computes them again.
+def results() -> tuple[TableErrors, ...]:
+    """Return the stored errors. `python -m audits.simulated_tables` computes them again.
 
     Example:
         >>> results()[0].table, results()[0].estimate
@@ -64,7 +50,7 @@ def results() -> tuple[Measured, ...]:
     return tuple(map(_parse_row, csv.reader(text.splitlines()[1:])))
 
 
-def result(table: str, answered: str, epsilon: float, estimate: str) -> Measured:
+def result(table: str, answered: str, epsilon: float, estimate: str) -> TableErrors:
     """Return the stored errors of one estimate of one table at one ε.
 
     Example:
@@ -75,94 +61,9 @@ def result(table: str, answered: str, epsilon: float, estimate: str) -> Measured
     return next(row for row in results() if (row.table, row.answered, row.epsilon, row.estimate) == key)
 
 
-def csv_text(measured: Iterable[Measured]) -> str:
-    """Return errors as comma-separated values, in records with four significant digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_HEADER, *(f"{part} of {kind}" for kind in _KINDS for part in _PARTS)])
-    for row in measured:
-        errors = (row.cells, row.margins, row.sums)
-        numbers = [
-            "" if number != number else f"{number:.4g}"  # noqa: PLR0124  (nan: no intervals)
-            for error in errors
-            for number in (error.mean_absolute, error.root_mean_square, error.covered)
-        ]
-        writer.writerow([row.table, row.answered, row.epsilon, row.estimate, *numbers])
-    return text.getvalue()
-
-
-def _parse_row(row: list[str]) -> Measured:
+def _parse_row(row: list[str]) -> TableErrors:
+    """Return the errors of a row of the file."""
     table, answered, epsilon, estimate, *numbers = row
     values = [float(number or "nan") for number in numbers]
     kinds = (SimulatedErrors(*values[start : start + 3]) for start in (0, 3, 6))
-    return Measured(table, answered, float(epsilon), estimate, *kinds)
-
-
-def simulated(
-    runs: int,
-    tables: Sequence[table_estimates.TrueTable] | None = None,
-    epsilons: Sequence[float] = EPSILONS,
-    done: Callable[[str], object] = lambda _: None,
-) -> Iterator[Measured]:
-    """Yield the errors of all estimates of all tables, both if only the cells are answered and if several levels are.
-
-    Args:
-        runs: The number of releases of each table.
-        tables: The tables; by default those of `table_estimates.true_tables`.
-        epsilons: The ε of a whole table.
-        done: Called with a description of each finished setting.
-    """
-    for table in table_estimates.true_tables() if tables is None else tables:
-        for answered, level_numbers in (("cells", table.answered[-1:]), ("levels", table.answered)):
-            for epsilon in epsilons:
-                yield from measured(table, answered, level_numbers, epsilon, range(runs))
-                done(f"{table.name}, {answered}, ε = {epsilon:g}")
-
-
-def measured(
-    table: table_estimates.TrueTable, answered: str, level_numbers: Sequence[int], epsilon: float, runs: range
-) -> list[Measured]:
-    """Return the errors of all estimates, over releases whose seeds depend only on the table, ε and the run number."""
-    run_scores = defaultdict(list)
-    for run in runs:
-        seed = [run, len(level_numbers), round(1000 * epsilon), *table.name.encode()]
-        release = table_estimates.SimulatedRelease.draw(table, epsilon, level_numbers, np.random.default_rng(seed))
-        for name, estimate in table_estimates.estimates(release):
-            run_scores[name].append(_scores(table, estimate))
-    return [
-        Measured(table.name, answered, epsilon, name, *map(_errors_from_scores, np.mean(scores, axis=0)))
-        for name, scores in run_scores.items()
-    ]
-
-
-def _errors_from_scores(scores: Reals) -> SimulatedErrors:
-    return SimulatedErrors(float(scores[0]), float(np.sqrt(scores[1])), float(scores[2]))
-
-
-def _scores(table: table_estimates.TrueTable, estimate: table_estimates.Estimate) -> Reals:
-    """Return a row for cells, margins and sums: mean absolute error, mean squared error, coverage; shape (3, 3)."""
-    margins = [table.sums(level) for level in table.inner]
-    counts = table.counts, np.concatenate(margins), np.cumsum(table.counts)
-    estimated = estimate.cells, np.concatenate(estimate.margins), estimate.sums
-    errors = [estimates - true for estimates, true in zip(estimated, counts, strict=True)]
-    covered = (
-        _coverage([estimate.cell_range] if estimate.cell_range else [], [table.counts]),
-        _coverage(estimate.margin_ranges, margins),
-        math.nan,
-    )
-    return np.array(
-        [[np.abs(error).mean(), np.square(error).mean(), share] for error, share in zip(errors, covered, strict=True)]
-    )
-
-
-def _coverage(ranges: Sequence[table_estimates.Range], counts: Sequence[table_estimates.Counts]) -> float:
-    """Return the share of the intervals that contain the count; nan without intervals."""
-    if not ranges:
-        return math.nan
-    is_inside = [(low <= true) & (true <= high) for (low, high), true in zip(ranges, counts, strict=True)]
-    return float(np.concatenate(is_inside).mean())
-
-
-if __name__ == "__main__":
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
-    sys.stdout.write(csv_text(simulated(runs, done=lambda name: sys.stderr.write(f"{name}\n"))))
+    return TableErrors(table, answered, float(epsilon), estimate, *kinds)

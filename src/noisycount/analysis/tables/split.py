@@ -14,6 +14,7 @@ from noisycount.analysis.tables import sums
 from noisycount.analysis.tables.given_sums import Crossing
 from noisycount.analysis.tables.likelihoods import Bounds, Counts
 from noisycount.analysis.tables.prior import Division
+from noisycount.analysis.tables.tilts import Tilted, tilt_to_mean
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
@@ -81,7 +82,7 @@ class Split:
         return int(self.targets.shape[1])
 
     @cached_property
-    def _parts(self) -> tuple[sums.Tilted, Reals, Reals | None]:
+    def _parts(self) -> tuple[Tilted, Reals, Reals | None]:
         """Tilted distributions of the children, log weights of their lowest counts, and all tilted log weights.
 
         The last is None unless bounds are needed and the weights are few.
@@ -95,7 +96,7 @@ class Split:
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
         goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
-        tilted = sums.tilt_to_mean(logs, goals, start, is_positive=self.is_positive)
+        tilted = tilt_to_mean(logs, goals, start, is_positive=self.is_positive)
         tilted_logs = None
         if self.is_bounded and logs.size * len(logs) <= _FEW:
             places = np.arange(logs.shape[-1], dtype=np.float64)
