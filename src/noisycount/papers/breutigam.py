@@ -14,7 +14,7 @@ import numpy as np
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import amplified_delta
 from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LEVELS, LONG, MIXED, SOLID, STYLES
 from noisycount.model.exact import Exact
 from noisycount.model.noises.gaussian import Gaussian
@@ -29,14 +29,13 @@ from noisycount.papers.figure import (
     NEARLY,
     SIMILAR,
     Claim,
-    Figure,
-    Paper,
+    Drawing,
     Verdict,
     number,
+    paper_of_key,
     percent,
 )
 
-_NAME = "Breutigam and Reischuk"
 SIZE, SMALL = 1000, 100
 EPSILON = 0.01
 SCALES = (1.0, 3.0)  # ν₁ and ν₂, in records
@@ -44,9 +43,6 @@ RATES = (0.5, 0.1, 0.01)  # π₁ to π₃
 STRENGTHS = tuple(float(scale) for scale in np.linspace(1, 10, 28))
 PLACES = tuple(float(rate) for rate in np.geomspace(1e-4, 0.5, 38))
 PRINTED = (0.38, 0.128)  # δ of the worst case at ν₁ and ν₂
-RATE = Axis("rate π of the property", is_log=True, ticks=(1e-4, 1e-3, 0.01, 0.1, 0.5))
-DELTA = Axis("δ", "probability", low=0.0)
-SHARES = Axis("share λ = m/n that is drawn", is_log=True, ticks=(0.002, 0.01, 0.05, 0.2, 1), high=1)
 Noise = type[Gaussian] | type[Laplace]
 Deltas = dict[str, float]  # δ by the name of the mechanism
 
@@ -61,7 +57,7 @@ def ratio(noise: Noise, size: int, rate: float, scale: float) -> float:
     return delta(noise(scale)) / delta(noise(scale), Binomial(size, rate))
 
 
-def against_rate(noise: Noise, figure_number: int) -> Figure:
+def against_rate(noise: Noise) -> Drawing:
     """Return Fig. 1 (Gaussian noise) or Fig. 3 (Laplace noise): δ against the rate π for two scales of noise."""
     lines = []
     for scale, dp_dash, sp_dash in zip(SCALES, (SOLID, LONG), (MIXED, DOTS), strict=True):
@@ -75,19 +71,13 @@ def against_rate(noise: Noise, figure_number: int) -> Figure:
                 tuple(delta(noise(scale), Binomial(SIZE, rate)) for rate in PLACES),
             ),
         ]
-    return Figure(
-        *(f"breutigam.{figure_number}", _NAME, f"Fig. {figure_number}"),
-        title=f"δ against the rate, {noise.__name__} noise",
-        caption=f"n = {SIZE:,}, ε = {EPSILON}; {noise.__name__} noise of ν records. DP: the "
-        "adversary knows all other records; SP: only the rate. Both axes are logarithmic here.",
-        x=RATE,
-        y=Axis("δ", "probability", low=0.01, high=1.0, is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1)),
-        panels=(Panel("", tuple(lines)),),
-        claims=_gaussian_claims() if noise is Gaussian else _laplace_claims(),
+    return Drawing(
+        (Panel("", tuple(lines)),),
+        _gaussian_claims() if noise is Gaussian else _laplace_claims(),
     )
 
 
-def against_strength(size: int, noises: tuple[Noise, ...], figure_number: int) -> Figure:
+def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
     """Return Fig. 2 or 4 (1,000 records) or Fig. 6 (100 records): the ratio of δ in DP and SP against the scale ν."""
     has_headings = len(noises) > 1
     panels = []
@@ -98,17 +88,9 @@ def against_strength(size: int, noises: tuple[Noise, ...], figure_number: int) -
         ]
         guide = Line("", GUIDE, (1.0, 10.0), (1.0, 1.0))
         panels.append(Panel(f"{noise.__name__} noise" if has_headings else "", (*lines, guide)))
-    names = " and ".join(noise.__name__ for noise in noises)
-    added = " The text does not say which noise it is, so that both are shown." if has_headings else ""
-    return Figure(
-        *(f"breutigam.{figure_number}", _NAME, f"Fig. {figure_number}"),
-        title=f"DP over SP, {names} noise, n = {size:,}",
-        caption=f"δ where the adversary knows all other records, over δ where he knows only the rate π; n = {size:,}, "
-        f"ε = {EPSILON}. Dashed: a ratio of 1. The axis upwards is logarithmic here.{added}",
-        x=Axis("scale ν of the noise", "records", low=1.0, high=10.0),
-        y=Axis("ratio of δ, DP/SP", is_log=True, low=0.9, ticks=(1, 2, 5, 10, 20)),
-        panels=tuple(panels),
-        claims=_small_claims() if size == SMALL else _strong_claims(noises[0]),
+    return Drawing(
+        tuple(panels),
+        _small_claims() if size == SMALL else _strong_claims(noises[0]),
     )
 
 
@@ -246,18 +228,12 @@ def equal_losses(rate: float, sample_size: int) -> Deltas:
     return dict(zip(("Laplace", "Gaussian", "sample"), deltas, strict=True))
 
 
-def equal_losses_against_rate() -> Figure:
+def equal_losses_against_rate() -> Drawing:
     """Return Fig. 5: δ of three mechanisms of equal utility loss, against the rate π."""
     sample_size = round(SHARE * SIZE)
     deltas = {rate: equal_losses(rate, sample_size) for rate in SAMPLE_PLACES}
-    return Figure(
-        *("breutigam.5", _NAME, "Fig. 5"),
-        title="Three mechanisms of equal utility loss",
-        caption=f"n = {SIZE:,}, ε = {EPSILON}, an adversary who knows only the rate π. Samples of λ = {SHARE:g}, that "
-        f"is {sample_size} records, and noise of the same utility loss. The axis of π is logarithmic here.",
-        x=RATE,
-        y=DELTA,
-        panels=(
+    return Drawing(
+        (
             Panel(
                 "",
                 tuple(
@@ -266,7 +242,7 @@ def equal_losses_against_rate() -> Figure:
                 ),
             ),
         ),
-        claims=(_claim_equal_delta(deltas), _claim_laplace_worse(sample_size)),
+        (_claim_equal_delta(deltas), _claim_laplace_worse(sample_size)),
     )
 
 
@@ -295,7 +271,7 @@ def _claim_laplace_worse(sample_size: int) -> Claim:
     )
 
 
-def equal_losses_against_share() -> Figure:
+def equal_losses_against_share() -> Drawing:
     """Return Fig. 8: δ of three mechanisms of equal utility loss, against the sampling rate λ."""
     every = {(rate, m): equal_losses(rate, m) for rate in SAMPLE_RATES for m in DRAWN}
     ratios = {rate: [every[rate, m]["Laplace"] / every[rate, m]["Gaussian"] for m in DRAWN] for rate in SAMPLE_RATES}
@@ -306,15 +282,9 @@ def equal_losses_against_share() -> Figure:
             points = [(m / SIZE, every[rate, m][name]) for m in DRAWN if every[rate, m][name] > LEAST]
             lines.append(Line.through(name, STYLES[name], points))
         panels.append(Panel(f"π = {rate:g}", tuple(lines)))
-    return Figure(
-        *("breutigam.8", _NAME, "Fig. 8"),
-        title="Equal utility loss, against the sampling rate",
-        caption=f"n = {SIZE:,}, ε = {EPSILON}, an adversary who knows only the rate π. Both axes "
-        "are logarithmic here; a line ends where its δ falls below 1e-5.",
-        x=SHARES,
-        y=Axis("δ", "probability", is_log=True, low=LEAST, high=0.1, ticks=(1e-5, 1e-4, 1e-3, 0.01, 0.1)),
-        panels=tuple(panels),
-        claims=(
+    return Drawing(
+        tuple(panels),
+        (
             _claim_curves_coincide(every),
             _claim_laplace_always_worse(ratios),
             _claim_laplace_deteriorates(ratios),
@@ -379,7 +349,7 @@ PARTS = tuple(m / SIZE for m in SAMPLES)
 ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 
 
-def sampled() -> Figure:
+def sampled() -> Drawing:
     """Return Fig. 7: δ of a sample, and λ times δ of the count of a database of the size of the sample."""
     sample_epsilons = [math.log1p(part * math.expm1(SAMPLED_EPSILON)) for part in PARTS]
     exact, conjectured, proved = [], [], []
@@ -392,16 +362,9 @@ def sampled() -> Figure:
         Line("proved", STYLES["proved"], PARTS, tuple(proved)),
         Line("sample", STYLES["sample"], PARTS, tuple(exact)),
     )
-    return Figure(
-        *("breutigam.7", _NAME, "Fig. 7"),
-        title="Amplification by subsampling",
-        caption=f"n = {SIZE:,}, π = {SAMPLED_RATE}, ε = {SAMPLED_EPSILON}. Sample: δ at ε' = ln(1 + λ(e^ε − 1)) of a "
-        "sample of m = λn records. Conjecture: λ times δ(ε) of the count of m records. Added: the smaller bound that "
-        "the page “Amplification by subsampling” proves. The axis of λ is logarithmic here.",
-        x=SHARES,
-        y=DELTA,
-        panels=(Panel("", lines),),
-        claims=(
+    return Drawing(
+        (Panel("", lines),),
+        (
             _claim_better_than_bound(exact, conjectured),
             _claim_conjecture(exact, proved, conjectured),
             _claim_maximum(exact),
@@ -471,19 +434,17 @@ def numbers() -> tuple[Claim, ...]:
     )
 
 
-PAPER = Paper(
+PAPER = paper_of_key(
     "breutigam",
-    _NAME,
-    "Statistical Privacy",
     {
-        "breutigam.1": partial(against_rate, Gaussian, 1),
-        "breutigam.2": partial(against_strength, SIZE, (Gaussian,), 2),
-        "breutigam.3": partial(against_rate, Laplace, 3),
-        "breutigam.4": partial(against_strength, SIZE, (Laplace,), 4),
-        "breutigam.5": equal_losses_against_rate,
-        "breutigam.6": partial(against_strength, SMALL, (Gaussian, Laplace), 6),
-        "breutigam.7": sampled,
-        "breutigam.8": equal_losses_against_share,
+        "1": partial(against_rate, Gaussian),
+        "2": partial(against_strength, SIZE, (Gaussian,)),
+        "3": partial(against_rate, Laplace),
+        "4": partial(against_strength, SIZE, (Laplace,)),
+        "5": equal_losses_against_rate,
+        "6": partial(against_strength, SMALL, (Gaussian, Laplace)),
+        "7": sampled,
+        "8": equal_losses_against_share,
     },
     numbers,
 )

@@ -3,13 +3,16 @@
 `catalogue` collects the papers; the constants below state when a claim in words counts as true.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import cache, partial
 from html import escape
-from typing import Any
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from noisycount.charts.chart import chart, check_charts
-from noisycount.charts.plot import Plot
+from noisycount.charts.plot import Axis, Panel, Plot
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 
@@ -124,6 +127,13 @@ class Figure(Plot):
         return plot_svg(self)
 
 
+class Drawing(NamedTuple):
+    """Computed part of a figure; `figures.toml` has its number, its title, its caption and its axes."""
+
+    panels: tuple[Panel, ...]
+    claims: tuple[Claim, ...]  # claims of the text about the figure, with our verdicts
+
+
 # Thresholds for claims in words, since the texts do not define them.
 ALIKE = 0.02  # "the same", "fall together", ≃: differ by at most 2 %
 NEARLY = 0.9  # "similar to", "levels off": at least 90 %
@@ -143,6 +153,36 @@ class Paper:
     figures: Mapping[str, Callable[[], Figure]]  # function that computes each figure, by its key, in order
     # function that computes the claims outside the figures; by default there are none
     claims: Callable[[], tuple[Claim, ...]] = tuple
+
+
+def paper_of_key(
+    key: str, drawings: Mapping[str, Callable[[], Drawing]], claims: Callable[[], tuple[Claim, ...]] = tuple
+) -> Paper:
+    """Return a paper, whose name, reference, titles and captions are in `figures.toml`.
+
+    Args:
+        key: The first part of the keys of its figures.
+        drawings: The function that computes each figure, by the last part of its key, in order.
+        claims: The function that computes the claims outside the figures.
+    """
+    texts = _texts()[key]
+    figures = {f"{key}.{last}": partial(_figure, f"{key}.{last}", draw) for last, draw in drawings.items()}
+    return Paper(key, texts["name"], texts["reference"], figures, claims)
+
+
+def _figure(key: str, draw: Callable[[], Drawing]) -> Figure:
+    """Return a figure with its texts and what `draw` computes."""
+    paper, last = key.split(".")
+    texts = _texts()[paper]
+    text = texts["figures"][last]
+    x, y = (Axis(**{**text[name], "ticks": tuple(text[name].get("ticks", ()))}) for name in ("x", "y"))
+    return Figure(key, texts["name"], text["number"], text["title"], text["caption"], x, y, *draw())
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    """Return the texts of all papers and figures."""
+    return tomllib.loads(files(__package__).joinpath("figures.toml").read_text(encoding="utf-8"))
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -12,11 +12,11 @@ import numpy as np
 
 from noisycount.analysis.accuracy import out_of_range_bounds
 from noisycount.analysis.evaluation.evaluation import Estimated, improvement_probability, mean_absolute_error
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, Claim, Figure, Paper, Verdict, number, percent
+from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, Claim, Drawing, Verdict, number, paper_of_key, percent
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
@@ -27,13 +27,6 @@ ESTIMATES: tuple[Estimated, ...] = ("mean", "median", "rounded")
 EVERY: tuple[Estimated, ...] = ("answer", *ESTIMATES)
 EVEN = 0.5  # probability of an estimate that is as often better as worse
 PRINTED_WIDTHS = (91.6, 28.2)
-NOISE = Axis("noise standard deviation", "records", low=0.0)
-PRIVACY = Axis("ε", is_log=True, is_reversed=True, ticks=(2, 1, 0.5, 0.2, 0.1, 0.05))
-PREDICATE = Axis("predicate probability p", low=0.0, high=1.0)
-ERROR = Axis("average error", "records", low=0.0)
-CHANCE = Axis("closer than the answer", "probability", low=0.45, high=1.0, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1))
-_NAME = "Naldi and D'Acquisto (2014)"
-_ADDED = "Dashed: as often closer as not. Added: the posterior median, and the answer rounded to the nearest count."
 Measure = Callable[[Estimated, int, float, float], float]  # arguments: the estimate, n, p and ε
 
 
@@ -88,33 +81,20 @@ def _against_rates(measure: Measure, names: Sequence[Estimated], guides: Sequenc
     )
 
 
-def average_error(size: int, figure_number: int, *, is_against_privacy: bool) -> Figure:
+def average_error(size: int, *, is_against_privacy: bool) -> Drawing:
     """Return the average error against the noise (Fig. 1 and 2) or against ε (Fig. 3 and 4)."""
     xs = EPSILONS if is_against_privacy else DEVIATIONS
-    note = " The axis of ε runs from much to little; it is logarithmic here." if is_against_privacy else ""
-    return Figure(
-        *(f"naldi2014.{figure_number}", _NAME, f"Fig. {figure_number}"),
-        title=f"{'Privacy level' if is_against_privacy else 'Noise'} and average error, n = {size:,}",
-        caption=f"n = {size:,}, p = {RATE}, ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: the text prints no "
-        "range but that it holds 0.1 and 1. Added: the posterior median, the answer rounded to the "
-        f"nearest count, and (thin dashes) the error of the best guess without any answer.{note}",
-        x=PRIVACY if is_against_privacy else NOISE,
-        y=ERROR,
-        panels=(Panel("", tuple(_lines(error, EVERY, size, xs, guess_error(size, RATE)))),),
-        claims=_error_privacy_claims(size) if is_against_privacy else _error_claims(size),
+    return Drawing(
+        (Panel("", tuple(_lines(error, EVERY, size, xs, guess_error(size, RATE)))),),
+        _error_privacy_claims(size) if is_against_privacy else _error_claims(size),
     )
 
 
-def error_against_rate() -> Figure:
+def error_against_rate() -> Drawing:
     """Return Fig. 5: the average error against the rate."""
-    return Figure(
-        *("naldi2014.5", _NAME, "Fig. 5"),
-        title="Predicate probability and average error",
-        caption=f"ε = {EPSILON}. Added: the posterior median, and the answer rounded to the nearest count.",
-        x=PREDICATE,
-        y=ERROR,
-        panels=_against_rates(error, EVERY),
-        claims=_error_rate_claims(),
+    return Drawing(
+        _against_rates(error, EVERY),
+        _error_rate_claims(),
     )
 
 
@@ -206,32 +186,20 @@ def _error_rate_claims() -> tuple[Claim, ...]:
     )
 
 
-def improvements(figure_number: int, *, is_against_privacy: bool) -> Figure:
+def improvements(*, is_against_privacy: bool) -> Drawing:
     """Return the probability of improvement against the noise (Fig. 6) or against ε (Fig. 7)."""
     xs = EPSILONS if is_against_privacy else DEVIATIONS
-    range_text = "" if is_against_privacy else f", ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}"
-    note = " The axis of ε runs from much to little, and is logarithmic here." if is_against_privacy else ""
-    return Figure(
-        *(f"naldi2014.{figure_number}", _NAME, f"Fig. {figure_number}"),
-        title=f"How often is an estimate better? {'Privacy' if is_against_privacy else 'Noise'}",
-        caption=f"p = {RATE}{range_text}. {_ADDED}{note}",
-        x=PRIVACY if is_against_privacy else NOISE,
-        y=CHANCE,
-        panels=tuple(Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, xs, EVEN))) for size in SIZES),
-        claims=_improvement_privacy_claims() if is_against_privacy else _improvement_claims(),
+    return Drawing(
+        tuple(Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, xs, EVEN))) for size in SIZES),
+        _improvement_privacy_claims() if is_against_privacy else _improvement_claims(),
     )
 
 
-def improvement_against_rate() -> Figure:
+def improvement_against_rate() -> Drawing:
     """Return Fig. 8: the probability of improvement against the rate."""
-    return Figure(
-        *("naldi2014.8", _NAME, "Fig. 8"),
-        title="How often is an estimate better? Rate",
-        caption=f"ε = {EPSILON}, as in Fig. 5; the text names none. {_ADDED}",
-        x=PREDICATE,
-        y=CHANCE,
-        panels=_against_rates(improvement, ESTIMATES, [Line("", GUIDE, (0.0, 1.0), (EVEN, EVEN))]),
-        claims=_improvement_rate_claims(),
+    return Drawing(
+        _against_rates(improvement, ESTIMATES, [Line("", GUIDE, (0.0, 1.0), (EVEN, EVEN))]),
+        _improvement_rate_claims(),
     )
 
 
@@ -362,19 +330,17 @@ def numbers() -> tuple[Claim, ...]:
     )
 
 
-PAPER = Paper(
+PAPER = paper_of_key(
     "naldi2014",
-    _NAME,
-    "Differential privacy for counting queries: can Bayes estimation help uncover the true value?, arXiv:1407.0116",
     {
-        "naldi2014.1": partial(average_error, 100, 1, is_against_privacy=False),
-        "naldi2014.2": partial(average_error, 1000, 2, is_against_privacy=False),
-        "naldi2014.3": partial(average_error, 100, 3, is_against_privacy=True),
-        "naldi2014.4": partial(average_error, 1000, 4, is_against_privacy=True),
-        "naldi2014.5": error_against_rate,
-        "naldi2014.6": partial(improvements, 6, is_against_privacy=False),
-        "naldi2014.7": partial(improvements, 7, is_against_privacy=True),
-        "naldi2014.8": improvement_against_rate,
+        "1": partial(average_error, 100, is_against_privacy=False),
+        "2": partial(average_error, 1000, is_against_privacy=False),
+        "3": partial(average_error, 100, is_against_privacy=True),
+        "4": partial(average_error, 1000, is_against_privacy=True),
+        "5": error_against_rate,
+        "6": partial(improvements, is_against_privacy=False),
+        "7": partial(improvements, is_against_privacy=True),
+        "8": improvement_against_rate,
     },
     numbers,
 )

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from noisycount.analysis import relative_error
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import LEVELS
-from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number
+from noisycount.papers.figure import Claim, Drawing, Verdict, number, paper_of_key
 
 COUNT = 100  # c in Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
@@ -22,24 +22,16 @@ PRINTED = 0.08  # λ of the example in section 3
 RATIOS = (0.99, 1.01)  # the interval of eq. (3), at ε = 0.01
 
 
-def iso_epsilons() -> Figure:
+def iso_epsilons() -> Drawing:
     """Return Fig. 1: the relative half-width against the confidence, a line for each ε."""
     curves = relative_error.iso_epsilon_curves(COUNT, list(EPSILONS), list(CONFIDENCES))
     lines = [
         Line(f"λ = {epsilon:g}", style, CONFIDENCES, tuple(map(float, curve)))
         for epsilon, curve, style in zip(EPSILONS, curves, LEVELS, strict=True)
     ]
-    return Figure(
-        key="naldi2015.1",
-        source="Naldi and D'Acquisto (2015)",
-        number="Fig. 1",
-        title="Iso-λ curves",
-        caption=f"A count of c = {COUNT} with Laplace noise of ε = λ; w is the half-width of the "
-        "interval relative to c. The text does not print which λ are drawn; these are ours.",
-        x=Axis("confidence p", is_share=True, low=0.5, high=1.0),
-        y=Axis("half-width w", is_share=True, low=0.0),
-        panels=(Panel("", tuple(lines)),),
-        claims=(_claim_example(), _claim_wider()),
+    return Drawing(
+        (Panel("", tuple(lines)),),
+        (_claim_example(), _claim_wider()),
     )
 
 
@@ -67,7 +59,7 @@ def _claim_wider() -> Claim:
     )
 
 
-def against_count() -> Figure:
+def against_count() -> Drawing:
     """Return Fig. 2: ε against the true count, for three pairs of half-width and confidence."""
     lines = [
         Line(
@@ -78,17 +70,9 @@ def against_count() -> Figure:
         )
         for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
     ]
-    return Figure(
-        key="naldi2015.2",
-        source="Naldi and D'Acquisto (2015)",
-        number="Fig. 2",
-        title="ε against the count",
-        caption="The ε with which Laplace noise stays within ±w of the count with confidence p. The text does not "
-        "print the three pairs (w, p); these are ours. Both axes are logarithmic here.",
-        x=Axis("count c", "records", is_log=True, ticks=(10, 30, 100, 300, 1000)),
-        y=Axis("ε", is_log=True, ticks=(0.01, 0.03, 0.1, 0.3, 1, 3)),
-        panels=(Panel("", tuple(lines)),),
-        claims=(_claim_falls(lines), _claim_reveals()),
+    return Drawing(
+        (Panel("", tuple(lines)),),
+        (_claim_falls(lines), _claim_reveals()),
     )
 
 
@@ -133,11 +117,4 @@ def numbers() -> tuple[Claim, ...]:
     )
 
 
-# The paper with its figures.
-PAPER = Paper(
-    key="naldi2015",
-    name="Naldi and D'Acquisto (2015)",
-    reference="Differential Privacy: An Estimation Theory-Based Method for Choosing Epsilon, arXiv:1510.00917",
-    figures={"naldi2015.1": iso_epsilons, "naldi2015.2": against_count},
-    claims=numbers,
-)
+PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": against_count}, numbers)

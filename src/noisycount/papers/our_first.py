@@ -9,9 +9,9 @@ import numpy as np
 
 from noisycount.analysis.relative_error import epsilon_for_relative_error, relative_confidence
 from noisycount.analysis.within import coverage, knowing_price, mean_price, stopping_rule
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import DENSE, DOTS, GUIDE, LEVELS, PAIRS, STYLES
-from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
+from noisycount.papers.figure import Claim, Drawing, Verdict, number, percent
 
 WITHIN, CONFIDENCE = Fraction(1, 5), Fraction(19, 20)
 AT_MOST = Fraction(1, 2)
@@ -25,7 +25,7 @@ COUNTS = tuple(int(count) for count in np.unique(np.geomspace(200, 10_000, 35).r
 NOTABLE = 1.1  # "hardly more": less than 10 %
 
 
-def first() -> Figure:
+def first() -> Drawing:
     """Return the figure: the mean price of an accuracy goal over the price of an analyst who knows the count."""
     lines = [
         Line(goal_text, style, COUNTS, tuple(_rule_price_ratio(*goal, count) for count in COUNTS))
@@ -35,19 +35,9 @@ def first() -> Figure:
         Line(f"guess of 1/{times}", style, COUNTS, tuple(_guess_price_ratio(times, count) for count in COUNTS))
         for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, DENSE, PAIRS)), strict=True)
     ]
-    return Figure(
-        key="ours.first",
-        source="noisycount",
-        number="after Naldi and D'Acquisto (2015)",
-        title="What a share of the count costs without a guess",
-        caption="The mean ε over that of somebody who knows the count. ±: without a guess, prices rise until an answer "
-        f"is large enough, to at most {float(AT_MOST)} (page “Accuracy first”). Guess: the price of the paper's eq. "
-        "(10) for ±20 % at 95 % where the guess is that part of the count; where it is too high, less is paid and the "
-        "accuracy is not kept. Both axes are logarithmic.",
-        x=Axis("count", "records", is_log=True, ticks=(200, 500, 1000, 2000, 5000, 10_000)),
-        y=Axis("price over that of who knows", is_log=True, low=0.9, high=12.0, ticks=(1, 2, 5, 10)),
-        panels=(Panel("", (*lines, *wrong_guesses, Line("", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1)))),),
-        claims=(_claim_small_surcharge(lines), _claim_coverage(), _claim_wrong_guess()),
+    return Drawing(
+        (Panel("", (*lines, *wrong_guesses, Line("", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1)))),),
+        (_claim_small_surcharge(lines), _claim_coverage(), _claim_wrong_guess()),
     )
 
 

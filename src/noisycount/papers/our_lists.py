@@ -5,16 +5,16 @@ The rule is in `analysis.privacy.list_risk`.
 
 import numpy as np
 
-from noisycount.analysis.privacy.list_risk import LEAST, list_risk
+from noisycount.analysis.privacy.list_risk import list_risk
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import DENSE, GUIDE, LEVELS, STYLES
 from noisycount.model.atoms import Atoms
 from noisycount.model.exact import Exact
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import Claim, Figure, Verdict, number
+from noisycount.papers.figure import Claim, Drawing, Verdict, number
 
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
 REPEATED_SIZE, SIZE = 1000, 400
@@ -22,11 +22,10 @@ ANSWERS = tuple(2**power for power in range(9))
 RATES = (0.5, 0.1, 0.01)
 SHARED = (0.0, 0.02, 0.04, 0.06, 0.08, 0.09, 0.095, 0.0975, 0.099, 0.09975)
 GROUPS = (0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 9.9, 10.0, 14.0, 20.0, 40.0)
-_DELTA = "δ"
 _WORST_CASE = STYLES["worst case"].dashed(DENSE)  # solid lines are exact values
 
 
-def repeated() -> Figure:
+def repeated() -> Drawing:
     """Return the figure of δ against the number of answers to one repeated query."""
     noises = {q: Gaussian(SCALE / q**0.5) for q in ANSWERS}
     worst = tuple(privacy_curve(noise).delta(EPSILON) for noise in noises.values())
@@ -37,17 +36,9 @@ def repeated() -> Figure:
         lines.append(Line(f"π = {rate:g}", style, ANSWERS, tuple(deltas)))
     rate_deltas = lines[2].ys
     count_delta = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
-    return Figure(
-        key="ours.repeated",
-        source="noisycount",
-        number="one question, asked again",
-        title="Again and again the same question",
-        caption=f"n = {REPEATED_SIZE:,}, ε = {EPSILON}, Gaussian noise of {SCALE} records on each answer. An outsider "
-        "who knows only the rate π never learns more than the count itself tells; the worst case learns the person.",
-        x=Axis("number of answers", low=1.0, high=256.0, is_log=True, ticks=(1, 4, 16, 64, 256)),
-        y=Axis(_DELTA, "probability", low=1e-3, high=1.0, is_log=True, ticks=(0.001, 0.01, 0.1, 1)),
-        panels=(Panel("", tuple(lines)),),
-        claims=(
+    return Drawing(
+        (Panel("", tuple(lines)),),
+        (
             Claim(
                 "the page “Several answers, one outsider”, Theorem 1",
                 "Answers to one question tell an outsider at most what the count tells.",
@@ -59,7 +50,7 @@ def repeated() -> Figure:
     )
 
 
-def overlap() -> Figure:
+def overlap() -> Drawing:
     """Return the figure of δ of two queries against the share of records that satisfy both."""
     noise = DiscreteGaussian(SCALE)
     exact, alone = [], privacy_curve(noise, Binomial(SIZE, RATE)).delta(EPSILON)
@@ -72,18 +63,8 @@ def overlap() -> Figure:
     worst = privacy_curve([noise] * 2).delta(EPSILON)
     ratios = [approximate / delta for approximate, delta in zip(normal, exact, strict=True)]
     ends = (SHARED[0], RATE)
-    return Figure(
-        key="ours.overlap",
-        source="noisycount",
-        number="two questions, asked once each",
-        title="How much two questions overlap",
-        caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records, each "
-        f"question true of {RATE:.0%} of the records. To the right they differ in few records: the "
-        "difference of both answers then tells of these, until both are one, asked twice. What δ "
-        "would be if counts were normal is drawn, never promised.",
-        x=Axis("records that satisfy both", "share", low=0.0, high=RATE, is_share=True),
-        y=Axis(_DELTA, "probability", low=0.0),
-        panels=(
+    return Drawing(
+        (
             Panel(
                 "",
                 (
@@ -95,7 +76,7 @@ def overlap() -> Figure:
                 ),
             ),
         ),
-        claims=(
+        (
             Claim(
                 "the page “Several answers, one outsider”, Theorem 2",
                 "A second question tells more the fewer records tell it from the first, but none.",
@@ -128,7 +109,7 @@ def _approximate_delta(shared: float) -> float:
     return privacy_curve(Gaussian(distance**-0.5)).delta(EPSILON)
 
 
-def rule() -> Figure:
+def rule() -> Drawing:
     """Return the figure of δ of two queries that differ in one group, against the expected size of the group."""
     noise = DiscreteGaussian(SCALE)
     exact, rule_deltas, worst = [], [], 0.0
@@ -140,17 +121,8 @@ def rule() -> Figure:
         rule_deltas.append(risk.delta(EPSILON))
         worst = risk.worst(EPSILON)
     ends = (GROUPS[0], GROUPS[-1])
-    return Figure(
-        key="ours.rule",
-        source="noisycount",
-        number="what a desk may promise",
-        title="The rule against the worst case",
-        caption=f"n = {SIZE}, ε = {EPSILON}, discrete Gaussian noise of {SCALE} records. A question about three tenths "
-        f"of the records and a group, and the same without the group. The rule gives groups of fewer than {LEAST:g} "
-        "expected records to the outsider, and whoever may be in one has the δ of the worst case.",
-        x=Axis("expected size of the group", "records", is_log=True, ticks=(0.25, 1, 4, 10, 40)),
-        y=Axis(_DELTA, "probability", low=0.0),
-        panels=(
+    return Drawing(
+        (
             Panel(
                 "",
                 (
@@ -160,7 +132,7 @@ def rule() -> Figure:
                 ),
             ),
         ),
-        claims=(
+        (
             Claim(
                 "the page “Several answers, one outsider”, Theorem 7",
                 "The rule is never below the exact δ, and never above the worst case.",

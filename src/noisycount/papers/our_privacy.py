@@ -7,7 +7,7 @@ import numpy as np
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import amplified_delta
 from noisycount.analysis.utility import utility_loss
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import LEVELS, STYLES
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
@@ -17,7 +17,7 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
-from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
+from noisycount.papers.figure import Claim, Drawing, Verdict, number, percent
 
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
@@ -33,7 +33,7 @@ SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
 KNOWN = tuple(int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999]))
 
 
-def samples() -> Figure:
+def samples() -> Drawing:
     """Return the figure of the exact δ of a sample over the conjectured bound, and over the proved one."""
     exact, conjectured, proved = {}, {}, {}
     share, epsilons = DRAWN / SIZE, np.array(EPSILONS)
@@ -54,17 +54,9 @@ def samples() -> Figure:
         for title, bound in (("Conjectured bound", conjectured), ("Proved bound", proved))
     ]
     ratios = [[y for line in panel.lines for y in line.ys] for panel in panels]
-    return Figure(
-        key="ours.samples",
-        source="noisycount",
-        number="after Breutigam and Reischuk, section 7",
-        title="How tight are the bounds on samples?",
-        caption=f"δ of a sample of {DRAWN} of {SIZE:,} records, over the bound; 1 would be tight, more a violation. "
-        "Conjectured: λ times δ of the count of as many records; proved on the page “Amplification by subsampling”.",
-        x=Axis("ε of the sample"),
-        y=Axis("exact δ over the bound", low=0.0, high=1.05),
-        panels=tuple(panels),
-        claims=(_claim_below_bounds(*ratios),),
+    return Drawing(
+        tuple(panels),
+        (_claim_below_bounds(*ratios),),
     )
 
 
@@ -78,7 +70,7 @@ def _claim_below_bounds(conjectured: list[float], proved: list[float]) -> Claim:
     )
 
 
-def price() -> Figure:
+def price() -> Drawing:
     """Return the figure of δ against the standard error, a line for each mechanism."""
     population = Binomial(SIZE, RATE)
     panels = []
@@ -89,26 +81,9 @@ def price() -> Figure:
             _error_delta_line("sample", [Subsample(m) for m in SAMPLES], adversary),
         ]
         panels.append(Panel(title, tuple(lines)))
-    return Figure(
-        key="ours.price",
-        source="noisycount",
-        number="error and privacy in one picture",
-        title="What an error buys",
-        caption=f"n = {SIZE:,}, rate {percent(RATE)}, ε = {EPSILON}. Across: the standard error, the root of the "
-        "utility loss, as a share of all records. Upwards: δ, against an adversary who knows only the rate, and in the "
-        "worst case. Both axes are logarithmic; a line ends where its δ falls below 0.003.",
-        x=Axis(
-            "standard error",
-            "share of records",
-            low=ERRORS[0],
-            high=ERRORS[1],
-            is_log=True,
-            is_share=True,
-            ticks=(0.0003, 0.001, 0.003, 0.01, 0.03),
-        ),
-        y=Axis("δ", "probability", low=LEAST, high=1.0, is_log=True, ticks=(0.003, 0.01, 0.03, 0.1, 0.3, 1)),
-        panels=tuple(panels),
-        claims=(_claim_laplace_worse(population),),
+    return Drawing(
+        tuple(panels),
+        (_claim_laplace_worse(population),),
     )
 
 
@@ -146,7 +121,7 @@ def _error_delta_line(name: str, mechanisms: list[Mechanism], adversary: Populat
     return Line.through(name, STYLES[name], sorted(points))
 
 
-def knowledge() -> Figure:
+def knowledge() -> Drawing:
     """Return the figure of δ against the share of known records, at a known and at an uncertain rate."""
     populations = {
         f"Rate {percent(RATE)}": Binomial(SIZE, RATE),
@@ -161,18 +136,9 @@ def knowledge() -> Figure:
             shares = tuple(known / SIZE for known in KNOWN)
             lines.append(Line(name, STYLES[name], shares, tuple(deltas)))
         panels.append(Panel(title, tuple(lines)))
-    return Figure(
-        key="ours.knowledge",
-        source="noisycount",
-        number="the partly informed adversary",
-        title="δ against what the adversary knows",
-        caption=f"n = {SIZE:,}, ε = {EPSILON}, noise of scale {SCALE:g}. The adversary holds a "
-        "share of the other records, a tenth of them positive. Below, the rate itself is "
-        "uncertain, so that records tell about each other.",
-        x=Axis("records known", "share", low=0.0, high=1.0, is_share=True),
-        y=Axis("δ", "probability", low=0.0),
-        panels=tuple(panels),
-        claims=_knowledge_claims(*panels),
+    return Drawing(
+        tuple(panels),
+        _knowledge_claims(*panels),
     )
 
 

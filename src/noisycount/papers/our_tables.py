@@ -7,22 +7,17 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from noisycount.charts import theme
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES, Style
-from noisycount.papers.figure import Claim, Figure, Verdict, number, percent
-from noisycount.papers.simulation import EPSILONS, RUNS, SimulatedErrors, TableErrors, result, results
+from noisycount.papers.figure import Claim, Drawing, Verdict, number, percent
+from noisycount.papers.simulation import EPSILONS, SimulatedErrors, TableErrors, result, results
 
 _SOURCE = "stated before it was simulated"
 
-_SETTINGS = (
-    f"Simulated releases of each table: {RUNS}; its total is public, each cell is answered with discrete Laplace "
-    "noise. The survey: 120 cells by year, site and health, 20,190 records; the others: 64 cells, 2,500 records. "
-)
 
 _LEAST_COVERED = 0.93
 _MORE_IN_SUMS = 1.05
 
-_PRICE = Axis("ε of the whole table", is_log=True, low=EPSILONS[0], high=EPSILONS[-1], ticks=EPSILONS)
 
 _ENDS = EPSILONS[0], EPSILONS[-1]
 _GUIDE = Line("", GUIDE, _ENDS, (_LEAST_COVERED, _LEAST_COVERED))
@@ -36,37 +31,19 @@ _margins: Part = attrgetter("margins")
 _sums: Part = attrgetter("sums")
 
 
-def tables() -> Figure:
+def tables() -> Drawing:
     """Return the figure of the mean absolute error of refined cells over that of the noisy cells."""
-    return Figure(
-        key="ours.tables",
-        source="noisycount",
-        number="cells of tables",
-        title="What refining a table is worth",
-        caption=f"{_SETTINGS}Upwards: the mean absolute error of a cell over that of its answer. "
-        "Clamped: negative answers as 0. Projected: the nearest table without negative counts "
-        "that has the total. Flat posterior: each cell by itself, all counts equally likely. "
-        "Tree: `table_posterior` with a prior learned from the answers alone.",
-        x=_PRICE,
-        y=Axis("error/error of the answer", low=0.0),
-        panels=_ratio_panels(("clamped", "flat posterior", "projected", "tree"), _cells),
-        claims=(_claim_error_ratio("Cells are never further off than projected ones.", "projected", _cells, 1),),
+    return Drawing(
+        _ratio_panels(("clamped", "flat posterior", "projected", "tree"), _cells),
+        (_claim_error_ratio("Cells are never further off than projected ones.", "projected", _cells, 1),),
     )
 
 
-def ranges() -> Figure:
+def ranges() -> Drawing:
     """Return the figure of the mean absolute error of sums of refined cells over that of sums of noisy cells."""
-    return Figure(
-        key="ours.ranges",
-        source="noisycount",
-        number="sums of cells",
-        title="What refining does to sums of cells",
-        caption=f"{_SETTINGS}Upwards: the mean absolute error of the sums of the first 1, 2, … cells over that of sums "
-        "of answers, on a logarithmic axis. Independent: cells refined one by one with one learned law, and added up.",
-        x=_PRICE,
-        y=Axis("error/error of the answers", is_log=True, ticks=(0.1, 0.3, 1, 3, 10, 30)),
-        panels=_ratio_panels(("independent", "flat posterior", "projected", "tree"), _sums),
-        claims=(
+    return Drawing(
+        _ratio_panels(("independent", "flat posterior", "projected", "tree"), _sums),
+        (
             _claim_error_ratio(
                 "Sums are never further off than those of answers by more than 5 %.", "raw", _sums, _MORE_IN_SUMS
             ),
@@ -74,24 +51,16 @@ def ranges() -> Figure:
     )
 
 
-def coverage() -> Figure:
+def coverage() -> Drawing:
     """Return the figure of the share of intervals, for a learned prior, that contain the count."""
     panels = [
         Panel(f"{title}, {answered} answered", (*_coverage_lines(answered, part), _GUIDE))
         for answered in ("cells", "levels")
         for title, part in (("Cells", _cells), ("Margins", _margins))
     ]
-    return Figure(
-        key="ours.coverage",
-        source="noisycount",
-        number="intervals of tables",
-        title="How far intervals of a learned prior cover",
-        caption=f"{_SETTINGS}Upwards: the share of the 95 % intervals that hold the count, by `table_posterior` with a "
-        "learned prior; the guide is 93 %. Below, two or three levels are answered, which share ε equally.",
-        x=_PRICE,
-        y=Axis("intervals that hold the count", low=0.8, high=1.0, is_share=True),
-        panels=tuple(panels),
-        claims=(_claim_coverage(panels),),
+    return Drawing(
+        tuple(panels),
+        (_claim_coverage(panels),),
     )
 
 

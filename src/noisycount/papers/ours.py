@@ -11,13 +11,13 @@ import numpy as np
 from noisycount.analysis.accuracy import chan_bound, failure_probability
 from noisycount.analysis.evaluation.evaluation import Estimated, break_even_rates, mean_absolute_error
 from noisycount.analysis.relative_error import epsilon_of_group
-from noisycount.charts.plot import Axis, Line, Panel
+from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES, Style
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
-from noisycount.papers.figure import Claim, Figure, Paper, Verdict, number, percent
+from noisycount.papers.figure import Claim, Drawing, Verdict, number, paper_of_key, percent
 from noisycount.papers.our_first import first
 from noisycount.papers.our_lists import overlap, repeated, rule
 from noisycount.papers.our_privacy import knowledge, price, samples
@@ -37,7 +37,7 @@ def failures(noises: int, beta: float) -> float:
     return failure_probability(_noise_sum(noises), printed_bound(noises, beta)) / beta
 
 
-def sums() -> Figure:
+def sums() -> Drawing:
     """Return the figure of the failure probability of bounds on a sum of Laplace noises, over the promised one."""
     lines = [
         Line(
@@ -54,18 +54,9 @@ def sums() -> Figure:
         )
         for noises, dash in zip(NOISES, (MIXED, DOTS), strict=True)
     ]
-    return Figure(
-        key="ours.sums",
-        source="noisycount",
-        number="after Analyzing Utility of Private Mechanisms (blog post)",
-        title="Bounds of the error of a sum of noises",
-        caption="The probability that the sum of 2 or 20 equal Laplace noises exceeds a bound, over the β that the "
-        "bound promises; more than 1 (dashed) breaks the promise. Printed: √(Σb²)·ln(1/β). Chan et al.: with the "
-        "constants of Chan, Shi and Song (2011). Both axes are logarithmic.",
-        x=Axis("promised probability of failure β", is_log=True, ticks=(0.001, 0.01, 0.1, 0.9)),
-        y=Axis("true probability/β", is_log=True, low=1e-6, high=3.0, ticks=(1e-6, 1e-4, 0.01, 1)),
-        panels=(Panel("", (*lines, *constants, Line("", GUIDE, (BETAS[0], BETAS[-1]), (1, 1)))),),
-        claims=_claims_about_sums(),
+    return Drawing(
+        (Panel("", (*lines, *constants, Line("", GUIDE, (BETAS[0], BETAS[-1]), (1, 1)))),),
+        _claims_about_sums(),
     )
 
 
@@ -122,20 +113,11 @@ def error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: fl
     return mean_absolute_error(truth, noise, estimate, assumed(size, rate))
 
 
-def wrong_rate() -> Figure:
+def wrong_rate() -> Drawing:
     """Return the figure of the errors of posterior mean and median against the assumed rate."""
-    return Figure(
-        key="ours.assumed",
-        source="noisycount",
-        number="after Naldi and D'Acquisto (2014), section 3.2",
-        title="What does a wrong rate cost?",
-        caption=f"The true rate is {percent(RATE)} (dashed line), ε = {EPSILON}. Mean and "
-        "median: the posterior mean and median of somebody who takes the assumed rate for certain; "
-        f"{UNSURE}: of somebody who takes it for uncertain, with that standard deviation.",
-        x=Axis("assumed rate", low=ENDS[0], high=ENDS[1], is_share=True),
-        y=Axis("average error", "records", low=0.0, high=MOST),
-        panels=tuple(_size_panel(size) for size in SIZES),
-        claims=_claims_wrong_rate(),
+    return Drawing(
+        tuple(_size_panel(size) for size in SIZES),
+        _claims_wrong_rate(),
     )
 
 
@@ -181,22 +163,20 @@ def _better_rates(size: int, deviation: float) -> str:
 
 
 # All of our figures, in the form of a paper.
-PAPER = Paper(
-    key="ours",
-    name="noisycount",
-    reference="figures that the texts leave out",
-    figures={
-        "ours.sums": sums,
-        "ours.samples": samples,
-        "ours.price": price,
-        "ours.knowledge": knowledge,
-        "ours.assumed": wrong_rate,
-        "ours.tables": tables,
-        "ours.ranges": ranges,
-        "ours.coverage": coverage,
-        "ours.repeated": repeated,
-        "ours.overlap": overlap,
-        "ours.rule": rule,
-        "ours.first": first,
+PAPER = paper_of_key(
+    "ours",
+    {
+        "sums": sums,
+        "samples": samples,
+        "price": price,
+        "knowledge": knowledge,
+        "assumed": wrong_rate,
+        "tables": tables,
+        "ranges": ranges,
+        "coverage": coverage,
+        "repeated": repeated,
+        "overlap": overlap,
+        "rule": rule,
+        "first": first,
     },
 )
