@@ -26,10 +26,35 @@ from noisycount.display.numbers import number_of
 from noisycount.display.texts import pasteable
 from noisycount.engines.places import ServedTable, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
-from noisycount.readers.options import common_options, complete_sources, flag, table_option, unit_option, value_option
+from noisycount.frozen import frozen
+from noisycount.readers.options import (
+    common_options,
+    complete_sources,
+    fill,
+    flag,
+    table_option,
+    unit_option,
+    value_option,
+)
 
 if TYPE_CHECKING:
-    from noisycount.tasks.check import Inspection
+    from noisycount.engines.finding import Proposal
+    from noisycount.tasks.check import EarlierAccount, Inspection
+
+
+@frozen
+class InitOptions:
+    """Arguments and options of `init`."""
+
+    place: str | None
+    table_there: str | None  # the table as the second argument
+    unit: str | None
+    name: str | None
+    table: str | None
+    adds: bool
+    takes_proposals: bool
+    is_accepted: bool
+
 
 WRONG = 1  # exit status if the engine counts wrongly
 
@@ -112,17 +137,8 @@ def _parse_name(text: str) -> str:
 @flag("--add adds", "Add SOURCE to the existing noisycount.toml, here or in a folder above. The change is shown first.")
 @flag("--accept takes_proposals", "Apply all proposals of `check`, and check the records again with them.")
 @flag("--yes is_accepted", "Write the change of --add without asking.")
-def init(  # noqa: PLR0913 - one argument per option
-    place: str | None,
-    table_there: str | None,
-    unit: str | None,
-    name: str | None,
-    table: str | None,
-    *,
-    adds: bool,
-    takes_proposals: bool,
-    is_accepted: bool,
-) -> None:
+@fill(InitOptions)
+def init(described: InitOptions) -> None:
     """Write a commented noisycount.toml.
 
     The file goes into the current folder and describes SOURCE: how it is read, its columns, and what their texts most
@@ -130,27 +146,31 @@ def init(  # noqa: PLR0913 - one argument per option
     named by columns (year=2024), or the address of a server, with its TABLE. No password is written. Without SOURCE, or
     if SOURCE is a folder without Parquet files, the file is an example for you to edit, in that folder.
     """
-    if table is not None and table_there is not None:
-        raise click.UsageError(f"--table {table!r} and TABLE {table_there!r} both name a table: give one of them")
-    table = table or table_there
+    if described.table is not None and described.table_there is not None:
+        raise click.UsageError(
+            f"--table {described.table!r} and TABLE {described.table_there!r} both name a table: give one of them"
+        )
+    place, table = described.place, described.table or described.table_there
     folder = Path(place or ".")
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
         table = table if "#" in place else None  # `_write_description` refuses a table besides that of the address
-        source: Source = served_table_at(address)
-        _write_description(
-            address, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted
-        )
+        _write_description(replace(described, place=address, table=table), address, served_table_at(address))
         return
     if place is not None and _means_records(folder):
-        source = folder.resolve()
-        _write_description(place, source, unit, name, table, adds=adds, takes=takes_proposals, is_accepted=is_accepted)
+        _write_description(replace(described, table=table), place, folder.resolve())
         return
-    description_options = {"--unit": unit, "--name": name, "--table": table, "--add": adds, "--accept": takes_proposals}
+    description_options = {
+        "--unit": described.unit,
+        "--name": described.name,
+        "--table": table,
+        "--add": described.adds,
+        "--accept": described.takes_proposals,
+    }
     for option, value in description_options.items():
         if value:
-            given = option if value is True else f"{option} {value!r}"
-            raise ConfigError(f"{given} describes a file: name the file as well")
+            text = option if value is True else f"{option} {value!r}"
+            raise ConfigError(f"{text} describes a file: name the file as well")
     path = folder / FILE_NAME
     _write_new_file(path, TEMPLATE)
     output.print_text(f"wrote {path}")
@@ -167,30 +187,20 @@ def _means_records(place: Path) -> bool:
         return False
 
 
-def _write_description(  # noqa: PLR0913 - one argument per option
-    place: str,
-    source: Source,
-    unit: str | None,
-    name: str | None,
-    table: str | None,
-    *,
-    adds: bool,
-    takes: bool,
-    is_accepted: bool,
-) -> None:
+def _write_description(described: InitOptions, place: str, source: Source) -> None:
     """Write a configuration for some records, and show what the owner must state or correct next."""
-    from noisycount.catalog.folder import Certificates
-    from noisycount.tasks.check import examined_place, former_of
-    from noisycount.tasks.init import Draft, accept_proposals
+    from noisycount.tasks.check import former_of
+    from noisycount.tasks.init import Draft
 
     path, existing = Path(FILE_NAME), find_config(Path.cwd())
-    if adds and existing is None:
+    if described.adds and existing is None:
         raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
-    if not adds and os.path.lexists(path):
+    if not described.adds and os.path.lexists(path):
         raise _exists_error(path)
+    unit, table = described.unit, described.table
     configuration = load_config(existing) if existing else default_config()
-    name = name or name_for(source)
-    if adds and name in configuration.datasets:
+    name = described.name or name_for(source)
+    if described.adds and name in configuration.datasets:
         raise ConfigError(f"{existing} has a data set {name!r} already: give this one another by --name")
     former_dataset = None
     with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
@@ -200,21 +210,13 @@ def _write_description(  # noqa: PLR0913 - one argument per option
         unit = former_dataset.unit
     stated = DatasetConfig(str(source), source, unit=unit)
     configuration.table_of(stated, table)  # raises an error for a table of a server
-    with output.status("reading"):
-        certificates = Certificates(configuration.data_folder)
-        try:
-            inspection = examined_place(replace(stated, table=table), former_dataset, certificates)
-        except SourceError:
-            if not takes:
-                raise
-            # the unit may be a column that exists only once the proposals are applied
-            inspection = examined_place(replace(stated, table=table, unit=None), former_dataset, certificates)
-        inspection, accepted = accept_proposals(inspection, certificates, unit) if takes else (inspection, ())
+    stated = replace(stated, table=table)
+    inspection, accepted = _inspect(stated, former_dataset, configuration, takes=described.takes_proposals)
     label = source if isinstance(source, ServedTable) else place
-    if adds and configuration.path is not None:
+    if described.adds and configuration.path is not None:
         draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, accepted)
         path = configuration.path
-        _edit_configuration(path, draft.added_to, is_accepted=is_accepted)
+        _edit_configuration(path, draft.added_to, is_accepted=described.is_accepted)
         output.print_text(
             f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {label}"
         )
@@ -228,6 +230,25 @@ def _write_description(  # noqa: PLR0913 - one argument per option
     for effect in draft.effects:
         output.print_text(effect)
     _show_next_steps(inspection, draft.name, unit)
+
+
+def _inspect(
+    dataset: DatasetConfig, former: "EarlierAccount | None", configuration: Config, *, takes: bool
+) -> tuple["Inspection", tuple["Proposal", ...]]:
+    """Return the check of some records, and the proposals that it applied, if `takes` lets it apply them."""
+    from noisycount.catalog.folder import Certificates
+    from noisycount.tasks.check import examined_place
+    from noisycount.tasks.init import accept_proposals
+
+    with output.status("reading"):
+        certificates = Certificates(configuration.data_folder)
+        if not takes:
+            return examined_place(dataset, former, certificates), ()
+        try:
+            inspection = examined_place(dataset, former, certificates)
+        except SourceError:  # the unit may be a column that exists only once the proposals are applied
+            inspection = examined_place(replace(dataset, unit=None), former, certificates)
+        return accept_proposals(inspection, certificates, dataset.unit)
 
 
 def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> None:

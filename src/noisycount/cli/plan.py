@@ -15,6 +15,7 @@ import click
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.output import file_facts, line_width, print_drawing, print_facts, print_json, print_text, status
 from noisycount.display.texts import redacted_name
+from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
 from noisycount.model.sampling.scalar import price_as_written
 from noisycount.query.typed import MAX_CELLS, parse_confidence, parse_margins, parse_within
@@ -24,6 +25,23 @@ from noisycount.tasks import plan as task
 
 if TYPE_CHECKING:
     from noisycount.tasks.forecast import Design
+
+
+@frozen
+class PlanGoal:
+    """Options that state an accuracy or a price, and the budget that pays."""
+
+    within: float | None
+    at_most: Fraction | None
+    guess: float | None
+    guess_from: str | None  # key of a stored answer
+    error: Fraction | None
+    epsilon: Fraction | None
+    confidence: float
+    queries: int
+    budget: Fraction | None
+    dataset: str | None
+
 
 _DEFAULT_AT_MOST = Fraction(1, 2)
 _COLUMN_SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*([0-9][0-9,]*[0-9]|[0-9]{1,8})\s*")
@@ -45,17 +63,6 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
                 )
             cells[match[1]] = size
     return cells
-
-
-def _read_design(epsilon: Fraction | None, groups: int | None, **shape: Any) -> "Design | None":  # noqa: ANN401 - options
-    """Return the shape and the price of a table, or None if no table is planned."""
-    if shape["cells"]:
-        from noisycount.tasks.forecast import Design  # noqa: PLC0415 - loads the plans of tables
-
-        return Design(**shape, epsilon=epsilon, groups=groups)
-    if groups or any(shape.values()):
-        raise click.UsageError("give the cells of a table too, such as --cells town=16,sex=2")
-    return None
 
 
 @click.command(
@@ -131,19 +138,10 @@ def _read_design(epsilon: Fraction | None, groups: int | None, **shape: Any) -> 
 @options.flag("--hidden is_hidden", "Plan a table with hidden keys, which only the records contain. Needs --delta.")
 @options.flag("--cumulative is_cumulative", "Measure ranges of cells too.")
 @options.common_options
-def plan(  # noqa: PLR0913, PLR0917 - one argument per option
-    within: float | None,
-    at_most: Fraction | None,
-    guess: float | None,
-    guess_from: str | None,
-    error: Fraction | None,
-    epsilon: Fraction | None,
-    confidence: float,
-    queries: int,
-    budget: Fraction | None,
-    dataset: str | None,
+@options.fill(PlanGoal)
+def plan(
+    goal: PlanGoal,
     plot: Path | None,
-    groups_per_unit: int | None,
     configuration: Config,
     *,
     as_json: bool,
@@ -156,33 +154,19 @@ def plan(  # noqa: PLR0913, PLR0917 - one argument per option
 
     For a table (--cells) it shows the accuracy of the counts of each level, for each noise that the price can buy.
     """
-    if (design := _read_design(epsilon, groups_per_unit, **table)) is not None:
-        goals = (within, at_most, guess, guess_from, error, budget)
-        if any(goal is not None for goal in goals) or queries > 1:
+    if (design := _read_design(goal, table)) is not None:
+        others = (goal.within, goal.at_most, goal.guess, goal.guess_from, goal.error, goal.budget)
+        if any(other is not None for other in others) or goal.queries > 1:
             raise _usage_error("--cells goes with --epsilon or --rho, and with no other goal")
-        paying = None if dataset is None else _available_budget(None, dataset, configuration)
-        _show_forecast(design, confidence, plot, paying, as_json=as_json)
+        paying = None if goal.dataset is None else _available_budget(goal, configuration)
+        _show_forecast(design, goal.confidence, plot, paying, as_json=as_json)
         return
-    if at_most is not None or (within is not None and guess is None and guess_from is None):
-        others = (guess, guess_from, error, epsilon, plot)
-        if within is None or within == 1 or queries > 1 or any(other is not None for other in others):
-            raise _usage_error("--at-most goes with --within below 100% and --confidence, and with no other goal")
-        from noisycount.tasks.open_plan import OpenPlan  # noqa: PLC0415 - loads the distribution of stopped answers
-
-        open_plan = OpenPlan(
-            price_as_written(within, "within"),
-            price_as_written(confidence, "confidence"),
-            at_most or _DEFAULT_AT_MOST,
-            _available_budget(budget, dataset, configuration),
-        )
-        if as_json:
-            print_json(open_plan.json)
-        else:
-            print_facts(open_plan.facts)
+    has_guess = goal.guess is not None or goal.guess_from is not None
+    if goal.at_most is not None or (goal.within is not None and not has_guess):
+        _show_open_plan(goal, plot, configuration, as_json=as_json)
         return
-    guess, guessed_from = _read_guess(guess, guess_from, configuration)
-    goal = _make_plan(within, error, epsilon, guess, confidence, queries)
-    planned = replace(goal, guessed_from=guessed_from, paying=_available_budget(budget, dataset, configuration))
+    guess, guessed_from = _read_guess(goal, configuration)
+    planned = replace(_make_plan(goal, guess), guessed_from=guessed_from, paying=_available_budget(goal, configuration))
     if plot is not None:
         from noisycount.tasks.pictures import save_plan_plot  # noqa: PLC0415 - loads Altair
 
@@ -196,6 +180,37 @@ def plan(  # noqa: PLR0913, PLR0917 - one argument per option
         print_text(task.preview_heading(planned))
         print_text()
         print_drawing(task.preview(planned, line_width()))
+
+
+def _read_design(goal: PlanGoal, table: dict[str, Any]) -> "Design | None":
+    """Return the shape and the price of a table, or None if no table is planned."""
+    groups = table.pop("groups_per_unit")
+    if table["cells"]:
+        from noisycount.tasks.forecast import Design  # noqa: PLC0415 - loads the plans of tables
+
+        return Design(**table, epsilon=goal.epsilon, groups=groups)
+    if groups or any(table.values()):
+        raise click.UsageError("give the cells of a table too, such as --cells town=16,sex=2")
+    return None
+
+
+def _show_open_plan(goal: PlanGoal, plot: Path | None, configuration: Config, *, as_json: bool) -> None:
+    """Show the prices of an accuracy goal without a guess of the count."""
+    others = (goal.guess, goal.guess_from, goal.error, goal.epsilon, plot)
+    if goal.within in {None, 1} or goal.queries > 1 or any(other is not None for other in others):
+        raise _usage_error("--at-most goes with --within below 100% and --confidence, and with no other goal")
+    from noisycount.tasks.open_plan import OpenPlan  # noqa: PLC0415 - loads the distribution of stopped answers
+
+    open_plan = OpenPlan(
+        price_as_written(goal.within, "within"),
+        price_as_written(goal.confidence, "confidence"),
+        goal.at_most or _DEFAULT_AT_MOST,
+        _available_budget(goal, configuration),
+    )
+    if as_json:
+        print_json(open_plan.json)
+    else:
+        print_facts(open_plan.facts)
 
 
 def _show_forecast(
@@ -216,46 +231,40 @@ def _show_forecast(
     print_facts([*budget_facts, *file_facts(plot)])
 
 
-def _read_guess(guess: float | None, key: str | None, configuration: Config) -> tuple[float | None, str | None]:
+def _read_guess(goal: PlanGoal, configuration: Config) -> tuple[float | None, str | None]:
     """Return the given guess, or a stored answer with the text of its origin."""
-    if key is None:
-        return guess, None
-    if guess is not None:
+    if goal.guess_from is None:
+        return goal.guess, None
+    if goal.guess is not None:
         raise _usage_error("give either --guess or --guess-from, not both")
     from noisycount.tasks.ledger import old_answer  # noqa: PLC0415 - loads SQLAlchemy
 
-    answer, words = old_answer(key, configuration)
+    answer, words = old_answer(goal.guess_from, configuration)
     return float(answer), words
 
 
-def _make_plan(  # noqa: PLR0913, PLR0917 - one argument per option
-    within: float | None,
-    error: Fraction | None,
-    epsilon: Fraction | None,
-    guess: float | None,
-    confidence: float,
-    queries: int,
-) -> task.Plan:
-    goals = [goal for goal in (within, error, epsilon) if goal is not None]
-    if len(goals) == 1 and within is not None and guess is not None:
-        return task.planned(guess, within, confidence, queries)
-    if len(goals) == 1 and error is not None:
-        return task.planned_error(error, confidence, queries, guess)
-    if len(goals) == 1 and epsilon is not None:
-        return task.planned_epsilon(epsilon, confidence, queries, guess)
+def _make_plan(goal: PlanGoal, guess: float | None) -> task.Plan:
+    """Return the plan of the only goal that is given."""
+    goals = [value for value in (goal.within, goal.error, goal.epsilon) if value is not None]
+    if len(goals) == 1 and goal.within is not None and guess is not None:
+        return task.planned(guess, goal.within, goal.confidence, goal.queries)
+    if len(goals) == 1 and goal.error is not None:
+        return task.planned_error(goal.error, goal.confidence, goal.queries, guess)
+    if len(goals) == 1 and goal.epsilon is not None:
+        return task.planned_epsilon(goal.epsilon, goal.confidence, goal.queries, guess)
     raise _usage_error("give one goal: --within 20%, or --error 15, or --epsilon 0.1")
 
 
-def _available_budget(budget: Fraction | None, dataset: str | None, configuration: Config) -> AvailableBudget:
+def _available_budget(goal: PlanGoal, configuration: Config) -> AvailableBudget:
     """Return the budget that is given, or the remaining budget of a data set."""
-    if dataset is None:
-        return task.UNSPENT if budget is None else AvailableBudget(PureBudget(budget))
-    if budget is not None:
+    if goal.dataset is None:
+        return task.UNSPENT if goal.budget is None else AvailableBudget(PureBudget(goal.budget))
+    if goal.budget is not None:
         raise _usage_error("give either --budget or --dataset, not both")
     from noisycount.tasks.ledger import spent_of  # noqa: PLC0415 - loads SQLAlchemy
 
-    configured = configuration.dataset(dataset)
-    return AvailableBudget(configured.budget, spent_of(dataset, configuration), redacted_name(configured.name))
+    configured = configuration.dataset(goal.dataset)
+    return AvailableBudget(configured.budget, spent_of(goal.dataset, configuration), redacted_name(configured.name))
 
 
 def _usage_error(message: str) -> click.UsageError:

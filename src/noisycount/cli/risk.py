@@ -13,6 +13,7 @@ from noisycount.analysis.privacy.list_risk import LEAST
 from noisycount.config.config import Config
 from noisycount.display.output import file_facts, print_facts, print_json, print_table, progress
 from noisycount.errors import NoisyCountError
+from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -20,6 +21,27 @@ from noisycount.readers import options
 from noisycount.readers.assumption import Rate
 from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
 from noisycount.tasks import risk as task
+
+
+@frozen
+class RiskOptions:
+    """Options that state the count, its noise, and what an adversary knows."""
+
+    size: int | None
+    rate: Rate | None
+    strata: Path | None
+    noise: str | None
+    scale: Fraction | None
+    price: Fraction | None
+    key: str | None
+    sample: int | None
+    known: int | None
+    known_positives: int | None
+    epsilon: Fraction | None
+    dataset: str | None
+    atoms: Path | None
+    least: int | None
+
 
 _NONE = "none"
 _KINDS = [*NOISE_KINDS, _NONE]
@@ -73,80 +95,61 @@ _KINDS = [*NOISE_KINDS, _NONE]
 )
 @options.plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
 @options.common_options
-def risk(  # noqa: PLR0913, PLR0917 - one argument per option
-    size: int | None,
-    rate: Rate | None,
-    strata: Path | None,
-    noise: str | None,
-    scale: Fraction | None,
-    price: Fraction | None,
-    key: str | None,
-    sample: int | None,
-    known: int | None,
-    known_positives: int | None,
-    epsilon: Fraction | None,
-    dataset: str | None,
-    atoms: Path | None,
-    least: int | None,
-    plot: Path | None,
-    configuration: Config,
-    *,
-    as_json: bool,
-) -> None:
+@options.fill(RiskOptions)
+def risk(inputs: RiskOptions, plot: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Show what an answer reveals about one person.
 
     In the worst case the adversary knows all other records, as differential privacy assumes. Other adversaries know
     some records, or only the rate. They usually learn less; they can learn more only if the rate itself is uncertain.
     No data is read.
     """
-    if dataset is not None:
-        excluded_options = (strata, noise, scale, price, key, sample, known_positives, plot)
-        if any(option is not None for option in excluded_options):
-            raise click.UsageError(
-                "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
-                "only: its answers say the rest"
-            )
-        background = task.BackgroundKnowledge(size, rate, atoms, float(least or LEAST), known)
-        _print_list_risks(dataset, background, epsilon, configuration, as_json=as_json)
+    if inputs.dataset is not None:
+        _print_list_risks(inputs, plot, configuration, as_json=as_json)
         return
-    if atoms is not None or least is not None:
+    if inputs.atoms is not None or inputs.least is not None:
         raise click.UsageError("--atoms and --least need --ledger NAME: of which answers?")
-    source = None
-    if key is not None:
-        price, source, public_size = _stored_price(key, price, configuration)
-        size = public_size if size is None and strata is None else size
-    noise_model, assumption = _read_noise(noise, scale, price), options.assumed_of_options(size, rate, strata)
-    scenario = task.RiskScenario(assumption, noise_model, sample, known, known_positives)
+    size, price, source = inputs.size, inputs.price, None
+    if inputs.key is not None:
+        price, source, public_size = _stored_price(inputs.key, price, configuration)
+        size = public_size if size is None and inputs.strata is None else size
+    noise = _read_noise(inputs.noise, inputs.scale, price)
+    assumption = options.assumed_of_options(size, inputs.rate, inputs.strata)
+    scenario = task.RiskScenario(assumption, noise, inputs.sample, inputs.known, inputs.known_positives)
     with progress("computing") as done:
-        risks = task.Risks.of(scenario, epsilon, done)
+        risks = task.Risks.of(scenario, inputs.epsilon, done)
     if plot is not None:
         from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415 - loads Altair
 
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)
     if as_json:
-        print_json({**task.risks_json(risks), "key": key})
+        print_json({**task.risks_json(risks), "key": inputs.key})
     else:
         print_facts(task.risk_facts(risks, source))
         print_table(task.RISK_HEADER, task.risk_rows(risks))
         print_facts([*task.shared_meanings(risks), *task.cautions(risks), *file_facts(plot)])
 
 
-def _print_list_risks(
-    dataset: str,
-    background: task.BackgroundKnowledge,
-    epsilon: Fraction | None,
-    configuration: Config,
-    *,
-    as_json: bool,
-) -> None:
-    from noisycount.tasks.risk_list import ListRisks, answers_so_far, tell_list  # noqa: PLC0415 - loads the ledger
+def _print_list_risks(inputs: RiskOptions, plot: Path | None, configuration: Config, *, as_json: bool) -> None:
+    """Print the risk of all answers about a data set together."""
+    excluded_options = (
+        *(inputs.strata, inputs.noise, inputs.scale, inputs.price, inputs.key),
+        *(inputs.sample, inputs.known_positives, plot),
+    )
+    if any(option is not None for option in excluded_options):
+        raise click.UsageError(
+            "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
+            "only: its answers say the rest"
+        )
+    from noisycount.tasks.risk_list import ListRisks, answers_so_far, print_list_risks  # noqa: PLC0415 - loads the ledger
 
-    answers = answers_so_far(dataset, configuration)
+    least = float(inputs.least or LEAST)
+    background = task.BackgroundKnowledge(inputs.size, inputs.rate, inputs.atoms, least, inputs.known)
+    answers = answers_so_far(str(inputs.dataset), configuration)
     with progress("computing") as done:
-        risks = ListRisks.of(answers, background, epsilon)
+        risks = ListRisks.of(answers, background, inputs.epsilon)
         done(1.0)
-    tell_list(risks, as_json=as_json)
+    print_list_risks(risks, as_json=as_json)
 
 
 def _stored_price(key: str, price: Fraction | None, configuration: Config) -> tuple[Fraction, str, int | None]:

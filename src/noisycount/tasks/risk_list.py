@@ -1,7 +1,7 @@
 """Disclosure risk of all answers about a data set together, in the worst case and against less informed adversaries.
 
-`ListRisks` computes the numbers from the ledger, and `tell_list` prints them as text or as JSON. An "outsider" is an
-adversary who knows the public rates, and of records at most those in small groups.
+`ListRisks` computes the numbers from the ledger, and `print_list_risks` prints them as text or as JSON. An "outsider"
+is an adversary who knows the public rates, and of records at most those in small groups.
 """
 
 from decimal import Decimal
@@ -388,7 +388,7 @@ def _list_json(risks: ListRisks) -> dict[str, Any]:
     }
 
 
-def tell_list(risks: ListRisks, *, as_json: bool) -> None:
+def print_list_risks(risks: ListRisks, *, as_json: bool) -> None:
     """Print the risks as text or as JSON."""
     if as_json:
         print_json(_list_json(risks))
