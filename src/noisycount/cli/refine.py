@@ -269,18 +269,18 @@ def refine(  # noqa: PLR0913, PLR0917 - one argument per option
             return
         if (published.file is None) == (published.key is None):
             raise click.UsageError(_TABLE_USAGE)
-        from noisycount.tasks.refine.table import ask_table  # noqa: PLC0415 - loads DuckDB
+        from noisycount.tasks.refine.table import refine_table  # noqa: PLC0415 - loads DuckDB
 
         complete_query = replace(
             published, noises=noises, column=column, level=level, out=out, plot=plot, is_replacing=overwrite
         )
-        ask_table(complete_query, configuration, as_json=as_json)
+        refine_table(complete_query, configuration, as_json=as_json)
     elif answers and not (has_columns or column or out):
         answer_noises = noises if 1 < len(noises) == len(answers) else _single_noise(noises, len(answers))
         for index, answer in enumerate(answers):
             check_whole(answer, answer_noises[index] if isinstance(answer_noises, Sequence) else answer_noises)
         assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
-        _refine_count(Refinement.of(answers, assumption, answer_noises, level), plot, as_json=as_json)
+        _refine_count(Refinement.from_answers(answers, assumption, answer_noises, level), plot, as_json=as_json)
     elif table and column and out and not (answers or plot):
         noise_model = _single_noise(noises)
         from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415 - loads DuckDB
@@ -334,7 +334,7 @@ def _refine_stored_count(
             f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
         )
     answer, epsilon = stored_count(query.key, query.source, configuration)
-    return Refinement.of([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), level)
+    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), level)
 
 
 def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:

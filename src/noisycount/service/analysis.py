@@ -86,7 +86,7 @@ class Refining(BaseModel):
             raise NoisyCountError(
                 'give either epsilon, or both noise and scale, such as {"noise": "gaussian", "scale": "10"}'
             )
-        return Refinement.of(self.answers, assumed, noise, level)
+        return Refinement.from_answers(self.answers, assumed, noise, level)
 
 
 @router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))

@@ -62,7 +62,7 @@ class Demonstration:
         plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
         answer = _answer(folder)
         release = cast("Release", answer.release)
-        refinement = Refinement.of([release.answer], Assumed.of_rate(SIZE, Rate(RATE)), release.mechanism)
+        refinement = Refinement.from_answers([release.answer], Assumed.of_rate(SIZE, Rate(RATE)), release.mechanism)
         with status("drawing"):
             pictures = _save(refinement, folder)
         return cls(plan, answer, release, refinement, pictures)
@@ -84,7 +84,7 @@ def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
     from noisycount.charts.drawing import save  # noqa: PLC0415  (loads Altair)
     from noisycount.charts.refinement import refinement_chart  # noqa: PLC0415  (the same)
 
-    curves = RefinementCurves.from_posterior(refinement.told, refinement.level)
+    curves = RefinementCurves.from_posterior(refinement.posterior, refinement.level)
     try:
         return tuple(save(refinement_chart(curves, _HEADING, _SUBTITLE, "persons"), folder, "poor-health"))
     except OSError as error:
@@ -136,7 +136,7 @@ def steps(demonstration: Demonstration) -> Iterator[Step]:
         f"{answer.dataset.budget.text} is left. What anybody can learn from it: {answer.odds}.",
     )
     refinement = demonstration.refinement
-    posterior, (low, high) = refinement.told, refinement.interval
+    posterior, (low, high) = refinement.posterior, refinement.interval
     yield Step(
         f"A better estimate: {posterior.mean:.1f} persons",
         f"Suppose it is public that such a person has a chance of {percent(RATE)}. Together with "

@@ -410,7 +410,7 @@ def test_an_interval_is_the_shortest_and_has_the_most_probable_count() -> None:
     half = {"answer": -5, "low": 0, "high": 295, "error": 300, "mechanism": "discrete Laplace", "scale": "100"}
     found = CountEstimate.of(half, 1317)
     assert found is not None
-    law = found.refined.told
+    law = found.refined.posterior
     low, high = law.interval(0.95)
     assert found.told.low == law.mode == 0 < low
     assert found.told.high < high

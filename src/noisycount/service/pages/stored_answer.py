@@ -99,14 +99,14 @@ class CountEstimate:
             return None
         noise = noise_of(told["mechanism"], Fraction(told["scale"]))
         level = float(told.get("confidence", 0.95))
-        refined = Refinement.of([told["answer"]], Assumed.of_size(size), noise, level)
-        shown = Estimated(refined.told.median, *refined.shortest_interval)
+        refined = Refinement.from_answers([told["answer"]], Assumed.of_size(size), noise, level)
+        shown = Estimated(refined.posterior.median, *refined.shortest_interval)
         return cls(shown, refined, refined.assumed.words)
 
     @property
     def curve(self) -> Sequence[tuple[float, float]]:
         """Counts that hold nearly all the posterior probability, each with its probability."""
-        shown = RefinementCurves.from_posterior(self.refined.told)
+        shown = RefinementCurves.from_posterior(self.refined.posterior)
         return list(zip(shown.counts, shown.posterior, strict=True))
 
 

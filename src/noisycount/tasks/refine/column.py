@@ -42,7 +42,7 @@ class AnswersFile:
 class RowLaws:
     """The prior assumptions about the counts of the rows."""
 
-    whole: Population | None = None  # population of every row; None if sizes or rates are columns
+    population: Population | None = None  # population of every row; None if sizes or rates are columns
     size: int | None = None  # size of every row, in records; None if sizes are a column
     rate: Rate | None = None  # rate of every row; None if rates are a column, or if no rate is known
     words: str = "the rate"  # the assumption that an answer may contradict, as text
@@ -65,47 +65,47 @@ _NO_COLUMN = -1.0  # stands for the rate of a row if there is no column of rates
 
 
 def _row_groups(
-    laws: RowLaws, table: PublicTable, asked: AnswersFile, given: NDArray[np.bool_]
+    laws: RowLaws, table: PublicTable, answers_file: AnswersFile, has_answer: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
     """Yield each distinct population of the rows, with a mask of the rows that have it, shape (rows,).
 
-    `given` masks the rows with an answer; rows without one are in no group.
+    `has_answer` masks the rows with an answer; rows without one are in no group.
     """
-    if laws.whole is not None:
-        yield laws.whole, given
+    if laws.population is not None:
+        yield laws.population, has_answer
         return
-    sizes = _sizes(table, asked.size, laws.size, given)
-    rates = _rates(table, asked.rate, given)
-    for size, rate in np.unique(np.stack([sizes[given], rates[given]]), axis=1).T.tolist():
-        known = laws.rate if rate == _NO_COLUMN else Rate(rate)
+    sizes = _sizes(table, answers_file.size, laws.size, has_answer)
+    rates = _rates(table, answers_file.rate, has_answer)
+    for size, rate in np.unique(np.stack([sizes[has_answer], rates[has_answer]]), axis=1).T.tolist():
+        common_rate = laws.rate if rate == _NO_COLUMN else Rate(rate)
         assumed = Assumed.of_size(int(size))
-        if known is not None:
-            assumed = Assumed.of_rate(int(size), known)
-        yield assumed.population, given & (sizes == size) & (rates == rate)
+        if common_rate is not None:
+            assumed = Assumed.of_rate(int(size), common_rate)
+        yield assumed.population, has_answer & (sizes == size) & (rates == rate)
 
 
-def _sizes(table: PublicTable, column: str | None, size: int | None, given: NDArray[np.bool_]) -> Reals:
+def _sizes(table: PublicTable, column: str | None, size: int | None, has_answer: NDArray[np.bool_]) -> Reals:
     """Return the number of records behind each row, shape (rows,): `size`, or the values of a column.
 
     Raise SourceError if a row with an answer has no whole number from 1 to 2**53 in the column.
     """
     if column is None:
-        return np.full(given.shape, float(size or 0))
+        return np.full(has_answer.shape, float(size or 0))
     sizes = table.numbers(column)
     fine = (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes <= LARGEST_WHOLE)
-    check_rows(table, column, fine | ~given, "a whole number of records from 1 to 2**53")
+    check_rows(table, column, fine | ~has_answer, "a whole number of records from 1 to 2**53")
     return sizes
 
 
-def _rates(table: PublicTable, column: str | None, given: NDArray[np.bool_]) -> Reals:
+def _rates(table: PublicTable, column: str | None, has_answer: NDArray[np.bool_]) -> Reals:
     """Return the rate of each row, shape (rows,); -1 if there is no column of rates.
 
     Raise SourceError if a row with an answer has no rate from 0 to 1 in the column.
     """
     if column is None:
-        return np.full(given.shape, _NO_COLUMN)
+        return np.full(has_answer.shape, _NO_COLUMN)
     rates = table.numbers(column, has_shares=True)
-    check_rows(table, column, (rates >= 0) & (rates <= 1) | ~given, RATES)
+    check_rows(table, column, (rates >= 0) & (rates <= 1) | ~has_answer, RATES)
     return rates
 
 
@@ -113,52 +113,54 @@ _WHOLE = ("median", "low", "high")
 _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
-def refined_column(asked: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done) -> RefinedColumn:
+def refined_column(
+    answers_file: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
+) -> RefinedColumn:
     """Write the file with the columns `mean`, `median`, `low`, `high` and `surprise` added. Return a summary.
 
     `level` is the probability of the interval from low to high; `done` receives the finished share of the work.
     """
     start = time.monotonic()
-    with PublicTable.open(asked.path) as table:
-        check_out(asked.out, asked.path, is_replacing=asked.is_replacing)
-        table.check_addition(asked.out, ["mean", *_WHOLE, "surprise"])
-        answers = table.numbers(asked.column)
-        given = ~np.isnan(answers)
+    with PublicTable.open(answers_file.path) as table:
+        check_out(answers_file.out, answers_file.path, is_replacing=answers_file.is_replacing)
+        table.check_addition(answers_file.out, ["mean", *_WHOLE, "surprise"])
+        answers = table.numbers(answers_file.column)
+        has_answer = ~np.isnan(answers)
         added: dict[str, Column] = {
             "mean": np.zeros(answers.size),
             **{name: np.zeros(answers.size, dtype=np.int64) for name in _WHOLE},
             "surprise": np.zeros(answers.size),
         }
         finished = 0
-        for population, rows in _row_groups(laws, table, asked, given):
+        for population, rows in _row_groups(laws, table, answers_file, has_answer):
             impossible = _impossible(np.where(rows, answers, np.nan), population, noise)
             if impossible is not None:
                 meant = "a finite number, whole where the noise is discrete"
-                raise table.refusal(asked.column, impossible, meant, f"mend it{continuous_words(noise)}")
+                raise table.refusal(answers_file.column, impossible, meant, f"correct it{continuous_words(noise)}")
             number = int(rows.sum())
-            told = _share_of(done, finished, number, given.sum())
-            for name, values in _estimates(answers[rows], population, noise, level, told).items():
+            report_share = _report_share(done, finished, number, has_answer.sum())
+            for name, values in _estimates(answers[rows], population, noise, level, report_share).items():
                 added[name][rows] = values
             finished += number
-        table.save(asked.out, added, ~given)
-    contradictions = int((added["surprise"][given] < SURPRISING).sum())
+        table.save(answers_file.out, added, ~has_answer)
+    contradictions = int((added["surprise"][has_answer] < SURPRISING).sum())
     return RefinedColumn(
         rows=answers.size,
         missing=answers.size - finished,
         contradictions=contradictions,
         level=level,
         seconds=time.monotonic() - start,
-        out=asked.out,
+        out=answers_file.out,
         assumed=laws.words,
     )
 
 
-def _share_of(done: Done, before: int, number: int, whole: int) -> Done:
-    """Return a progress function for `number` answers that reports their share of all answers to `done`.
+def _report_share(done: Done, finished: int, answers: int, all_answers: int) -> Done:
+    """Return a progress function for `answers` answers that reports their share of all answers to `done`.
 
-    `before` is the number of finished answers, `whole` the number of all answers.
+    `finished` is the number of finished answers, `all_answers` the number of all answers.
     """
-    return lambda share: done((before + share * number) / whole)
+    return lambda share: done((finished + share * answers) / all_answers)
 
 
 def _estimates(
@@ -167,10 +169,10 @@ def _estimates(
     """Return the columns to add for answers about counts of one population, each of shape (answers,)."""
     if not answers.size:
         return {}
-    whole = _quantiles(answers, population, noise, level, done)
+    quantiles = _quantiles(answers, population, noise, level, done)
     return {
         "mean": refined(answers, population, noise),
-        **dict(zip(_WHOLE, whole, strict=True)),
+        **dict(zip(_WHOLE, quantiles, strict=True)),
         "surprise": surprises(answers, population, noise),
     }
 
@@ -180,35 +182,35 @@ def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) ->
 
     Only the smallest and the largest answer and the first fraction are checked.
     """
-    given = np.flatnonzero(~np.isnan(answers))
-    if not given.size:
+    answered_rows = np.flatnonzero(~np.isnan(answers))
+    if not answered_rows.size:
         return None
-    values = answers[given]
-    broken = np.flatnonzero(values != np.floor(values))
-    for place in (values.argmin(), values.argmax(), *broken[:1]):
+    values = answers[answered_rows]
+    fractions = np.flatnonzero(values != np.floor(values))
+    for index in (values.argmin(), values.argmax(), *fractions[:1]):
         try:
-            noise.likelihood(float(values[place]), population.records)
+            noise.likelihood(float(values[index]), population.records)
         except ValueError:
-            return int(given[place])
+            return int(answered_rows[index])
     return None
 
 
 def _quantiles(answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done) -> Reals:
     """Return the median and the lower and upper end of the interval of each posterior, shape (3, answers)."""
     tail = (1 - level) / 2
-    different, places = np.unique(answers, return_inverse=True)
+    different, position_of_answer = np.unique(answers, return_inverse=True)
     blocks = np.array_split(different, min(_MOST_BLOCKS, 1 + different.size // _BLOCK))
     parts: list[Reals] = []
     for quantile in (0.5, tail, 1 - tail):
         for block in blocks:
             parts.append(posterior_values(block, population, noise, _quantile(quantile)))
             done(len(parts) / (3 * len(blocks)))
-    return np.concatenate(parts).reshape(3, different.size)[:, places]
+    return np.concatenate(parts).reshape(3, different.size)[:, position_of_answer]
 
 
-def _quantile(level: float) -> Callable[[Posterior], int]:
+def _quantile(probability: float) -> Callable[[Posterior], int]:
     """Return a function that computes the quantile of a posterior at a level."""
-    return lambda told: told.law.quantile(level)
+    return lambda posterior: posterior.law.quantile(probability)
 
 
 def column_text(column: RefinedColumn) -> str:
@@ -217,10 +219,10 @@ def column_text(column: RefinedColumn) -> str:
     done = f"{column.rows:,} rows{empty} in {column.seconds:.1f} s: {seen_from_here(column.out)}"
     if not column.contradictions:
         return done
-    given = column.rows - column.missing
+    answered = column.rows - column.missing
     verb = "contradicts" if column.contradictions == 1 else "contradict"
     return (
-        f"{done}\n{column.contradictions:,} of {given:,} answers {verb} {column.assumed}: their "
+        f"{done}\n{column.contradictions:,} of {answered:,} answers {verb} {column.assumed}: their "
         f"surprise is below {SURPRISING:g}"
     )
 

@@ -30,11 +30,11 @@ class Refinement:
     answers: tuple[float, ...]  # noisy answers about the count, in records
     assumed: Assumed  # prior assumption
     noises: tuple[AdditiveNoise, ...]  # noise of each answer, independent
-    told: Posterior  # posterior distribution of the count
+    posterior: Posterior  # posterior distribution of the count
     level: float = LEVEL  # probability of `interval`
 
     @classmethod
-    def of(
+    def from_answers(
         cls,
         answers: Sequence[float],
         assumed: Assumed,
@@ -71,17 +71,17 @@ class Refinement:
     @property
     def deviation(self) -> float:
         """Posterior standard deviation of the count, in records."""
-        return math.sqrt(self.told.variance)
+        return math.sqrt(self.posterior.variance)
 
     @property
     def interval(self) -> tuple[int, int]:
         """Equal-tailed interval of the count, in records."""
-        return self.told.interval(self.level)
+        return self.posterior.interval(self.level)
 
     @property
     def shortest_interval(self) -> tuple[int, int]:
         """Shortest interval of the count, in records. It contains the most probable count."""
-        return shortest_interval(self.told.law, self.level)
+        return shortest_interval(self.posterior.law, self.level)
 
 
 def continuous_words(noise: AdditiveNoise) -> str:
@@ -122,13 +122,13 @@ def warning(refinement: Refinement) -> str | None:
     Example:
         >>> from noisycount.model.noises.laplace import DiscreteLaplace
         >>> assumed = Assumed.of_rate(5912, Rate(0.017))
-        >>> warning(Refinement.of([107], assumed, DiscreteLaplace(7))) is None
+        >>> warning(Refinement.from_answers([107], assumed, DiscreteLaplace(7))) is None
         True
-        >>> text = warning(Refinement.of([200], assumed, DiscreteLaplace(7)))
+        >>> text = warning(Refinement.from_answers([200], assumed, DiscreteLaplace(7)))
         >>> text.partition(": ")[2]
         'check the rate, or say how uncertain it is, such as --rate 1.7%±0.7%'
     """
-    surprise, assumed = refinement.told.surprise, refinement.assumed
+    surprise, assumed = refinement.posterior.surprise, refinement.assumed
     rate, mean = assumed.rate, assumed.population.law().mean
     condition = "if the rates hold" if rate is None else f"if the rate is {rate}"
     if assumed.is_flat:
@@ -157,7 +157,7 @@ def _wider_rate(refinement: Refinement, rate: Rate) -> Rate | None:
     difference = max(abs(answer / size - rate.mean) for answer in refinement.answers)
     for deviation in _deviations(rate, difference / 4):
         assumed = Assumed.of_rate(size, Rate(rate.mean, deviation))
-        if Refinement.of(refinement.answers, assumed, refinement.noises).told.surprise >= _UNSURPRISING:
+        if Refinement.from_answers(refinement.answers, assumed, refinement.noises).posterior.surprise >= _UNSURPRISING:
             return assumed.rate
     return None
 
@@ -174,7 +174,7 @@ def _deviations(rate: Rate, smallest: float) -> Iterator[float]:
 
 def refinement_facts(refinement: Refinement) -> Facts:
     """Return a refined estimate as facts."""
-    result, several = refinement.told, len(refinement.answers) > 1
+    result, several = refinement.posterior, len(refinement.answers) > 1
     low, high = refinement.interval
     weighted = "" if refinement.noise is not None else "weighted "
     raw = f"the {weighted}average of the answers" if several else "the answer alone"
@@ -219,7 +219,7 @@ _NOISE = ("epsilon", "mechanism", "scale")
 
 def refinement_json(refinement: Refinement) -> dict[str, Any]:
     """Return a refined estimate as JSON, with the raw answers and their average, in records."""
-    result, noise = refinement.told, refinement.noise
+    result, noise = refinement.posterior, refinement.noise
     return {
         "answer": refinement.answer,
         "answers": list(refinement.answers),

@@ -25,7 +25,7 @@ def save_plot(refinement: Refinement, file: Path) -> None:
     averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
     subtitle = f"{size:,} records{averaged}"
     chart = refinement_chart(
-        RefinementCurves.from_posterior(refinement.told, refinement.level, refinement.answer),
+        RefinementCurves.from_posterior(refinement.posterior, refinement.level, refinement.answer),
         "What is the true count?",
         subtitle,
     )
@@ -36,8 +36,8 @@ def save_plot(refinement: Refinement, file: Path) -> None:
 def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
     """Save the chart of the cells of a table and their sums to a file, as SVG or PNG by its ending."""
     chart = refined_chart(_dots(refined))
-    with draft(file) as part:
-        save_file(chart, part)
+    with draft(file) as draft_file:
+        save_file(chart, draft_file)
 
 
 def _dots(refined: RefinedTable) -> RefinedDots:
@@ -46,9 +46,9 @@ def _dots(refined: RefinedTable) -> RefinedDots:
     cells = table.levels if table.is_selected else (table.cells,)
     dots = [dot for level in cells for dot in _level(refined, level)]
     sums = [
-        RefinedSums(level.name, found)
+        RefinedSums(level.name, level_dots)
         for level in table.levels
-        if level not in cells and (found := _level(refined, level))
+        if level not in cells and (level_dots := _level(refined, level))
     ]
     names = ", ".join(table.names)
     return RefinedDots(dots, "What are the true counts?", [table.subject], refined.level, table.unit, names, sums)
@@ -57,7 +57,7 @@ def _dots(refined: RefinedTable) -> RefinedDots:
 def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
     """Return the answers and estimates of a level, without the counts that have no estimate."""
     table, error = refined.published, answer_error(level.mechanism, refined.level)
-    told = zip(*(refined.estimates[name][level.rows].tolist() for name in ("mean", "low", "high")), strict=True)
+    estimates = zip(*(refined.estimates[name][level.rows].tolist() for name in ("mean", "low", "high")), strict=True)
     return [
         RefinedDot(
             _label(table, level, row),
@@ -67,7 +67,7 @@ def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
             low,
             high,
         )
-        for row, (mean, low, high) in zip(level.rows.tolist(), told, strict=True)
+        for row, (mean, low, high) in zip(level.rows.tolist(), estimates, strict=True)
         if mean is not None
     ]
 
@@ -80,6 +80,8 @@ def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
     keys = table.keys[row]
     if level.of_cell is not None or level is table.cells:
         return ", ".join(keys)
-    kept = [at in level.columns or not (table.is_hierarchy or key == ALL_KEYS) for at, key in enumerate(keys)]
-    told = [key for key, is_kept in zip(keys, kept, strict=True) if is_kept]
-    return ", ".join(told) or level.name
+    is_kept = [
+        column in level.columns or not (table.is_hierarchy or key == ALL_KEYS) for column, key in enumerate(keys)
+    ]
+    kept_keys = [key for key, is_kept in zip(keys, is_kept, strict=True) if is_kept]
+    return ", ".join(kept_keys) or level.name

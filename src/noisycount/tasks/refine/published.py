@@ -112,7 +112,7 @@ def written_columns(
 
     `names` are the key columns. `keys`, `levels` and `answers` have one element for each row.
     """
-    columns: dict[str, Cells] = {name: [row[at] for row in keys] for at, name in enumerate(names)}
+    columns: dict[str, Cells] = {name: [row[column] for row in keys] for column, name in enumerate(names)}
     columns[free_name("level", columns)] = levels
     columns[free_name("answer", columns)] = answers
     return columns
@@ -136,10 +136,10 @@ class GroupedRows:
         if len(noises) != len(self.levels):
             names = "; ".join(name for name, _, _ in self.levels)
             number = "one level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
-            given = "1 is given" if len(noises) == 1 else f"{len(noises)} are given"
-            given = given if noises else "the file does not say them"
+            number_given = "1 is given" if len(noises) == 1 else f"{len(noises)} are given"
+            number_given = number_given if noises else "the file does not say them"
             raise NoisyCountError(
-                f"{place} needs the noise of {number} ({names}), and {given}: "
+                f"{place} needs the noise of {number} ({names}), and {number_given}: "
                 "give --epsilon, or --noise and --scale, once for each in this order"
             )
         return tuple(
@@ -162,30 +162,30 @@ def grouped_by_name(
         >>> found.keys, [name for name, _, _ in found.levels]
         ([('a',), ('(missing)',), ('all of a, (missing)',)], ['town', 'total'])
     """
-    first, other = levels[0] if levels else "", None if OTHER in columns else OTHER
-    places: dict[str, list[int]] = {}
+    cell_level, other_level = levels[0] if levels else "", None if OTHER in columns else OTHER
+    rows_of_level: dict[str, list[int]] = {}
     for row, name in enumerate(levels):
-        places.setdefault(first if name == other else name, []).append(row)
-    cells = [row for row in places.get(first, []) if levels[row] != other]
-    is_whole = is_hidden or len(cells) < len(places.get(first, []))
-    found: list[tuple[str, Rows, tuple[int, ...]]] = []
+        rows_of_level.setdefault(cell_level if name == other_level else name, []).append(row)
+    cells = [row for row in rows_of_level.get(cell_level, []) if levels[row] != other_level]
+    is_whole = is_hidden or len(cells) < len(rows_of_level.get(cell_level, []))
+    groups: list[tuple[str, Rows, tuple[int, ...]]] = []
     texts = [(OTHER_KEYS,) * len(columns) for _ in keys]
-    ranges: dict[str, Rows] = {}
-    for name, rows in places.items():
-        named = tuple(range(len(columns))) if name == first else _kept(name, columns)
-        kept = named or ()
-        own = cells if name == first else rows
-        told = [tuple(map(label_text, keys[row])) for row in own]
-        if named is None and name.startswith(RANGES):
-            ranges[name] = np.arange(len(cells)) // int(name.removeprefix(RANGES))
-        elif name != first:
-            kept = _differing([keys[row] for row in rows]) if named is None else named
-            below = [] if is_whole and not kept else [keys[row] for row in cells]
-            told = _sums([keys[row] for row in rows], below, kept)
-        for row, text in zip(own, told, strict=True):
+    range_of_cell: dict[str, Rows] = {}
+    for name, rows in rows_of_level.items():
+        named_columns = tuple(range(len(columns))) if name == cell_level else _named_columns(name, columns)
+        kept_columns = named_columns or ()
+        own_rows = cells if name == cell_level else rows
+        row_texts = [tuple(map(label_text, keys[row])) for row in own_rows]
+        if named_columns is None and name.startswith(RANGES):
+            range_of_cell[name] = np.arange(len(cells)) // int(name.removeprefix(RANGES))
+        elif name != cell_level:
+            kept_columns = _columns_with_keys([keys[row] for row in rows]) if named_columns is None else named_columns
+            listed_cells = [] if is_whole and not kept_columns else [keys[row] for row in cells]
+            row_texts = _sum_texts([keys[row] for row in rows], listed_cells, kept_columns)
+        for row, text in zip(own_rows, row_texts, strict=True):
             texts[row] = text
-        found.append((name, np.array(rows, dtype=np.int64), kept))
-    return GroupedRows(texts, found, ranges)
+        groups.append((name, np.array(rows, dtype=np.int64), kept_columns))
+    return GroupedRows(texts, groups, range_of_cell)
 
 
 def grouped_by_empty(
@@ -200,54 +200,66 @@ def grouped_by_empty(
         >>> [name for name, _, _ in grouped_by_empty(rows, ["town", "sex"]).levels]
         ['town,sex', 'town', 'total']
     """
-    found: dict[tuple[int, ...], list[int]] = {tuple(range(len(names))): []}
-    for row, cells in enumerate(keys):
-        kept = tuple(place for place, key in enumerate(cells) if key is not None)
-        found.setdefault(kept, []).append(row)
-    if not next(iter(found.values())):
+    rows_of_columns: dict[tuple[int, ...], list[int]] = {tuple(range(len(names))): []}
+    for row, row_keys in enumerate(keys):
+        kept_columns = tuple(column for column, key in enumerate(row_keys) if key is not None)
+        rows_of_columns.setdefault(kept_columns, []).append(row)
+    if not next(iter(rows_of_columns.values())):
         raise NoisyCountError(f"no row has a key in each of {', '.join(names)}: name columns that every cell has")
     levels = [
-        (",".join(names[at] for at in kept) or TOTAL, np.array(rows, dtype=np.int64), kept)
-        for kept, rows in found.items()
+        (",".join(names[index] for index in kept_columns) or TOTAL, np.array(rows, dtype=np.int64), kept_columns)
+        for kept_columns, rows in rows_of_columns.items()
     ]
     listed = [keys[row] for row in levels[0][1].tolist()]
     texts: list[tuple[str, ...]] = [()] * len(keys)
-    for _, rows, kept in levels:
-        below = [] if is_hidden and not kept else listed
-        for row, text in zip(rows.tolist(), _sums([keys[at] for at in rows], below, kept), strict=True):
+    for _, rows, kept_columns in levels:
+        listed_cells = [] if is_hidden and not kept_columns else listed
+        for row, text in zip(
+            rows.tolist(), _sum_texts([keys[index] for index in rows], listed_cells, kept_columns), strict=True
+        ):
             texts[row] = text
     return GroupedRows(texts, levels)
 
 
-def _kept(level: str, columns: Sequence[str]) -> tuple[int, ...] | None:
+def _named_columns(level: str, columns: Sequence[str]) -> tuple[int, ...] | None:
     """Return the columns that a level of sums keeps, from its name; None if the name lists no columns."""
     if level == TOTAL and TOTAL not in columns:
         return ()
     for number in range(1, len(columns)):
-        for kept in combinations(range(len(columns)), number):
-            if ",".join(columns[at] for at in kept) == level:
-                return kept
+        for kept_columns in combinations(range(len(columns)), number):
+            if ",".join(columns[column] for column in kept_columns) == level:
+                return kept_columns
     return None
 
 
-def _differing(keys: Sequence[Sequence[Key]]) -> tuple[int, ...]:
+def _columns_with_keys(keys: Sequence[Sequence[Key]]) -> tuple[int, ...]:
     """Return the columns in which at least one row of a level has a key."""
-    return tuple(at for at in range(len(keys[0])) if any(row[at] is not None for row in keys))
+    return tuple(column for column in range(len(keys[0])) if any(row[column] is not None for row in keys))
 
 
-def _sums(sums: Sequence[Sequence[Key]], cells: Sequence[Sequence[Key]], kept: Sequence[int]) -> list[tuple[str, ...]]:
+def _sum_texts(
+    sum_keys: Sequence[Sequence[Key]], cell_keys: Sequence[Sequence[Key]], kept_columns: Sequence[int]
+) -> list[tuple[str, ...]]:
     """Return the texts of the keys of each sum of a level; "all" for a summed column without listed cells.
 
-    `sums` and `cells` are the keys of the sums and of the listed cells; `kept` are the columns that the level keeps.
+    `sum_keys` and `cell_keys` are the keys of the sums and of the listed cells. `kept_columns` are the columns that the
+    level keeps.
     """
-    over = [at for at in range(len(sums[0])) if at not in kept]
-    found = summed_texts((tuple(cell[at] for at in kept), [cell[at] for at in over]) for cell in cells)
-    told = []
-    for own in sums:
-        texts = found.get(tuple(own[at] for at in kept), (ALL_KEYS,) * len(over))
-        both = {at: label_text(own[at]) for at in kept} | dict(zip(over, texts, strict=True))
-        told.append(tuple(both[at] for at in range(len(own))))
-    return told
+    summed_columns = [column for column in range(len(sum_keys[0])) if column not in kept_columns]
+    summed = summed_texts(
+        (tuple(cell[column] for column in kept_columns), [cell[column] for column in summed_columns])
+        for cell in cell_keys
+    )
+    texts = []
+    for sum_key in sum_keys:
+        summed_texts_of_key = summed.get(
+            tuple(sum_key[column] for column in kept_columns), (ALL_KEYS,) * len(summed_columns)
+        )
+        text_of_column = {column: label_text(sum_key[column]) for column in kept_columns} | dict(
+            zip(summed_columns, summed_texts_of_key, strict=True)
+        )
+        texts.append(tuple(text_of_column[column] for column in range(len(sum_key))))
+    return texts
 
 
 @frozen
@@ -277,35 +289,37 @@ def nested(table: PublishedTable) -> Nested:
     """
     if table.cells.columns:  # else the cells are ranges, whose keys need not differ
         _check_once(table, table.cells, "cell")
-    chain = _chain(table)
+    chain = _longest_level_chain(table)
     left_out = tuple(level.name for level in table.levels if level not in chain)
     if table.is_hierarchy:
-        return _of_columns(table, chain, left_out)
-    tree, first = tree_of([_tree_level(table, level) for level in chain])
-    placed = (PlacedLevel(level, depth, np.arange(len(level.rows))) for depth, level in enumerate(chain, start=first))
-    return Nested(tree, tuple(placed), left_out)
+        return _tree_of_hierarchy(table, chain, left_out)
+    tree, first_depth = tree_of([_tree_level(table, level) for level in chain])
+    placed_levels = (
+        PlacedLevel(level, depth, np.arange(len(level.rows))) for depth, level in enumerate(chain, start=first_depth)
+    )
+    return Nested(tree, tuple(placed_levels), left_out)
 
 
-def _of_columns(table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]) -> Nested:
+def _tree_of_hierarchy(table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]) -> Nested:
     """Return the tree that has a level for each column of a hierarchy."""
-    order = list(dict.fromkeys(at for level in chain for at in level.columns))
-    keys = {table.names[at]: [table.keys[row][at] for row in table.cells.rows] for at in order}
+    order = list(dict.fromkeys(column for level in chain for column in level.columns))
+    keys = {table.names[column]: [table.keys[row][column] for row in table.cells.rows] for column in order}
     tree = Tree.of_keys(keys)
-    placed = []
+    placed_levels = []
     for level in chain:
-        part, depth = _partition(table, level), len(level.columns)
+        count_of_cell, depth = _count_of_each_cell(table, level), len(level.columns)
         places = np.zeros(len(level.rows), np.int64)
-        places[part[part < len(places)]] = tree.levels[depth][part < len(places)]
-        placed.append(PlacedLevel(level, depth, places))
-    return Nested(tree, tuple(placed), left_out)
+        places[count_of_cell[count_of_cell < len(places)]] = tree.levels[depth][count_of_cell < len(places)]
+        placed_levels.append(PlacedLevel(level, depth, places))
+    return Nested(tree, tuple(placed_levels), left_out)
 
 
-def _chain(table: PublishedTable) -> list[PublishedLevel]:
+def _longest_level_chain(table: PublishedTable) -> list[PublishedLevel]:
     """Return the longest chain of levels that contain each other, from coarse to the cells."""
-    others = sorted(table.levels[1:], key=lambda level: len(level.rows))
-    if any(level.of_cell is not None for level in others):
-        return [*others, table.cells]
-    order = sorted(others, key=lambda level: len(level.columns))
+    sum_levels = sorted(table.levels[1:], key=lambda level: len(level.rows))
+    if any(level.of_cell is not None for level in sum_levels):
+        return [*sum_levels, table.cells]
+    order = sorted(sum_levels, key=lambda level: len(level.columns))
     chain = longest_chain(order, lambda above, level: set(above.columns) < set(level.columns))
     return [*chain, table.cells]
 
@@ -314,10 +328,10 @@ def _tree_level(table: PublishedTable, level: PublishedLevel) -> TreeLevel:
     """Return a level as the tree expects it: the sum of each cell, the columns and the keys."""
     columns = level.columns if level.of_cell is None else None
     keys = [table.keys[row] for row in level.rows.tolist()]
-    return TreeLevel(level.name, _partition(table, level), columns, keys)
+    return TreeLevel(level.name, _count_of_each_cell(table, level), columns, keys)
 
 
-def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
+def _count_of_each_cell(table: PublishedTable, level: PublishedLevel) -> Rows:
     """Return, for each cell, the index of its count in the level; the number of counts if it has none.
 
     Raise SourceError if two rows of the level have the same keys, or if a count has no cell.
@@ -327,28 +341,28 @@ def _partition(table: PublishedTable, level: PublishedLevel) -> Rows:
     if level is table.cells:
         return np.arange(len(level.rows))
     _check_once(table, level, "sum")
-    found = {_key(table, row, level): at for at, row in enumerate(level.rows.tolist())}
+    count_of_key = {_row_key(table, row, level): index for index, row in enumerate(level.rows.tolist())}
     rows = table.cells.rows.tolist()
-    part = np.array([found.get(_key(table, row, level), len(found)) for row in rows])
-    empty = set(range(len(found))) - set(part.tolist())
-    if empty:
-        keys = ", ".join(_key(table, int(level.rows[min(empty)]), level))
+    count_of_cell = np.array([count_of_key.get(_row_key(table, row, level), len(count_of_key)) for row in rows])
+    counts_without_cells = set(range(len(count_of_key))) - set(count_of_cell.tolist())
+    if counts_without_cells:
+        keys = ", ".join(_row_key(table, int(level.rows[min(counts_without_cells)]), level))
         raise SourceError(f"{level.name} has an answer for {keys}, of which there is no cell")
-    return part
+    return count_of_cell
 
 
-def _check_once(table: PublishedTable, level: PublishedLevel, what: str) -> None:
-    """Raise SourceError if two rows of a level have the same keys. `what` is "cell" or "sum"."""
-    met: dict[tuple[str, ...], int] = {}
+def _check_once(table: PublishedTable, level: PublishedLevel, kind: str) -> None:
+    """Raise SourceError if two rows of a level have the same keys. `kind` is "cell" or "sum"."""
+    row_of_key: dict[tuple[str, ...], int] = {}
     for row in level.rows.tolist():
-        key = _key(table, row, level)
-        if met.setdefault(key, row) != row:
+        key = _row_key(table, row, level)
+        if row_of_key.setdefault(key, row) != row:
             raise SourceError(
-                f"rows {met[key] + 1:,} and {row + 1:,} below the names have answers for one {what}, "
+                f"rows {row_of_key[key] + 1:,} and {row + 1:,} below the names have answers for one {kind}, "
                 f"{', '.join(key) or TOTAL}: add the column that tells them apart, or remove one"
             )
 
 
-def _key(table: PublishedTable, row: int, level: PublishedLevel) -> tuple[str, ...]:
+def _row_key(table: PublishedTable, row: int, level: PublishedLevel) -> tuple[str, ...]:
     """Return the keys of a row in the columns of its level."""
-    return tuple(table.keys[row][at] for at in level.columns)
+    return tuple(table.keys[row][column] for column in level.columns)

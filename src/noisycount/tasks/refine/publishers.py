@@ -39,48 +39,48 @@ class _Query:
     measured: NoisyMeasurement  # its noisy answers
 
 
-def census_table(asked: RefineQuery, path: Path) -> PublishedTable:
+def census_table(query: RefineQuery, path: Path) -> PublishedTable:
     """Return the cells of one census query about one place, with the queries that are sums of these cells."""
-    if asked.noises:
-        raise NoisyCountError(f"{asked.place} says the variance of its noise: leave --epsilon, --noise, --scale out")
-    geocode = _geocode(asked, path)
-    found = _distinct(measurements(path, geocode), geocode)
-    if not found:
+    if query.noises:
+        raise NoisyCountError(f"{query.place} says the variance of its noise: leave --epsilon, --noise, --scale out")
+    geocode = _geocode(query, path)
+    queries = _queries_of_place(measurements(path, geocode), geocode)
+    if not queries:
         places = ", ".join(measured_places(path, _MOST_PLACES))
         raise NoisyCountError(f"--geocode {geocode!r} is not in the file: it has {places}, …")
-    cells = _chosen(asked.query, found)
+    cells = _select_query(query.query, queries)
     names = cells.names or (cells.measured.query,)
-    queries = [cells, *(each for each in found if _is_sum(each, cells))]
-    return _table(queries, names, f"{cells.measured.query} of {geocode} in {redacted_name(path)}")
+    levels = [cells, *(other for other in queries if _is_sum(other, cells))]
+    return _published_table(levels, names, f"{cells.measured.query} of {geocode} in {redacted_name(path)}")
 
 
-def _geocode(asked: RefineQuery, path: Path) -> str:
+def _geocode(query: RefineQuery, path: Path) -> str:
     """Return the code of the place: that of --geocode, or the only one of the file.
 
     Raise NoisyCountError if the file has several places and no --geocode is given, or if it has no row.
     """
-    if asked.geocode is not None:
-        return asked.geocode
+    if query.geocode is not None:
+        return query.geocode
     places = measured_places(path, 2)
     if len(places) == 1:
         return places[0]
     raise NoisyCountError(
-        f"{asked.place} has several places: give --geocode, such as --geocode {places[0]}"
+        f"{query.place} has several places: give --geocode, such as --geocode {places[0]}"
         if places
-        else f"{asked.place} has no row: there is nothing to refine"
+        else f"{query.place} has no row: there is nothing to refine"
     )
 
 
-def _distinct(measured: Sequence[NoisyMeasurement], geocode: str) -> list[_Query]:
+def _queries_of_place(measured: Sequence[NoisyMeasurement], geocode: str) -> list[_Query]:
     """Return the queries about a place. Raise NoisyCountError if a query occurs twice."""
-    names = [each.query for each in measured]
+    names = [measurement.query for measurement in measured]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise NoisyCountError(f"--geocode {geocode!r} has the query {twice!r} twice: keep the rows of one level")
-    return [_Query(_differing(each), each) for each in measured]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise NoisyCountError(f"--geocode {geocode!r} has the query {repeated!r} twice: keep the rows of one level")
+    return [_Query(_key_columns(measurement), measurement) for measurement in measured]
 
 
-def _differing(measured: NoisyMeasurement) -> tuple[str, ...]:
+def _key_columns(measured: NoisyMeasurement) -> tuple[str, ...]:
     """Return the key columns of a query: none for a total, its variables if the number of cells fits them.
 
     If the number of cells is not the product of the variables' sizes, the query has one key column with its own name.
@@ -95,32 +95,32 @@ def _differing(measured: NoisyMeasurement) -> tuple[str, ...]:
     return (stem,)
 
 
-def _chosen(query: str | None, found: Sequence[_Query]) -> _Query:
+def _select_query(query: str | None, queries: Sequence[_Query]) -> _Query:
     """Return the query of --query, or the only one that is not a total. Raise NoisyCountError if there is none."""
-    names = [each.measured.query for each in found]
-    several = [each for each in found if each.names]
-    if query is None and len(several) == 1:
-        return several[0]
+    names = [candidate.measured.query for candidate in queries]
+    queries_with_keys = [candidate for candidate in queries if candidate.names]
+    if query is None and len(queries_with_keys) == 1:
+        return queries_with_keys[0]
     if query is None:
         raise NoisyCountError(f"--query is missing: give one of {close_names('', names)}")
-    for each in found:
-        if _plain(each.measured.query) == _plain(query):
-            return each
+    for candidate in queries:
+        if _normal_name(candidate.measured.query) == _normal_name(query):
+            return candidate
     raise NoisyCountError(f"--query {query!r} was not measured: use {close_names(query, names)}")
 
 
-def _plain(query: str) -> str:
+def _normal_name(query: str) -> str:
     """Return the name of a query in lower case, without blanks and without the ending "_dpq"."""
     return query.lower().removesuffix("_dpq").replace(" ", "")
 
 
 def _is_sum(query: _Query, cells: _Query) -> bool:
     """Return True if each answer of a query is a sum of cells of the other one."""
-    is_total = _plain(query.measured.query) == TOTAL
+    is_total = _normal_name(query.measured.query) == TOTAL
     return set(query.names) < set(cells.names) and (bool(query.names) or is_total)
 
 
-def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> PublishedTable:
+def _published_table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> PublishedTable:
     """Return the table whose levels are the queries, the cells first.
 
     `names` are the key columns of the cells.
@@ -128,14 +128,14 @@ def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> P
     keys: list[tuple[str, ...]] = []
     levels: list[PublishedLevel] = []
     for query in queries:
-        kept = tuple(at for at, name in enumerate(names) if query is queries[0] or name in query.names)
-        own = _keys(query, kept, len(names))
-        rows = np.arange(len(keys), len(keys) + len(own))
+        kept_columns = tuple(column for column, name in enumerate(names) if query is queries[0] or name in query.names)
+        query_keys = _row_keys(query, kept_columns, len(names))
+        rows = np.arange(len(keys), len(keys) + len(query_keys))
         noise = DiscreteGaussian(query.measured.variance**0.5)
-        levels.append(PublishedLevel(query.measured.query, rows, noise, kept))
-        keys += own
+        levels.append(PublishedLevel(query.measured.query, rows, noise, kept_columns))
+        keys += query_keys
     answers = np.concatenate([query.measured.values for query in queries])
-    named = [level.name for level in levels for _ in level.rows]
+    level_names = [level.name for level in levels for _ in level.rows]
     return PublishedTable(
         subject=subject,
         names=names,
@@ -144,27 +144,30 @@ def _table(queries: Sequence[_Query], names: tuple[str, ...], subject: str) -> P
         levels=tuple(levels),
         below=np.full(answers.size, np.nan),
         columns={
-            **{name: [None if key[at] == ALL_KEYS else key[at] for key in keys] for at, name in enumerate(names)},
-            "query": named,
+            **{
+                name: [None if key[column] == ALL_KEYS else key[column] for key in keys]
+                for column, name in enumerate(names)
+            },
+            "query": level_names,
             "answer": answers.tolist(),
         },
     )
 
 
-def _keys(query: _Query, kept: Sequence[int], width: int) -> list[tuple[str, ...]]:
+def _row_keys(query: _Query, kept_columns: Sequence[int], width: int) -> list[tuple[str, ...]]:
     """Return the keys of the cells of a query: numbers from 1, in row-major order; "all" in a column that it sums over.
 
-    `kept` are the columns that the query keeps; `width` is the number of all key columns.
+    `kept_columns` are the columns that the query keeps; `width` is the number of all key columns.
     """
     sizes = [_SIZES[name] for name in query.names] if len(query.names) > 1 else [len(query.measured.values)]
     codes = np.indices(sizes).reshape(len(sizes), -1).T + 1
-    found = []
+    keys = []
     for code in codes.tolist():
-        key = [ALL_KEYS] * width
-        for at, number in zip(kept, code, strict=False):
-            key[at] = str(number)
-        found.append(tuple(key))
-    return found
+        texts = [ALL_KEYS] * width
+        for column, number in zip(kept_columns, code, strict=False):
+            texts[column] = str(number)
+        keys.append(tuple(texts))
+    return keys
 
 
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
@@ -173,8 +176,8 @@ _NEXT = "medium"
 _FEW = 5  # the largest number of countries that a note names
 
 
-def _pages(
-    asked: RefineQuery, codes: Sequence[str], answers: Rows
+def _page_levels(
+    query: RefineQuery, codes: Sequence[str], answers: Rows
 ) -> tuple[tuple[PublishedLevel, ...], tuple[str, ...]]:
     """Return the rows as levels, one for each noise, and notes for the reader.
 
@@ -183,62 +186,64 @@ def _pages(
 
     `codes` are the country codes of the rows, `answers` their counts, shape (rows,).
     """
-    if len(asked.noises) == 1:
-        noise = asked.noises[0]
+    if len(query.noises) == 1:
+        noise = query.noises[0]
         return (PublishedLevel("pages", np.arange(len(codes)), noise, _COLUMNS),), ()
-    day = _day(asked)
-    distinct, places = np.unique(np.array(codes), return_inverse=True)
-    releases = {code: wikimedia(day, asked.tiers.get(code, "lower"), code) for code in distinct.tolist()}
-    least = {code: int(answers[places == at].min()) for at, code in enumerate(distinct.tolist())}
+    day = _day(query)
+    distinct, code_of_row = np.unique(np.array(codes), return_inverse=True)
+    releases = {code: wikimedia(day, query.tiers.get(code, "lower"), code) for code in distinct.tolist()}
+    smallest_counts = {code: int(answers[code_of_row == index].min()) for index, code in enumerate(distinct.tolist())}
     for code, release in releases.items():
-        if least[code] < release.threshold:
+        if smallest_counts[code] < release.threshold:
             raise NoisyCountError(
-                f"{asked.place} has a count of {least[code]} in {code}, and of {day} only those "
+                f"{query.place} has a count of {smallest_counts[code]} in {code}, and of {day} only those "
                 f"from {release.threshold} on were published: check --day and --tier"
             )
     levels = tuple(
         PublishedLevel(
             f"from {signed(release.threshold)} on",
-            np.flatnonzero([releases[distinct[at]] == release for at in places]),
+            np.flatnonzero([releases[distinct[index]] == release for index in code_of_row]),
             release.mechanism,
             _COLUMNS,
         )
         for release in dict.fromkeys(releases.values())
     )
-    return levels, _notes(asked, day, least)
+    return levels, _notes(query, day, smallest_counts)
 
 
-def _day(asked: RefineQuery) -> str:
+def _day(query: RefineQuery) -> str:
     """Return the day of --day, or the day in the name of the file.
 
     Raise NoisyCountError if neither states it, or if --noise is given more than once.
     """
-    if asked.day is not None and not asked.noises:
-        return asked.day
-    found = None if asked.file is None else _DAY.search(asked.file.name)
-    if found is None or asked.noises:
-        raise NoisyCountError(f"{asked.place} does not say its day: give --day, or its one --noise and --scale")
-    year, month, day = map(int, found.groups())
+    if query.day is not None and not query.noises:
+        return query.day
+    match = None if query.file is None else _DAY.search(query.file.name)
+    if match is None or query.noises:
+        raise NoisyCountError(f"{query.place} does not say its day: give --day, or its one --noise and --scale")
+    year, month, day = map(int, match.groups())
     return f"{year:04d}-{month:02d}-{day:02d}"
 
 
-def _notes(asked: RefineQuery, day: str, least: dict[str, int]) -> tuple[str, ...]:
+def _notes(query: RefineQuery, day: str, smallest_counts: dict[str, int]) -> tuple[str, ...]:
     """Return a note that names the countries whose counts all reach the threshold of the medium tier, if any.
 
-    Such a country may be of a higher tier than "lower", with wider noise. Countries of --tier are not named. `least` is
-    the smallest count of each country.
+    Such a country may be of a higher tier than "lower", with wider noise. Countries of --tier are not named.
+    `smallest_counts` has the smallest count of each country.
     """
     try:
         threshold = wikimedia(day, _NEXT).threshold
     except ValueError:
         return ()
-    odd = [code for code, count in least.items() if count >= threshold and code not in asked.tiers]
-    if not odd:
+    suspicious_codes = [
+        code for code, count in smallest_counts.items() if count >= threshold and code not in query.tiers
+    ]
+    if not suspicious_codes:
         return ()
-    named = ", ".join(odd[:_FEW]) + (", …" if len(odd) > _FEW else "")
+    names = ", ".join(suspicious_codes[:_FEW]) + (", …" if len(suspicious_codes) > _FEW else "")
     note = (
-        f"no count of {named} is below {threshold}: if their risk is medium or higher their noise "
-        f"is wider; say so by --tier {_NEXT}={odd[0]}"
+        f"no count of {names} is below {threshold}: if their risk is medium or higher their noise "
+        f"is wider; say so by --tier {_NEXT}={suspicious_codes[0]}"
     )
     return (note,)
 
@@ -264,22 +269,22 @@ def is_wikimedia(path: Path) -> bool:
     """
     if not path.name.lower().endswith(_ENDINGS):
         return False
-    with _opened(path) as lines:
+    with _open_lines(path) as lines:
         return any(map(_is_row, islice(lines, 2)))
 
 
-def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
+def wikimedia_table(query: RefineQuery, path: Path) -> PublishedTable:
     """Return the rows of a file of page views, each with its noise.
 
     The noise follows from the day and the country, unless --noise is given once.
     """
-    rows = list(_rows(path))
+    rows = list(_read_rows(path))
     columns: dict[str, list[str | None] | list[int]] = {
-        name: [row[at] or None for row in rows] for at, name in enumerate(_NAMES[len(rows[0]) - 1])
+        name: [row[column] or None for row in rows] for column, name in enumerate(_NAMES[len(rows[0]) - 1])
     }
     answers = [int(row[-1]) for row in rows]
     columns["answer"] = answers
-    levels, notes = _pages(asked, [row[1] for row in rows], np.array(answers))
+    levels, notes = _page_levels(query, [row[1] for row in rows], np.array(answers))
     texts = [[str(cell or "") for cell in columns[name]] for name in _KEYS]
     return PublishedTable(
         subject=f"page views in {redacted_name(path)}",
@@ -295,13 +300,13 @@ def wikimedia_table(asked: RefineQuery, path: Path) -> PublishedTable:
     )
 
 
-def _rows(path: Path) -> Iterator[list[str]]:
+def _read_rows(path: Path) -> Iterator[list[str]]:
     """Yield the cells of each row, without a first line of column names.
 
     Raise SourceError if another line is no row of page views, or has another number of cells.
     """
     width = 0
-    with _opened(path) as lines:
+    with _open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             if not _is_row(line) or width not in {0, line.count("\t")}:
                 if number == 1:
@@ -323,7 +328,7 @@ def _is_row(line: str) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Iterator[str]]:
+def _open_lines(path: Path) -> Iterator[Iterator[str]]:
     """Yield the lines of a text file, which may be compressed by gzip, without their line ends.
 
     Raise SourceError if the file cannot be read, or is not in UTF-8.

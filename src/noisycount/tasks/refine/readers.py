@@ -34,7 +34,7 @@ _HIDDEN, _SHARED = "threshold", "groups_per_unit"
 
 
 @frozen
-class OwnNoise:
+class StatedNoise:
     """The noise that a file states in each row."""
 
     table: PublicTable
@@ -44,7 +44,7 @@ class OwnNoise:
     is_sum: bool  # True if the counts of coarser levels are sums of cells
 
     @classmethod
-    def of(cls, table: PublicTable) -> "OwnNoise | None":
+    def from_table(cls, table: PublicTable) -> "StatedNoise | None":
         """Return the noise that a file states, or None if it states none."""
         if not set(_COLUMNS) <= set(table.columns):
             return None
@@ -80,16 +80,16 @@ class OwnNoise:
             )
         ((name, scale), row) = next(iter(row_of_noise.items()))
         try:
-            return _stated_noise(name or "", scale or "")
+            return _noise_of_text(name or "", scale or "")
         except (ValueError, ZeroDivisionError):
             raise self.table.refusal(
                 "scale", int(row), "the scale of the noise that its column 'mechanism' names"
             ) from None
 
 
-def _own_json(query: tables.RefineQuery, path: Path) -> tables.PublishedTable:
+def _read_json_table(query: tables.RefineQuery, path: Path) -> tables.PublishedTable:
     """Read a file that `noisycount count --by --output FILE.json` wrote."""
-    _check_own(query, _ANSWER)
+    _check_no_other_noise(query, _ANSWER)
     members = _json_object(path)
     try:
         return _table(members, path)
@@ -121,7 +121,7 @@ def _table(members: dict[str, Any], path: Path) -> tables.PublishedTable:
     is_hidden = members["threshold"] is not None
     grouped = tables.grouped_by_name(keys, levels, names, is_hidden=is_hidden)
     scales = {level["level"]: level["scale"] for level in members["levels"]}
-    noises = [_stated_noise(members["mechanism"], scales[name]) for name, _, _ in grouped.levels]
+    noises = [_noise_of_text(members["mechanism"], scales[name]) for name, _, _ in grouped.levels]
     is_sum = not is_hidden and members["groups_per_unit"] == 1
     answers = [int(row["answer"]) for row in rows]
     is_combined = members["mechanism"] == CombinedGaussian.name
@@ -139,26 +139,26 @@ def _table(members: dict[str, Any], path: Path) -> tables.PublishedTable:
     return table if is_sum else table.without_sums()
 
 
-def _stated_noise(name: str, scale: str) -> AdditiveNoise:
+def _noise_of_text(name: str, scale: str) -> AdditiveNoise:
     """Return the noise with a name and a scale. Several combined Gaussian draws have the noise of their mean."""
     return Gaussian(float(scale)) if name == CombinedGaussian.name else noise_of(name, Fraction(scale))
 
 
 _ANSWER, _MEAN = "answer", "mean"
-_OWN = ("level", "answer", "error", "error_of_all")
+_OWN_COLUMNS = ("level", "answer", "error", "error_of_all")
 
 
-def _rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.PublishedTable:
+def _read_rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.PublishedTable:
     """Return the published table of a file of rows."""
     names, column = _key_columns(query, table.columns)
     keys = table.texts(names)
-    is_own, own = not query.by, OwnNoise.of(table)
-    is_hidden = own is not None and own.is_hidden
-    grouped = _grouped(table, keys, names, is_own=is_own, is_hidden=is_hidden)
-    if own is not None:
-        _check_own(query, column)
-    answers = table.numbers(_MEAN if own is not None and own.is_combined else column)
-    noises = query.noises if own is None else own.noises(grouped)
+    has_level_names, stated_noise = not query.by, StatedNoise.from_table(table)
+    is_hidden = stated_noise is not None and stated_noise.is_hidden
+    grouped = _group_rows(table, keys, names, has_level_names=has_level_names, is_hidden=is_hidden)
+    if stated_noise is not None:
+        _check_no_other_noise(query, column)
+    answers = table.numbers(_MEAN if stated_noise is not None and stated_noise.is_combined else column)
+    noises = query.noises if stated_noise is None else stated_noise.noises(grouped)
     levels = grouped.with_noises(noises, query.place)
     for level, noise in zip(levels, noises, strict=True):
         _check_whole(table, column, answers, level, noise)
@@ -168,15 +168,15 @@ def _rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.Publish
         keys=grouped.keys,
         answers=answers,
         levels=levels,
-        below=_below(query, table, answers),
+        below=_thresholds(query, table, answers),
         columns={},
-        is_hierarchy=not is_own,
+        is_hierarchy=not has_level_names,
         is_selected=is_hidden,
     )
-    return published if own is None or own.is_sum else published.without_sums()
+    return published if stated_noise is None or stated_noise.is_sum else published.without_sums()
 
 
-def _check_own(query: tables.RefineQuery, column: str) -> None:
+def _check_no_other_noise(query: tables.RefineQuery, column: str) -> None:
     """Raise NoisyCountError if the query states another noise or column than the file."""
     if query.noises:
         raise NoisyCountError(f"{query.place} states its noise itself: leave --epsilon, --noise and --scale out")
@@ -207,7 +207,7 @@ def _key_columns(query: tables.RefineQuery, columns: Sequence[str]) -> tuple[lis
             if name not in columns:
                 raise NoisyCountError(f"{query.place} has no column {name!r}: use {close_names(name, columns)}")
         return list(query.by), query.column or _ANSWER
-    if all(name in columns for name in _OWN) and columns.index("level"):
+    if all(name in columns for name in _OWN_COLUMNS) and columns.index("level"):
         return list(columns[: columns.index("level")]), _ANSWER
     raise NoisyCountError(
         f"{query.place} does not state which columns are keys: give --by, such as --by county,town, "
@@ -215,19 +215,24 @@ def _key_columns(query: tables.RefineQuery, columns: Sequence[str]) -> tuple[lis
     )
 
 
-def _grouped(
-    table: PublicTable, keys: Sequence[tuple[str | None, ...]], names: Sequence[str], *, is_own: bool, is_hidden: bool
+def _group_rows(
+    table: PublicTable,
+    keys: Sequence[tuple[str | None, ...]],
+    names: Sequence[str],
+    *,
+    has_level_names: bool,
+    is_hidden: bool,
 ) -> tables.GroupedRows:
-    """Return the rows, grouped by level: by the column `level` if `is_own`, else by their empty keys."""
+    """Return the rows, grouped by level: by the column `level` if `has_level_names`, else by their empty keys."""
     if not keys:
         raise SourceError(f"{str(table.path)!r} has no row: there is nothing to refine")
-    if is_own:
+    if has_level_names:
         levels = [level or "" for (level,) in table.texts(["level"])]
         return tables.grouped_by_name(keys, levels, names, is_hidden=is_hidden)
     return tables.grouped_by_empty(keys, names, is_hidden=is_hidden)
 
 
-def _below(query: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
+def _thresholds(query: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
     """Return the threshold of each missing answer, shape (rows,); nan if none is known, or if there is an answer."""
     if query.below_column is not None:
         thresholds = table.numbers(query.below_column)
@@ -256,10 +261,10 @@ def opened_table(
         raise SourceError(f"there is no file {str(query.file)!r}: check the name")
     ending = query.file.suffix.lower()
     if ending == ".json":
-        return _own_json(query, query.file), None
+        return _read_json_table(query, query.file), None
     if ending in _PARQUET and not query.by and has_measurements(query.file):
         return census_table(query, query.file), None
     if not query.by and is_wikimedia(query.file):
         return wikimedia_table(query, query.file), None
     rows = stack.enter_context(PublicTable.open(query.file))
-    return _rows_table(query, rows), rows
+    return _read_rows_table(query, rows), rows

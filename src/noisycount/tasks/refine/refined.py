@@ -39,7 +39,7 @@ def _unknown(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN4
     return np.ma.array(np.zeros(rows, kind), mask=True)
 
 
-def _empty(rows: int) -> Estimates:
+def _unknown_estimates(rows: int) -> Estimates:
     return {
         "mean": _unknown(rows, np.float64),
         **{name: _unknown(rows, np.int64) for name in ("median", "low", "high")},
@@ -67,13 +67,13 @@ def shares(tables: Counts, level: float) -> Reals:
         [0.375, 0.625]
     """
     totals = np.maximum(tables.sum(axis=1), 1)
-    told = np.empty((3, tables.shape[1]))
+    statistics = np.empty((3, tables.shape[1]))
     step = max(1, _BLOCK // len(tables))
     for start in range(0, tables.shape[1], step):
-        part = slice(start, start + step)
-        own = tables[:, part] / totals[:, None]
-        told[:, part] = own.mean(axis=0), *np.quantile(own, _tails(level), axis=0)
-    return told
+        block = slice(start, start + step)
+        cell_shares = tables[:, block] / totals[:, None]
+        statistics[:, block] = cell_shares.mean(axis=0), *np.quantile(cell_shares, _tails(level), axis=0)
+    return statistics
 
 
 def ranks(tables: Counts, level: float) -> Counts:
@@ -86,13 +86,13 @@ def ranks(tables: Counts, level: float) -> Counts:
         >>> ranks(np.array([[1, 3, 3], [2, 5, 1]]), 0.9)[1].tolist()
         [2, 1, 1]
     """
-    placed = np.empty(tables.shape, dtype=np.int32)
+    cell_ranks = np.empty(tables.shape, dtype=np.int32)
     for row, table in enumerate(tables):
         order = np.sort(table)
-        placed[row] = table.size - np.searchsorted(order, table, side="right") + 1
+        cell_ranks[row] = table.size - np.searchsorted(order, table, side="right") + 1
     low, high = _tails(level)
-    told = np.quantile(placed, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True)
-    return np.asarray(told, dtype=np.int64)
+    statistics = np.quantile(cell_ranks, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True)
+    return np.asarray(statistics, dtype=np.int64)
 
 
 def _tails(level: float) -> tuple[float, float]:
@@ -108,15 +108,15 @@ def selected_estimates(table: PublishedTable, level: float) -> Estimates:
 
     All counts from 0 on are equally likely before the answer. `level` is the probability of each interval.
     """
-    estimates = _empty(len(table.answers))
-    for part in table.levels:
-        rows = part.rows[~np.isnan(table.answers[part.rows])]
-        for name, values in _told(table.answers[rows], part.mechanism, level).items():
+    estimates = _unknown_estimates(len(table.answers))
+    for level_of_noise in table.levels:
+        rows = level_of_noise.rows[~np.isnan(table.answers[level_of_noise.rows])]
+        for name, values in _posterior_from_zero(table.answers[rows], level_of_noise.mechanism, level).items():
             estimates[name][rows] = values
     return estimates
 
 
-def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals | NDArray[np.int64]]:
+def _posterior_from_zero(answers: Reals, noise: Mechanism, level: float) -> dict[str, Reals | NDArray[np.int64]]:
     """Return the mean, the median and the interval of the posterior distribution of each count K, shape (answers,).
 
     The answer is y = K + Z with noise Z. As counts are not negative, Z is at most y. With the cumulative distribution
@@ -124,26 +124,26 @@ def _told(answers: Reals, mechanism: Mechanism, level: float) -> dict[str, Reals
 
     Raise SourceError if an answer is a fraction, or too far below 0 for the noise.
     """
-    assert isinstance(mechanism, SymmetricNoise)  # noqa: S101 - published counts have added noise
-    reach = math.ceil(_REACH * math.sqrt(mechanism.variance)) + 1
+    assert isinstance(noise, SymmetricNoise)  # noqa: S101 - published counts have added noise
+    reach = math.ceil(_REACH * math.sqrt(noise.variance)) + 1
     errors = np.arange(-reach, reach + 1)
-    chances = np.exp(mechanism.logpmf(0, -errors))
+    chances = np.exp(noise.logpmf(0, -errors))
     mass, moment = np.cumsum(chances), np.cumsum(chances * errors)
     if (answers != np.floor(answers)).any() or (answers <= -reach).any():
         raise SourceError("answers from a threshold on must be whole numbers above it: mend them")
-    last = np.minimum(answers, reach).astype(np.int64) + reach
+    index = np.minimum(answers, reach).astype(np.int64) + reach
     quantiles = zip(("median", "low", "high"), (0.5, *_tails(level)), strict=True)
-    whole = answers.astype(np.int64)
+    counts = answers.astype(np.int64)
     return {
-        "mean": answers - moment[last] / mass[last],
+        "mean": answers - moment[index] / mass[index],
         **{
-            name: whole - errors[np.searchsorted(mass, (1 - share) * mass[last], side="right")]
+            name: counts - errors[np.searchsorted(mass, (1 - share) * mass[index], side="right")]
             for name, share in quantiles
         },
     }
 
 
-_TOLD = 0.95  # level of the intervals that a posterior has for all nodes
+_POSTERIOR_LEVEL = 0.95  # level of the intervals that a posterior has for all nodes
 
 
 @frozen
@@ -155,7 +155,7 @@ class RefinedTable:
     level: float  # probability of each interval
     nested: Nested | None = None  # tree of the levels; None: each row was refined by itself
     # posterior distribution of the whole table; None: each row was refined by itself
-    told: TablePosterior | None = None
+    posterior: TablePosterior | None = None
     draws: int = 0  # number of tables that were drawn for shares and ranks; 0: neither was requested
 
     def intervals(self) -> Iterator[tuple[int, int, int]]:
@@ -163,28 +163,28 @@ class RefinedTable:
 
         If the rows were refined by themselves, yield their equal-tailed intervals.
         """
-        if self.told is None or self.nested is None:
-            known = np.flatnonzero(~np.ma.getmaskarray(self.estimates["low"]))
-            ends = (self.estimates[name][known].tolist() for name in ("low", "high"))
-            yield from zip(known.tolist(), *ends, strict=True)
+        if self.posterior is None or self.nested is None:
+            rows_with_estimate = np.flatnonzero(~np.ma.getmaskarray(self.estimates["low"]))
+            ends = (self.estimates[name][rows_with_estimate].tolist() for name in ("low", "high"))
+            yield from zip(rows_with_estimate.tolist(), *ends, strict=True)
             return
         for level in self.nested.levels:
-            for row, place in zip(level.published.rows.tolist(), level.places.tolist(), strict=True):
-                yield row, *shortest_interval(self.told.node((level.depth, place)).law, self.level)
+            for row, position in zip(level.published.rows.tolist(), level.places.tolist(), strict=True):
+                yield row, *shortest_interval(self.posterior.node((level.depth, position)).law, self.level)
 
     @property
     def prior_words(self) -> str:
         """The prior, given or learned from the answers, as text."""
-        return _SELECTED if self.told is None else self.told.prior.words
+        return _SELECTED if self.posterior is None else self.posterior.prior.words
 
 
 def refined_table(
-    asked: RefineQuery, table: PublishedTable, done: Done, total: int | Population | None = None
+    query: RefineQuery, table: PublishedTable, done: Done, total: int | Population | None = None
 ) -> RefinedTable:
     """Return a table with the requested estimates.
 
     Args:
-        asked: The request.
+        query: The request.
         table: The table.
         done: Receives the finished share of the work.
         total: The number of all records, or its distribution, in place of the total of the request.
@@ -194,80 +194,80 @@ def refined_table(
         SourceError: If two rows of a level have the same keys, or if a sum has no cell.
     """
     if table.is_selected:
-        _check_selected(asked)
-        return RefinedTable(table, selected_estimates(table, asked.level), asked.level)
+        _check_selected(query)
+        return RefinedTable(table, selected_estimates(table, query.level), query.level)
     tree = nested(table)
-    prior = None if asked.concentration is None else Splits(asked.concentration)
-    told = table_posterior_of(
-        {level.depth: _answers(table, level, tree) for level in tree.levels},
+    prior = None if query.concentration is None else Splits(query.concentration)
+    posterior = table_posterior_of(
+        {level.depth: _node_answers(table, level, tree) for level in tree.levels},
         {level.depth: level.published.mechanism for level in tree.levels},
         tree=tree.tree,
-        total=asked.total if total is None else total,
+        total=query.total if total is None else total,
         prior=prior,
     )
     done(0.7)
-    estimates = _estimates(table, tree, told, asked.level)
+    estimates = _tree_estimates(table, tree, posterior, query.level)
     done(0.8)
-    refined = RefinedTable(table, estimates, asked.level, tree, told)
-    return _drawn(asked, refined, told) if asked.has_shares or asked.has_ranks else refined
+    refined = RefinedTable(table, estimates, query.level, tree, posterior)
+    return _with_shares_and_ranks(query, refined, posterior) if query.has_shares or query.has_ranks else refined
 
 
-def _check_selected(asked: RefineQuery) -> None:
+def _check_selected(query: RefineQuery) -> None:
     """Raise NoisyCountError if the request has an option that needs the answers of all cells."""
     for option, is_given in (
-        ("--total", asked.total is not None),
-        ("--shares", asked.has_shares),
-        ("--ranks", asked.has_ranks),
-        ("--prior", asked.concentration is not None or asked.is_learned),
+        ("--total", query.total is not None),
+        ("--shares", query.has_shares),
+        ("--ranks", query.has_ranks),
+        ("--prior", query.concentration is not None or query.is_learned),
     ):
         if is_given:
             raise NoisyCountError(
-                f"{asked.place} has only answers from a threshold on, which say nothing of the "
+                f"{query.place} has only answers from a threshold on, which say nothing of the "
                 f"others: leave {option} out"
             )
 
 
-def _answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  # noqa: ANN401 - numbers and suppressed ones
+def _node_answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  # noqa: ANN401 - numbers and suppressed ones
     """Return the answers of a level in the order of its nodes; a suppressed answer is given by its threshold."""
     rows = level.published.rows
     size = tree.tree.sizes[level.depth]
     answers = np.full(size, np.nan)
     answers[level.places] = table.answers[rows]
-    limits = np.full(size, np.nan)
-    limits[level.places] = table.below[rows]
-    suppressed = np.flatnonzero(~np.isnan(limits)).tolist()
+    thresholds = np.full(size, np.nan)
+    thresholds[level.places] = table.below[rows]
+    suppressed = np.flatnonzero(~np.isnan(thresholds)).tolist()
     if not suppressed:
         return answers
     mixed: list[Any] = answers.tolist()
-    for place in suppressed:
-        mixed[place] = below(float(limits[place]))
+    for position in suppressed:
+        mixed[position] = below(float(thresholds[position]))
     return mixed
 
 
-def _estimates(table: PublishedTable, tree: Nested, told: TablePosterior, level: float) -> Estimates:
+def _tree_estimates(table: PublishedTable, tree: Nested, posterior: TablePosterior, level: float) -> Estimates:
     """Return the mean, the median and the interval of each row whose level is in the tree."""
-    estimates = _empty(len(table.answers))
+    estimates = _unknown_estimates(len(table.answers))
     for placed in tree.levels:
-        nodes, rows = told.level(placed.depth), placed.published.rows
+        nodes, rows = posterior.level(placed.depth), placed.published.rows
         for name in ("mean", "median"):
             estimates[name][rows] = getattr(nodes, name)[placed.places]
-        if level == _TOLD:
+        if level == _POSTERIOR_LEVEL:
             ends = np.stack([nodes.low[placed.places], nodes.high[placed.places]])
         else:
-            found = [told.node((placed.depth, place)).interval(level) for place in placed.places.tolist()]
-            ends = np.array(found, dtype=np.int64).T
+            intervals = [posterior.node((placed.depth, place)).interval(level) for place in placed.places.tolist()]
+            ends = np.array(intervals, dtype=np.int64).T
         estimates["low"][rows], estimates["high"][rows] = ends
     return estimates
 
 
-def _drawn(asked: RefineQuery, refined: RefinedTable, told: TablePosterior) -> RefinedTable:
+def _with_shares_and_ranks(query: RefineQuery, refined: RefinedTable, posterior: TablePosterior) -> RefinedTable:
     """Return the refined table with the requested shares and ranks of the cells, from exact draws."""
     table, estimates = refined.published, dict(refined.estimates)
     number = _number_of_draws(len(table.cells.rows))
-    tables = told.draws(number, random_state=SEED)
-    for name, of, is_asked in (("share", shares, asked.has_shares), ("rank", ranks, asked.has_ranks)):
-        if is_asked:
-            for end, values in zip(("", "_low", "_high"), of(tables, asked.level), strict=True):
-                estimates[name + end] = _unknown(len(table.answers), values.dtype)
-                estimates[name + end][table.cells.rows] = values
+    tables = posterior.draws(number, random_state=SEED)
+    for name, statistic, is_wanted in (("share", shares, query.has_shares), ("rank", ranks, query.has_ranks)):
+        if is_wanted:
+            for end, column in zip(("", "_low", "_high"), statistic(tables, query.level), strict=True):
+                estimates[name + end] = _unknown(len(table.answers), column.dtype)
+                estimates[name + end][table.cells.rows] = column
     return replace(refined, estimates=estimates, draws=number)

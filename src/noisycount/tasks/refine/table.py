@@ -27,78 +27,86 @@ from noisycount.tasks.refine.refined import Estimates, RefinedTable, refined_tab
 _MOST_CELLS = 5000  # A sensitivity solves the table twice more, which takes too long for a larger table.
 
 
-def _told_sensitivity(refined: RefinedTable) -> Sensitivity | None:
+def _small_table_sensitivity(refined: RefinedTable) -> Sensitivity | None:
     """Return the changes under half and under twice the concentration of the prior.
 
     Return None if the prior has no concentration, if each row was refined by itself, or if the table has more than
     5,000 cells.
     """
-    told = refined.told
-    if told is None or len(told) > _MOST_CELLS:
+    posterior = refined.posterior
+    if posterior is None or len(posterior) > _MOST_CELLS:
         return None
-    found = told.sensitivity
-    return found if found.moves else None
+    sensitivity = posterior.sensitivity
+    return sensitivity if sensitivity.moves else None
 
 
 _UNKNOWN = "-"
 Texts = list[str]
 
 
-def _shown_rows(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+def _estimate_rows(refined: RefinedTable, rows: Sequence[int]) -> tuple[Texts, list[Texts]]:
     """Return the column names and the texts of some rows, with keys, answer, mean, median and interval.
 
-    `places` are the indices of the rows in the table.
+    `rows` are the indices of the rows in the table.
     """
-    table, told = refined.published, refined.estimates
-    ends = _ranges(*(_texts(told[name], places, signed) for name in ("low", "high")))
-    known = ~np.ma.getmaskarray(told["mean"])[list(places)]
+    table, estimates = refined.published, refined.estimates
+    ends = _interval_texts(*(_column_texts(estimates[name], rows, signed) for name in ("low", "high")))
+    has_estimate = ~np.ma.getmaskarray(estimates["mean"])[list(rows)]
     columns = {
-        "answer": [_answer(table, place) for place in places],
-        "mean": _texts(told["mean"], places, lambda mean: signed(mean, 1)),
-        "median": _texts(told["median"], places, signed),
-        percent(refined.level): [end if is_known else _UNKNOWN for end, is_known in zip(ends, known, strict=True)],
+        "answer": [_answer_text(table, row) for row in rows],
+        "mean": _column_texts(estimates["mean"], rows, lambda mean: signed(mean, 1)),
+        "median": _column_texts(estimates["median"], rows, signed),
+        percent(refined.level): [
+            end if is_known else _UNKNOWN for end, is_known in zip(ends, has_estimate, strict=True)
+        ],
     }
-    return _beside_keys(table, places, columns)
+    return _rows_with_keys(table, rows, columns)
 
 
-def _shown_spreads(refined: RefinedTable, places: Sequence[int]) -> tuple[Texts, list[Texts]]:
+def _spread_rows(refined: RefinedTable, rows: Sequence[int]) -> tuple[Texts, list[Texts]]:
     """Return the column names and the texts of some rows, with the requested shares and ranks."""
-    told = refined.estimates
+    estimates = refined.estimates
     columns: dict[str, Texts] = {}
-    if "share" in told:
-        columns["share, %"] = _spread(told, "share", places, lambda share: f"{100 * share:.1f}")
-    if "rank" in told:
-        columns["rank"] = _spread(told, "rank", places, signed)
-    return _beside_keys(refined.published, places, columns)
+    if "share" in estimates:
+        columns["share, %"] = _spread_texts(estimates, "share", rows, lambda share: f"{100 * share:.1f}")
+    if "rank" in estimates:
+        columns["rank"] = _spread_texts(estimates, "rank", rows, signed)
+    return _rows_with_keys(refined.published, rows, columns)
 
 
-def _beside_keys(table: PublishedTable, places: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
+def _rows_with_keys(table: PublishedTable, rows: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
     """Return the column names and the texts of some rows: their keys, then the columns of numbers."""
     numbers = zip(*map(output.padded, columns.values()), strict=True)
-    rows = [[*table.keys[at], *own] for at, own in zip(places, numbers, strict=True)]
-    return [*table.names, *columns], rows
+    table_rows = [[*table.keys[row], *row_numbers] for row, row_numbers in zip(rows, numbers, strict=True)]
+    return [*table.names, *columns], table_rows
 
 
-def _answer(table: PublishedTable, place: int) -> str:
+def _answer_text(table: PublishedTable, row: int) -> str:
     """Return the text of an answer, or "below" and the threshold of a suppressed one."""
-    if not np.isnan(table.answers[place]):
-        return to_one_place(table.answers[place])
-    limit = table.below[place]
-    return _UNKNOWN if np.isnan(limit) else f"below {to_one_place(limit)}"
+    if not np.isnan(table.answers[row]):
+        return to_one_place(table.answers[row])
+    threshold = table.below[row]
+    return _UNKNOWN if np.isnan(threshold) else f"below {to_one_place(threshold)}"
 
 
-def _texts(column: np.ma.MaskedArray[Any, Any], places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+def _column_texts(
+    column: np.ma.MaskedArray[Any, Any], rows: Sequence[int], format_value: Callable[[float], str]
+) -> Texts:
     """Return the texts of some rows of a column; a masked value becomes "-"."""
-    return [_UNKNOWN if value is None else shown(value) for value in column[list(places)].tolist()]
+    return [_UNKNOWN if value is None else format_value(value) for value in column[list(rows)].tolist()]
 
 
-def _spread(told: Estimates, name: str, places: Sequence[int], shown: Callable[[float], str]) -> Texts:
+def _spread_texts(estimates: Estimates, name: str, rows: Sequence[int], format_value: Callable[[float], str]) -> Texts:
     """Return an estimate with its interval as a text such as "0.5 (0.4 to 0.6)" for each of some rows."""
-    middle, low, high = (output.padded(_texts(told[name + end], places, shown)) for end in ("", "_low", "_high"))
-    return [f"{one} ({end.strip()})" for one, end in zip(middle, _ranges(low, high), strict=True)]
+    middles, low, high = (
+        output.padded(_column_texts(estimates[name + suffix], rows, format_value)) for suffix in ("", "_low", "_high")
+    )
+    return [
+        f"{middle} ({interval.strip()})" for middle, interval in zip(middles, _interval_texts(low, high), strict=True)
+    ]
 
 
-def _ranges(lows: Texts, highs: Texts) -> Texts:
+def _interval_texts(lows: Texts, highs: Texts) -> Texts:
     """Return texts such as "1 to 20" of intervals, padded so that every "to" is in the same column."""
     widest = max(map(len, highs), default=0)
     return [f"{low} to {high.ljust(widest)}" for low, high in zip(lows, highs, strict=True)]
@@ -113,21 +121,21 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
     output.print_facts(
         [
             ("table", table.subject),
-            ("noise", _noise(table)),
+            ("noise", _noise_text(table)),
             *([("total", f"{signed(total)}, which is public")] if total is not None else []),
             *(("note", note) for note in table.notes),
         ]
     )
-    places = output.shown_places(len(table.answers))
-    output.print_rows(*_shown_rows(refined, places), len(table.answers))
+    rows = output.shown_places(len(table.answers))
+    output.print_rows(*_estimate_rows(refined, rows), len(table.answers))
     if refined.draws:  # in a second table, as one line has no room for all columns
         cells = table.cells.rows.tolist()
-        told = [cells[place] for place in output.shown_places(len(cells))]
-        output.print_rows(*_shown_spreads(refined, told), len(cells))
-    output.print_facts([*_facts(refined, len(places), out), *output.file_facts(out, plot)])
+        cell_rows = [cells[index] for index in output.shown_places(len(cells))]
+        output.print_rows(*_spread_rows(refined, cell_rows), len(cells))
+    output.print_facts([*_fact_lines(refined, len(rows), out), *output.file_facts(out, plot)])
 
 
-def _noise(table: PublishedTable) -> str:
+def _noise_text(table: PublishedTable) -> str:
     """Return the noise of each level as a text; of more than four noises only their number and that of the cells."""
     words: dict[str, list[str]] = {}
     for level in table.levels:
@@ -146,26 +154,26 @@ def _noise_words(mechanism: object) -> str:
     return repr(mechanism)
 
 
-def _facts(refined: RefinedTable, shown: int, out: Path | None) -> output.Facts:
+def _fact_lines(refined: RefinedTable, number_shown: int, out: Path | None) -> output.Facts:
     """Return the facts below the rows: interval, prior, unused levels, draws, hidden rows and warnings.
 
-    `shown` is the number of printed rows.
+    `number_shown` is the number of printed rows.
     """
-    moved, rows = _told_sensitivity(refined), len(refined.published.answers)
+    sensitivity, rows = _small_table_sensitivity(refined), len(refined.published.answers)
     facts = [(percent(refined.level), "the count lies in that interval with this probability")]
     facts.append(("prior", refined.prior_words))
-    if moved is not None:
-        facts.append(("", moved.words))
+    if sensitivity is not None:
+        facts.append(("", sensitivity.words))
     if refined.nested is not None and refined.nested.left_out:
         names = ", ".join(refined.nested.left_out)
         facts.append(("unused", f"{names}: a tree has no place for sums that cross the others"))
     if refined.draws:
         facts.append(("draws", f"shares and ranks are from {refined.draws:,} exact draws of the whole table"))
-    if rows > shown:
+    if rows > number_shown:
         more = "" if out is not None else ": --out FILE writes all"
-        facts.append(("rows", f"{rows:,}, of which {rows - shown:,} are not shown{more}"))
-    if refined.told is not None and (odd := refined.told.warning) is not None:
-        facts.append(("warning", odd))
+        facts.append(("rows", f"{rows:,}, of which {rows - number_shown:,} are not shown{more}"))
+    if refined.posterior is not None and (warning := refined.posterior.warning) is not None:
+        facts.append(("warning", warning))
     return facts
 
 
@@ -181,8 +189,8 @@ def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         {
             "level": levels[row],
             "keys": dict(zip(table.names, table.keys[row], strict=True)),
-            "answer": _number(table.answers[row]),
-            "below": _number(table.below[row]),
+            "answer": _json_number(table.answers[row]),
+            "below": _json_number(table.below[row]),
             **{name: cells[row] for name, cells in added.items()},
         }
         for row in range(len(levels))
@@ -197,17 +205,17 @@ def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         ],
         "level": refined.level,
         "total": total,
-        "prior": None if refined.told is None else refined.told.prior.to_dict(),
-        "sensitivity": plain(_told_sensitivity(refined)),
-        "warning": None if refined.told is None else refined.told.warning,
-        "evidence": None if refined.told is None else plain(refined.told.evidence),
+        "prior": None if refined.posterior is None else refined.posterior.prior.to_dict(),
+        "sensitivity": plain(_small_table_sensitivity(refined)),
+        "warning": None if refined.posterior is None else refined.posterior.warning,
+        "evidence": None if refined.posterior is None else plain(refined.posterior.evidence),
         "draws": refined.draws,
         "unused": [] if refined.nested is None else list(refined.nested.left_out),
         "notes": list(table.notes),
     }
 
 
-def _number(value: float) -> int | float | None:
+def _json_number(value: float) -> int | float | None:
     """Return a number as an int if it is whole, else as a float; return None for nan."""
     if math.isnan(value):
         return None
@@ -217,17 +225,17 @@ def _number(value: float) -> int | float | None:
 _JSON = ".json"
 
 
-def check_files(asked: RefineQuery) -> None:
+def check_files(query: RefineQuery) -> None:
     """Raise NoisyCountError if an output file of the query is not allowed. Reads no table.
 
     A file must be regular, and not the file of the table. The file of rows must not exist unless it may be replaced,
     and its ending must be that of a table format or .json.
     """
-    if asked.plot is not None:
-        _check_apart(asked.plot, asked.file)
-    if asked.out is not None:
-        is_rows = asked.out.suffix.lower() != _JSON
-        check_out(asked.out, asked.file, is_replacing=asked.is_replacing, is_rows=is_rows)
+    if query.plot is not None:
+        _check_other_file(query.plot, query.file)
+    if query.out is not None:
+        is_rows = query.out.suffix.lower() != _JSON
+        check_out(query.out, query.file, is_replacing=query.is_replacing, is_rows=is_rows)
 
 
 def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool = True) -> None:
@@ -236,7 +244,7 @@ def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool
     `read` is the file of the published table, which must not be overwritten; it is None for a table of the ledger. If
     `is_rows` is True, the ending must be that of a table format, such as CSV or Parquet.
     """
-    _check_apart(out, read)
+    _check_other_file(out, read)
     if out.exists() and not is_replacing:
         raise NoisyCountError(f"--out {str(out)!r} exists already: name another file, or add --overwrite")
     if not is_rows:
@@ -247,57 +255,57 @@ def check_out(out: Path, read: Path | None, *, is_replacing: bool, is_rows: bool
         raise NoisyCountError(str(error)) from None
 
 
-def _check_apart(file: Path, read: Path | None) -> None:
+def _check_other_file(file: Path, read: Path | None) -> None:
     """Raise NoisyCountError if a file to write is no regular file, or is the file that is read."""
     output.check_regular(file)
     if read is not None and file.exists() and file.samefile(read):
         raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
 
-def check_addition(asked: RefineQuery, rows: PublicTable | None) -> None:
+def check_addition(query: RefineQuery, rows: PublicTable | None) -> None:
     """Raise SourceError if `rows` cannot be written with the estimates, such as if it has a column of that name."""
-    if rows is not None and asked.out is not None and asked.out.suffix.lower() != _JSON:
+    if rows is not None and query.out is not None and query.out.suffix.lower() != _JSON:
         names = ["mean", "median", "low", "high"]
-        for name, is_there in (("share", asked.has_shares), ("rank", asked.has_ranks)):
+        for name, is_there in (("share", query.has_shares), ("rank", query.has_ranks)):
             names += [name, f"{name}_low", f"{name}_high"] * is_there
-        rows.check_addition(asked.out, names)
+        rows.check_addition(query.out, names)
 
 
-def save_refined(asked: RefineQuery, rows: PublicTable | None, refined: RefinedTable, out: Path) -> None:
+def save_refined(query: RefineQuery, rows: PublicTable | None, refined: RefinedTable, out: Path) -> None:
     """Write a refined table to a file, in the format of its ending."""
-    added = refined.estimates
+    estimates = refined.estimates
     if out.suffix.lower() == _JSON:
-        text = output.json_text(_refined_json(refined, asked.total), indent=2)
-        with output.draft(out) as part:
-            part.write_text(f"{text}\n", encoding="utf-8")
+        text = output.json_text(_refined_json(refined, query.total), indent=2)
+        with output.draft(out) as draft_file:
+            draft_file.write_text(f"{text}\n", encoding="utf-8")
     elif rows is not None:
-        values: dict[str, Column] = {name: column.data for name, column in added.items()}
-        rows.save(out, values, {name: np.ma.getmaskarray(column) for name, column in added.items()})
+        values: dict[str, Column] = {name: column.data for name, column in estimates.items()}
+        rows.save(out, values, {name: np.ma.getmaskarray(column) for name, column in estimates.items()})
     else:
         columns: dict[str, Cells] = dict(refined.published.columns)
-        for name, column in added.items():
+        for name, column in estimates.items():
             columns[free_name(name, columns)] = column.tolist()
         PublicColumns(columns).save(out)
 
 
-def ask_table(asked: RefineQuery, configuration: Config, *, as_json: bool) -> None:
+def refine_table(query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """Refine a published table, print the result, and write the files of the query."""
-    check_files(asked)
+    check_files(query)
     with ExitStack() as opened:
         with output.status("reading"):
-            published, rows = opened_table(asked, configuration, opened)
-            check_addition(asked, rows)
+            published, rows = opened_table(query, configuration, opened)
+            check_addition(query, rows)
         with output.progress("refining") as done:
-            refined = refined_table(asked, published, done)
-        if asked.out is not None:
+            refined = refined_table(query, published, done)
+        if query.out is not None:
             with output.status("writing"):
-                save_refined(asked, rows, refined, asked.out)
-    if asked.plot is not None:
+                save_refined(query, rows, refined, query.out)
+    if query.plot is not None:
         from noisycount.tasks.refine.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
 
         with output.status("drawing"):
-            save_plot(refined, asked.plot)
+            save_plot(refined, query.plot)
     if as_json:
-        output.print_json(_refined_json(refined, asked.total))
+        output.print_json(_refined_json(refined, query.total))
     else:
-        _print_refined(refined, asked.total, asked.out, asked.plot)
+        _print_refined(refined, query.total, query.out, query.plot)
