@@ -7,7 +7,7 @@ is in `noisycount.tasks.refine`.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from fractions import Fraction
 from functools import reduce
@@ -20,6 +20,7 @@ import click
 
 from noisycount.config.config import Config
 from noisycount.display.output import file_facts, print_facts, print_json, print_text, progress, status
+from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.typed import parse_confidence
@@ -100,16 +101,6 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
         raise click.BadParameter(f"must be the one data set of --key, got {len(texts)} words")
     context.meta[_SOURCE] = texts[0] if texts else None
     return ()
-
-
-def _read_noises(
-    epsilons: Sequence[Fraction], noise: str | None, scales: Sequence[Fraction]
-) -> tuple[AdditiveNoise, ...]:
-    if epsilons and noise is None and not scales:
-        return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
-    if not epsilons and (noise is None) == (not scales):
-        return tuple(values.noise_of(noise or "", scale) for scale in scales)
-    raise click.UsageError(_NOISE_MISSING)
 
 
 @click.command(
@@ -212,29 +203,7 @@ def _read_noises(
 )
 @options.flag("--overwrite", "Replace the file of --out if it exists.")
 @options.common_options
-def refine(  # noqa: PLR0913, PLR0917 - one argument per option
-    answers: tuple[float, ...],
-    size: int | None,
-    rate: Rate | None,
-    strata: Path | None,
-    epsilon: tuple[Fraction, ...],
-    noise: str | None,
-    scale: tuple[Fraction, ...],
-    level: float,
-    plot: Path | None,
-    table: Path | None,
-    size_column: str | None,
-    rate_column: str | None,
-    tiers: Sequence[dict[str, str]],
-    prior: float | str | None,
-    column: str | None,
-    out: Path | None,
-    configuration: Config,
-    *,
-    overwrite: bool,
-    as_json: bool,
-    **members: Any,  # noqa: ANN401 - members of `RefineQuery` with the same names
-) -> None:
+def refine(configuration: Config, *, as_json: bool, **members: Any) -> None:  # noqa: ANN401 - of `RefineOptions`
     """Estimate the true count from a noisy answer and a known rate.
 
     Several ANSWERs are about the same count, each with independent noise, and give one estimate: give --epsilon once
@@ -246,47 +215,25 @@ def refine(  # noqa: PLR0913, PLR0917 - one argument per option
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
     distribution is learned from all of them. If --key is that of one count, add --size, and --rate if it is known.
     """
-    noises = _read_noises(epsilon, noise, scale)
-    published = RefineQuery(
-        **members,
-        tiers=reduce(or_, tiers, {}),
-        source=click.get_current_context().meta.get(_SOURCE),
-        concentration=prior if isinstance(prior, float) else None,
-        is_learned=prior == _LEARNED,
-    )
-    has_columns = any(part is not None for part in (table, size_column, rate_column))
-    has_population = size is not None or rate is not None or strata is not None
-    if published != RefineQuery():
-        if has_columns or answers:
+    noises = _read_noises(*(members.pop(name) for name in ("epsilon", "noise", "scale")))
+    names = [field.name for field in fields(RefineOptions) if field.name in members]
+    given = RefineOptions(noises, **{name: members.pop(name) for name in names})
+    query = _table_query(given, members)
+    if query != RefineQuery():
+        if given.has_columns or given.answers:
             raise click.UsageError(_TABLE_USAGE)
-        if has_population:
-            if published != RefineQuery(key=published.key, source=published.source) or column or out:
-                raise click.UsageError(_TABLE_USAGE)
-            assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
-            _refine_count(
-                _refine_stored_count(published, assumption, noises, level, configuration), plot, as_json=as_json
-            )
-            return
-        if (published.file is None) == (published.key is None):
-            raise click.UsageError(_TABLE_USAGE)
-        from noisycount.tasks.refine.table import refine_table  # noqa: PLC0415 - loads DuckDB
-
-        complete_query = replace(
-            published, noises=noises, column=column, level=level, out=out, plot=plot, is_replacing=overwrite
-        )
-        refine_table(complete_query, configuration, as_json=as_json)
-    elif answers and not (has_columns or column or out):
-        answer_noises = noises if 1 < len(noises) == len(answers) else _single_noise(noises, len(answers))
-        for index, answer in enumerate(answers):
-            check_whole(answer, answer_noises[index] if isinstance(answer_noises, Sequence) else answer_noises)
-        assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
-        _refine_count(Refinement.from_answers(answers, assumption, answer_noises, level), plot, as_json=as_json)
-    elif table and column and out and not (answers or plot):
-        noise_model = _single_noise(noises)
+        if given.has_population:
+            _print_count(_refine_stored_count(given, query, configuration), given.plot, as_json=as_json)
+        else:
+            _refine_published_table(given, query, configuration, as_json=as_json)
+    elif given.answers and not (given.has_columns or given.column or given.out):
+        _print_count(_refine_answers(given), given.plot, as_json=as_json)
+    elif given.table and given.column and given.out and not (given.answers or given.plot):
         from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415 - loads DuckDB
 
-        rows = AnswersFile(table, column, out, size_column, rate_column, overwrite)
-        _refine_column(rows, _read_row_laws(rows, size, rate, strata), noise_model, level, as_json=as_json)
+        columns = given.size_column, given.rate_column
+        file = AnswersFile(given.table, given.column, given.out, *columns, given.overwrite)
+        _refine_column(file, given, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, such as 107 --size 5912 --rate 1.7% --epsilon 0.15, or all of "
@@ -294,25 +241,144 @@ def refine(  # noqa: PLR0913, PLR0917 - one argument per option
         )
 
 
-def _read_row_laws(table: "AnswersFile", size: int | None, rate: Rate | None, strata: Path | None) -> "RowLaws":
-    """Return the assumption about the count of each row of a table of answers."""
+@frozen
+class RefineOptions:
+    """Options of `noisycount refine` about answers, their noise and the files; the others are about a table."""
+
+    noises: tuple[AdditiveNoise, ...]  # noise of each answer or level, or one for all
+    answers: tuple[float, ...]  # noisy answers about one count, in records
+    size: int | None  # number of records
+    rate: Rate | None  # probability that a record counts
+    strata: Path | None  # file of groups of records, in place of size and rate
+    level: float  # probability of the intervals
+    plot: Path | None  # file of the chart
+    table: Path | None  # file whose rows are answers about a count each
+    size_column: str | None  # column of sizes in that file
+    rate_column: str | None  # column of rates in that file
+    column: str | None  # column of answers in a file
+    out: Path | None  # file of the result
+    prior: float | str | None  # concentration of each cell of a published table, or `learned`
+    tiers: Sequence[dict[str, str]]  # risk tiers of countries, by their codes
+    overwrite: bool  # True if an existing file `out` may be replaced
+
+    @property
+    def has_columns(self) -> bool:
+        """True if a file of answers is given, or one of its columns."""
+        return any(part is not None for part in (self.table, self.size_column, self.rate_column))
+
+    @property
+    def has_population(self) -> bool:
+        """True if the number of records is given, or their rates."""
+        return any(part is not None for part in (self.size, self.rate, self.strata))
+
+    @property
+    def assumption(self) -> Assumed:
+        """Assumption about a count that `size`, `rate` and `strata` state; raises UsageError if they do not fit."""
+        return options.assumed_of_options(self.size, self.rate, self.strata, is_flat_allowed=True)
+
+
+def _read_noises(
+    epsilons: Sequence[Fraction], kind: str | None, scales: Sequence[Fraction]
+) -> tuple[AdditiveNoise, ...]:
+    """Return the noises that ε, or a kind and its scales, state; raise UsageError if both or only a part is given."""
+    if epsilons and kind is None and not scales:
+        return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
+    if not epsilons and (kind is None) == (not scales):
+        return tuple(values.noise_of(kind or "", scale) for scale in scales)
+    raise click.UsageError(_NOISE_MISSING)
+
+
+def _table_query(given: RefineOptions, table_options: dict[str, Any]) -> RefineQuery:
+    """Return what the options state about a published table; `RefineQuery()` if they state nothing."""
+    return RefineQuery(
+        **table_options,
+        tiers=reduce(or_, given.tiers, {}),
+        source=click.get_current_context().meta.get(_SOURCE),
+        concentration=given.prior if isinstance(given.prior, float) else None,
+        is_learned=given.prior == _LEARNED,
+    )
+
+
+def _refine_stored_count(given: RefineOptions, query: RefineQuery, configuration: Config) -> Refinement:
+    """Return the estimate from a stored count, whose noise the ledger knows."""
+    from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415 - loads the ledger
+
+    has_more = query != RefineQuery(key=query.key, source=query.source) or given.column or given.out
+    if has_more:
+        raise click.UsageError(_TABLE_USAGE)
+    assumption = given.assumption
+    if query.key is None:
+        raise click.UsageError(_TABLE_USAGE)
+    if given.noises:
+        raise click.UsageError(
+            f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
+        )
+    answer, epsilon = stored_count(query.key, query.source, configuration)
+    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), given.level)
+
+
+def _refine_published_table(given: RefineOptions, query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
+    """Refine a published table, print it and write its files."""
+    if (query.file is None) == (query.key is None):
+        raise click.UsageError(_TABLE_USAGE)
+    from noisycount.tasks.refine.table import refine_table  # noqa: PLC0415 - loads DuckDB
+
+    complete_query = replace(
+        query,
+        noises=given.noises,
+        column=given.column,
+        level=given.level,
+        out=given.out,
+        plot=given.plot,
+        is_replacing=given.overwrite,
+    )
+    refine_table(complete_query, configuration, as_json=as_json)
+
+
+def _refine_answers(given: RefineOptions) -> Refinement:
+    """Return the estimate of one count from the answers on the command line."""
+    noises = given.noises
+    if not 1 < len(noises) == len(given.answers):
+        noises = (_single_noise(noises, len(given.answers)),) * len(given.answers)
+    for answer, noise in zip(given.answers, noises, strict=True):
+        check_whole(answer, noise)
+    return Refinement.from_answers(given.answers, given.assumption, noises, given.level)
+
+
+def _refine_column(file: "AnswersFile", given: RefineOptions, *, as_json: bool) -> None:
+    """Refine each answer of a file by itself, write the file of the result, and print a summary."""
+    from noisycount.tasks.refine import column  # noqa: PLC0415 - loads DuckDB
+
+    noise = _single_noise(given.noises)
+    row_laws = _read_row_laws(file, given)
+    with progress("refining") as done:
+        result = column.refined_column(file, row_laws, noise, given.level, done)
+    if as_json:
+        print_json(column.column_json(result))
+    else:
+        print_text(column.column_text(result))
+
+
+def _read_row_laws(file: "AnswersFile", given: RefineOptions) -> "RowLaws":
+    """Return the assumption about the count of each row of a file of answers."""
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415 - loads DuckDB
 
-    if table.size is None and table.rate is None:
-        assumption = options.assumed_of_options(size, rate, strata, is_flat_allowed=True)
+    size, rate = given.size, given.rate
+    if file.size is None and file.rate is None:
+        assumption = given.assumption
         words = "the size" if assumption.is_flat else "the rate" if assumption.rate else "the rates"
         return RowLaws(assumption.population, words=words)
-    is_ambiguous = (size is not None and table.size) or (rate is not None and table.rate)
-    if strata or is_ambiguous or not (size or table.size):
+    is_ambiguous = (size is not None and file.size) or (rate is not None and file.rate)
+    if given.strata or is_ambiguous or not (size or file.size):
         raise click.UsageError(
             "give either --size or --size-column, and either --rate or --rate-column, if it is known; without --strata"
         )
-    is_known = rate is not None or table.rate is not None
+    is_known = rate is not None or file.rate is not None
     return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
 
 
 def _single_noise(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:
-    """Return the only noise. Raises UsageError if there is none, or more than one."""
+    """Return the only noise. Raise UsageError if there is none, or more than one."""
     if len(noises) == 1:
         return noises[0]
     if not noises:
@@ -321,23 +387,8 @@ def _single_noise(noises: Sequence[AdditiveNoise], answers: int = 1) -> Additive
     raise click.UsageError(f"the noise is given {len(noises)} times: give --epsilon, or --scale, once{remedy}")
 
 
-def _refine_stored_count(
-    query: RefineQuery, assumption: Assumed, noises: Sequence[AdditiveNoise], level: float, configuration: Config
-) -> Refinement:
-    """Return the estimate from a stored count, whose noise the ledger knows."""
-    from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415 - loads the ledger
-
-    if query.key is None:
-        raise click.UsageError(_TABLE_USAGE)
-    if noises:
-        raise click.UsageError(
-            f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
-        )
-    answer, epsilon = stored_count(query.key, query.source, configuration)
-    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), level)
-
-
-def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
+def _print_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
+    """Print the estimate of a count, and draw it if a file for the chart is given."""
     if plot is not None:
         from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415 - loads Altair
 
@@ -347,14 +398,3 @@ def _refine_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -
         print_json(refinement_json(refinement))
     else:
         print_facts([*refinement_facts(refinement), *file_facts(plot)])
-
-
-def _refine_column(table: "AnswersFile", laws: "RowLaws", noise: AdditiveNoise, level: float, *, as_json: bool) -> None:
-    from noisycount.tasks.refine import column  # noqa: PLC0415 - loads DuckDB
-
-    with progress("refining") as done:
-        result = column.refined_column(table, laws, noise, level, done)
-    if as_json:
-        print_json(column.column_json(result))
-    else:
-        print_text(column.column_text(result))
