@@ -226,7 +226,7 @@ def _write_description(described: InitOptions, place: str, source: Source) -> No
         output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {label}")
     if accepted:
         output.print_text(f"took {number_of('proposal', len(accepted))} of `noisycount check`:")
-        output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.taken_lines)
+        output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
     for effect in draft.effects:
         output.print_text(effect)
     _show_next_steps(inspection, draft.name, unit)

@@ -20,64 +20,65 @@ from noisycount.tasks.check_display import finding_words
 from noisycount.tasks.findings import findings_of
 from noisycount.tasks.proposals import form_lines
 
-_BESIDE = 36  # column where the comment of a line begins
+_COMMENT_COLUMN = 36  # column where the comment of a line begins
 _WIDTH = 100
 
 _HEAD = """\
-# noisycount.toml: which data may be counted, and how much may be told about it.
-# Every command looks for this file in the current folder and then in the folders above.
-# `noisycount init` guessed what stands here: read it, and mend it where it is wrong.
+# noisycount.toml: the data sets that may be counted, and their privacy budgets.
+# Every command reads this file from the current folder, or from the nearest folder above it.
+# `noisycount init` guessed these values from the records. Read them, and correct what is wrong.
 
-# The ledger remembers every answer that was paid for, and so what is left to spend.
-# Keep it, and back it up: a lost or restored ledger gives spent budget away again.
+# The ledger stores every answer that was paid for, and so the remaining budgets.
+# Back it up: if it is lost, or replaced by an older copy, spent budget can be spent again.
 [ledger]
 """
 
 _SERVED = """\
-# After so many seconds a count is given up:
+# Seconds after which a count is stopped:
 # timeout = 600
-# Whether counts may take indexes: faster, and then their time tells how many records match.
+# Let counts use indexes. They are then faster, but their duration reveals how many records match.
 # indexes = false
-# What the records are called as they are now. The table may change, and an answer is kept until
-# another edition: then the same question is a new one, at its price.
+# A name for the present state of the records. If the table changes, give another name: the same
+# question is then a new question, at its full price.
 # edition = "1"
 """
 
 _UNIT_DRAFT = """\
-# Whose row is it? Put the column that says so in place of COLUMN, then answers count persons and
-# protect them; or write "row", where every row is another person.
+# The privacy unit: replace COLUMN by the column that identifies a person. Answers then count and
+# protect persons. If every row is another person, write "row".
 unit = "COLUMN"
 """
 
 _SIZE = """\
-# How many of them there are, only where everybody may know it:
+# The number of persons (or rows), only if it is public:
 # size = 1000
 """
 
 _BUDGET = """\
-# The most that all answers together may cost, in epsilon: an exact number in quotes.
+# The privacy budget: the largest sum of all prices in epsilon, an exact number in quotes.
 budget = "2"
-# And its reason, in a sentence that the report tells:
+# The reason for this budget, in a sentence that the report shows:
 # why = "agreed with the data protection officer on 2026-11-02"
 """
 
 _VALUES = """\
-# What columns can have, where everybody knows it without the records: lists or ranges. Tables by
-# them need no keys, and what is mistyped is refused. `noisycount check` proposes lists of texts.
+# Public values of columns, as lists or ranges, if everybody knows them without the records. Tables
+# by these columns need no keys, and a mistyped value is refused before it costs anything.
+# `noisycount check` proposes lists of texts.
 # [datasets.{}.values]
 # age = "0 to 120"
 """
 
 _KINDS = """\
-# What the texts of each column stand for, and why that was guessed. Where cells do not fit, no
-# question is answered until they are accepted as missing, and every answer then says so.
+# The kind of each column, with the reason for the guess. If cells do not fit the kind, no question
+# is answered until you accept them as missing values; every answer then says so.
 """
 
-_NEARLY_UNIQUE = "Most units have a text of their own there, so better without: {}"
+_NEARLY_UNIQUE = "Nearly every unit has another text in these columns, so leave them out: {}"
 
 
 def accept_proposals(
-    inspection: Inspection, kept: Certificates, unit: str | None = None
+    inspection: Inspection, certificates: Certificates, unit: str | None = None
 ) -> tuple[Inspection, tuple[Proposal, ...]]:
     """Apply the proposals of a check, repeat the check, and return the last check with the applied proposals.
 
@@ -85,21 +86,21 @@ def accept_proposals(
     proposals about columns that were applied before are then dropped. `unit` is the privacy unit that the owner states;
     its column may exist only after proposals are applied.
     """
-    taken: list[Proposal] = []
+    applied: list[Proposal] = []
     for _ in range(_ROUNDS):
-        proposals = [each for each in _proposals(inspection) if each not in taken]
-        of_file = [each for each in proposals if not each.table]
+        proposals = [proposal for proposal in _proposals(inspection) if proposal not in applied]
+        of_file = [proposal for proposal in proposals if not proposal.table]
         if not proposals:
             break
         if of_file:  # A proposal about the file may change the columns.
-            taken = [each for each in taken if not each.table]
+            applied = [proposal for proposal in applied if not proposal.table]
             inspection = replace(inspection, dataset=replace(inspection.dataset, kinds=None))
-        taken += of_file or proposals
+        applied += of_file or proposals
         dataset = _with_statements(inspection, of_file or proposals)
-        inspection = examined_place(replace(dataset, unit=unit or dataset.unit), inspection.former, kept)
+        inspection = examined_place(replace(dataset, unit=unit or dataset.unit), inspection.former, certificates)
     if unit is not None and inspection.dataset.unit != unit:
-        inspection = examined_place(replace(inspection.dataset, unit=unit), inspection.former, kept)
-    return inspection, tuple(taken)
+        inspection = examined_place(replace(inspection.dataset, unit=unit), inspection.former, certificates)
+    return inspection, tuple(applied)
 
 
 _ROUNDS = 8  # at most, as a proposal may lead to another one
@@ -108,17 +109,22 @@ _ROUNDS = 8  # at most, as a proposal may lead to another one
 def _proposals(inspection: Inspection) -> list[Proposal]:
     """Return the proposals of all findings except notes."""
     return [
-        each for found in findings_of(inspection) if found.severity is not Severity.NOTE for each in found.proposals
+        proposal
+        for finding in findings_of(inspection)
+        if finding.severity is not Severity.NOTE
+        for proposal in finding.proposals
     ]
 
 
 def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> DatasetConfig:
     """Return the configuration of the data set with the values of the proposals."""
     dataset = inspection.dataset
-    of_form = {part.name for part in fields(FileFormat)}
-    values = {each.key: each.value for each in proposals if not each.table}
-    form = FileFormat.of_parts({**dataset.form.parts, **{key: v for key, v in values.items() if key in of_form}})
-    others: dict[str, Any] = {key: value for key, value in values.items() if key not in of_form}
+    form_keys = {part.name for part in fields(FileFormat)}
+    values = {proposal.key: proposal.value for proposal in proposals if not proposal.table}
+    form = FileFormat.of_parts(
+        {**dataset.form.parts, **{key: value for key, value in values.items() if key in form_keys}}
+    )
+    others: dict[str, Any] = {key: value for key, value in values.items() if key not in form_keys}
     kinds = {**(dataset.kinds or {}), **inspection.check.proposed_forms(proposals)}
     return replace(dataset, form=form, kinds=kinds or None, **others)
 
@@ -130,7 +136,7 @@ class Draft:
     inspection: Inspection  # check of the records
     name: str  # name of the data set
     unit: str | None  # privacy unit that the owner stated, a column or `row`; None: not stated
-    taken: tuple[Proposal, ...] = ()  # proposals that the check has applied
+    applied: tuple[Proposal, ...] = ()  # proposals that the check has applied
 
     @property
     def text(self) -> str:
@@ -159,17 +165,17 @@ class Draft:
         return f"{text.rstrip()}\n\n{self.table}"
 
     @property
-    def _taken_of_file(self) -> list[str]:
+    def _applied_file_lines(self) -> list[str]:
         """Lines of the applied proposals about the file; if several have the same key, only the last."""
-        taken = {each.key: each for each in self.taken if not each.table}
-        return [self.inspection.check.statement(each) for each in taken.values()]
+        last = {proposal.key: proposal for proposal in self.applied if not proposal.table}
+        return [self.inspection.check.statement(proposal) for proposal in last.values()]
 
     @property
-    def taken_lines(self) -> list[str]:
+    def applied_lines(self) -> list[str]:
         """Lines of all applied proposals, with the present kind of each column."""
-        names = {each.key for each in self.taken if each.table == "kinds"}
+        names = {proposal.key for proposal in self.applied if proposal.table == "kinds"}
         forms = self.inspection.check.forms.items()
-        return [*self._taken_of_file, *(form.line(name) for name, form in forms if name in names)]
+        return [*self._applied_file_lines, *(form.line(name) for name, form in forms if name in names)]
 
     @property
     def effects(self) -> list[str]:
@@ -182,14 +188,14 @@ class Draft:
         lines = [f"[datasets.{toml_key(self.name)}]", f"source = {toml_value(inspection.source)}"]
         if inspection.former is not None:
             account = f"account = {toml_value(inspection.former.account)}"
-            lines.append(_beside(account, "under which answers were paid for"))
+            lines.append(_with_comment(account, "the name of earlier answers in the ledger"))
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
-            lines += [_beside(line, why) for line, why in form_lines(form, inspection.check.faults)]
+            lines += [_with_comment(line, why) for line, why in form_lines(form, inspection.check.faults)]
         stated = {line.partition(" =")[0] for line in lines}
-        lines += [line for line in self._taken_of_file if line.partition(" =")[0] not in stated]
-        lines += self._comments(self._proposed.get(None, []), "to mend that", lines)
+        lines += [line for line in self._applied_file_lines if line.partition(" =")[0] not in stated]
+        lines += self._comments(self._proposed.get(None, []), "to correct this", lines)
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
@@ -210,8 +216,8 @@ class Draft:
         )
         unique = ", ".join(each.name for each in self.inspection.nearly_unique)
         warning = [f"# {_NEARLY_UNIQUE.format(unique)}"] if unique else []
-        told = "# What questions may use; left out: all but the unit."
-        return "\n".join([told, *warning, *listed, ""])
+        heading = "# Columns that questions may use. Default: all except the unit."
+        return "\n".join([heading, *warning, *listed, ""])
 
     def _kinds(self) -> str:
         """Return the section of the kinds of the columns; empty if it has no lines."""
@@ -221,8 +227,8 @@ class Draft:
 
     def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:
-            yield _beside(column.form.line(column.name), column.reason)
-        place = "if that is meant" if column.form is None else "in place of the line above"
+            yield _with_comment(column.form.line(column.name), column.reason)
+        place = "if it has this kind" if column.form is None else "in place of the line above"
         yield from self._comments(proposed.get(column.name, []), place)
 
     @property
@@ -260,5 +266,5 @@ class Draft:
 _Proposed = dict[str | None, list[tuple[Finding, Proposal]]]
 
 
-def _beside(line: str, comment: str) -> str:
-    return f"{line:{_BESIDE - 2}}  # {comment}"
+def _with_comment(line: str, comment: str) -> str:
+    return f"{line:{_COMMENT_COLUMN - 2}}  # {comment}"

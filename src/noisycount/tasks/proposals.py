@@ -10,18 +10,19 @@ from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
 from noisycount.tasks.findings import findings_of
 
-_UNIT = '# unit = "COLUMN" for the column that says whose row it is, or unit = "row"'
+_UNIT = '# unit = "COLUMN" with the column that identifies a person, or unit = "row"'
 _OR, _ONE = "# or:", "# keep one of these lines, without its #:"  # before choices
 _REASONS = {
-    "encoding": "it is not UTF-8",
-    "delimiter": "between cells",
+    "encoding": "the file is not in UTF-8",
+    "delimiter": "the mark between cells",
     "quote": "the mark around cells",
     "skip": "lines before the names of the columns",
     "header": "no line names the columns",
-    "names": "names by the places of columns",
-    "skip_rows_after_header": "rows below the names that are no records",
+    "names": "names by the positions of columns",
+    "skip_rows_after_header": "rows below the names that are not records",
     **dict.fromkeys(
-        ("drop_empty_rows", "drop_rows_like_header", "comment", "footer", "drop_rows_where"), "such rows are no records"
+        ("drop_empty_rows", "drop_rows_like_header", "comment", "footer", "drop_rows_where"),
+        "such rows are not records",
     ),
 }
 

@@ -214,7 +214,7 @@ def test_texts_that_tell_persons_apart_are_warned_of(run: Run, here: Path) -> No
     assert warning in run("check", "a.csv", "--unit", "person").prose
     assert "texts that identify persons (name, phone, iban)." in run("init", "a.csv", "--unit", "person").prose
     text = (here / "noisycount.toml").read_text()
-    assert "# Most units have a text of their own there, so better without: name, phone, iban\n" in text
+    assert "# Nearly every unit has another text in these columns, so leave them out: name, phone, iban\n" in text
     (here / "noisycount.toml").write_text(text.replace("[datasets.a]", '[datasets.a]\ncolumns = ["town"]'))
     assert "different texts for" not in run("check", "a").prose
 
@@ -587,7 +587,7 @@ def test_a_listed_finder_is_all_that_a_finding_needs(run: Run, here: Path, monke
     (finding,) = found(run("check", "a.csv", "--unit", "row", "--json"))["findings"]
     assert (finding["severity"], finding["proposals"]) == ("blocks", [{"table": "", "line": "skip = 1"}])
     run("init", "a.csv", "--unit", "row")
-    assert "# A title; to mend that, this:\n# skip = 1\n" in (here / "noisycount.toml").read_text()
+    assert "# A title; to correct this, this:\n# skip = 1\n" in (here / "noisycount.toml").read_text()
     (here / "noisycount.toml").unlink()
     told = run("init", "a.csv", "--unit", "row", "--accept")
     assert 'took 2 proposals of `noisycount check`: skip = 1 town = { kind = "text", trim = true }' in told.words

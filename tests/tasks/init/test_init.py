@@ -45,7 +45,7 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     text = (umfrage.parent / "noisycount.toml").read_text(encoding="utf-8")
     for part in (
         '[datasets.Umfrage-2025]\nsource = "Umfrage 2025.csv"\n',
-        'encoding = "cp1252"                 # it is not UTF-8\n',
+        'encoding = "cp1252"                 # the file is not in UTF-8\n',
         '\nunit = "COLUMN"\n',
         '# columns = ["Person", "Alter", "Kosten €", "Raucher", "Beitritt", "Ort"]\n',
         'Person = "text"                     # they are texts\n',
