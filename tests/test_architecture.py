@@ -28,7 +28,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "sqlalchemy": ("ledger/", "engines/"),  # the counting statement of every engine
     "psycopg": ("ledger/", "engines/sql/"),
     "pyspark": "engines/spark/",
-    **dict.fromkeys(("altair", "vl_convert"), "charts/"),
+    **dict.fromkeys(("altair", "resvg_py"), "charts/"),
     "click": ("cli/", "config/", "readers/", "service/", "tasks/", "display/output.py"),
     "rich": "display/output.py",
     **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "markupsafe"), "service/"),
@@ -265,7 +265,7 @@ def test_imports_are_declared(modules: list[Module]) -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"].values()
     found = undeclared(modules, chain(project["dependencies"], *extras))
-    assert found == {"vl_convert"}  # of vl-convert-python
+    assert found == set()
     assert undeclared(modules, []) > {"numpy", "altair"}
 
 

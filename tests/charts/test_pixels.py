@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from noisycount.charts.drawing import svg_as_png
+from noisycount.charts.png import svg_as_png
 from noisycount.service.keys import Role, User
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS

@@ -1,72 +1,62 @@
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisycount.charts.picture import CurveMark, DotMarks, Frame, SegmentMark, TextMark
+from noisycount.charts.picture_svg import picture_svg
 from noisycount.charts.plot import Axis, Line, Panel
-from noisycount.charts.plot_chart import plot_chart, plot_svg, spread
+from noisycount.charts.plot_picture import plot_picture, spread
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Figure
+from tests.charts.marks import marks_of
 from tests.papers.test_papers import CASES, KEYS, figure
 
 WIDEST = 480  # pixels of a picture, of which a phone shows 360
 
 
 @cache
-def drawn(shown: Figure) -> list[dict[str, Any]]:
-    """The panels as Vega-Lite, each layer with its data inside."""
-    chart: dict[str, Any] = plot_chart(shown).to_dict()
-    for panel in chart["vconcat"]:
-        for layer in panel["layer"]:
-            layer["values"] = chart["datasets"][(layer.get("data") or panel["data"])["name"]]
-    return list(chart["vconcat"])
-
-
-def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The layers of one kind of mark."""
-    return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
+def drawn(plot: Figure) -> Sequence[Frame]:
+    """Return the frames of a figure."""
+    return plot_picture(plot).frames
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("key", CASES)
 def test_every_point_is_drawn_unchanged(key: str) -> None:
     """Each line of each panel has its colour, its dashes and all of its points, in order."""
-    for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
-        found = marks(shown, "line")
-        for line, layer in zip(panel.lines, found, strict=True):
-            points = zip(line.xs, line.ys, strict=True)
-            assert layer["values"] == [{"x": x, "y": y} for x, y in points]
-            assert layer["mark"]["color"] == line.style.colour
-            assert layer["mark"]["strokeDash"] == list(line.style.dash)
+    for panel, frame in zip(figure(key).panels, drawn(figure(key)), strict=True):
+        curves = [(curve.points, curve.style) for curve in marks_of(frame, CurveMark)]
+        assert curves == [(line.points, line.style) for line in panel.lines if len(line.xs) > 1]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("key", CASES)
 def test_lines_are_named_beside_them(key: str) -> None:
     """No legend: every name stands once, in its colour, behind a sample of its line, with room; no two dashes agree."""
-    for panel, shown in zip(figure(key).panels, drawn(figure(key)), strict=True):
-        assert "legend" not in str(shown)
-        texts = {each["encoding"]["text"]["value"]: each for each in marks(shown, "text")}
+    for panel, frame in zip(figure(key).panels, drawn(figure(key)), strict=True):
+        assert not frame.legend
+        texts = {text.text: text for text in marks_of(frame, TextMark)}
         named = [line for line in panel.lines if line.name]
         assert set(texts) == {line.name for line in named}
         assert len({line.style.dash for line in named}) == len(named)
         for line in named:
-            height = texts[line.name]["encoding"]["y"]["value"]
-            assert texts[line.name]["mark"]["color"] == line.style.colour
+            text = texts[line.name]
+            assert text.colour == line.style.colour
             samples = [
-                rule["mark"]
-                for rule in marks(shown, "rule")
-                if rule["encoding"]["y"]["value"] == rule["encoding"]["y2"]["value"] == height
+                segment.style
+                for segment in marks_of(frame, SegmentMark)
+                if segment.start[1] == segment.end[1] == text.place[1]
             ]
-            assert list(line.style.dash) in [sample["strokeDash"] for sample in samples]
-        heights = sorted(each["encoding"]["y"]["value"] for each in texts.values())
+            assert line.style in samples
+        heights = sorted(text.place[1] for text in texts.values())
         assert all(b - a >= 16 - 1e-9 for a, b in pairwise(heights))
         assert heights[0] >= -1e-9
-        assert heights[-1] <= shown["height"] + 1e-9
+        assert heights[-1] <= frame.size[1] + 1e-9
 
 
 @pytest.mark.thorough
@@ -87,7 +77,7 @@ def test_a_thing_has_one_colour_everywhere() -> None:
 @pytest.mark.parametrize("key", CASES)
 def test_a_picture_fits_a_phone(key: str) -> None:
     """Shown 360 pixels wide, its 13-pixel letters are still at least 9.7 pixels high."""
-    picture = plot_svg(figure(key), is_headed=False)
+    picture = picture_svg(plot_picture(figure(key)), is_headed=False)
     root = ET.fromstring(picture)  # noqa: S314  (our own picture)
     assert float(root.attrib["width"]) <= WIDEST
     assert 'id="' not in picture  # several pictures stand in one page
@@ -97,15 +87,17 @@ def test_a_picture_fits_a_phone(key: str) -> None:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("key", CASES)
 def test_axes_name_their_units(key: str) -> None:
-    """The titles are those of the figure; a reversed axis runs backwards."""
-    shown = figure(key)
-    encoding = drawn(shown)[0]["layer"][0]["encoding"]
-    for name, axis in (("x", shown.x), ("y", shown.y)):
-        assert encoding[name]["axis"]["title"] == axis.label
-        assert encoding[name]["scale"]["type"] == ("log" if axis.is_log else "linear")
-        assert encoding[name]["scale"]["reverse"] is axis.is_reversed
-        if axis.ticks:
-            assert encoding[name]["axis"]["values"] == list(axis.ticks)
+    """The titles are those of the figure; a reversed axis runs backwards; numbers stand where the figure wants them."""
+    plot = figure(key)
+    for frame in drawn(plot):
+        assert frame.y is not None
+        for axis, span in ((plot.x, frame.x), (plot.y, frame.y)):
+            assert span.axis == axis
+            assert (span.share(span.low) > span.share(span.high)) is axis.is_reversed
+            inside = [
+                value for value in axis.ticks if span.low <= value * (1 + 1e-9) and value <= span.high * (1 + 1e-9)
+            ]
+            assert not axis.ticks or [value for value, _ in span.ticks] == inside
 
 
 def test_the_end_of_a_line_is_where_its_name_starts() -> None:
@@ -118,8 +110,7 @@ def test_the_end_of_a_line_is_where_its_name_starts() -> None:
         "reversed": Axis("x", is_log=True, is_reversed=True),
     }.items():
         shown = Figure("a.1", "A", "1", "T", "", axis, Axis("y", low=0.0, high=4.0), (Panel("", (line,)),))
-        leader = marks(drawn(shown)[0], "rule")[0]["encoding"]
-        places[name] = (leader["x"]["value"], leader["y"]["value"])
+        places[name] = marks_of(drawn(shown)[0], SegmentMark)[0].start
     assert places["linear"] == places["log"] == (271, 0)
     assert places["reversed"] == (271, pytest.approx(230 * 3 / 4))
 
@@ -129,9 +120,9 @@ def test_a_single_point_is_a_dot() -> None:
     dot = Line("here", STYLES["exact"], (1.0,), (1.0,))
     line = Line("a", STYLES["answer"], (0.0, 2.0), (0.0, 2.0))
     shown = Figure("a.1", "A", "1", "T", "", Axis("x"), Axis("y"), (Panel("", (line, dot)),))
-    (panel,) = drawn(shown)
-    assert [layer["values"] for layer in marks(panel, "point")] == [[{"x": 1.0, "y": 1.0}]]
-    assert len(marks(panel, "rule")) == 3
+    (frame,) = drawn(shown)
+    assert [dots.points for dots in marks_of(frame, DotMarks)] == [[(1.0, 1.0)]]
+    assert len(marks_of(frame, SegmentMark)) == 3
     assert "here: 1 at 1" in shown.description
 
 

@@ -1,11 +1,12 @@
 import math
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_chart
+from noisycount.charts.picture import CurveMark, DotMarks, Frame, RuleMark, SegmentMark, TextMark, text_width
+from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_picture
+from tests.charts.marks import marks_of
 
 AXES = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=0.5, words="ε = 1/2")
 
@@ -22,124 +23,120 @@ def three() -> list[PrivacyLine]:
     return [line("outer", 0.5, 2.0, 0.02), line("middle", 0.1, 1.4, 0.002), line("inner", 0.1, 1.0)]
 
 
-def drawn(lines: list[PrivacyLine], axes: PrivacyAxes = AXES) -> dict[str, Any]:
-    """The chart as Vega-Lite, each layer with its data inside."""
-    chart: dict[str, Any] = privacy_chart(lines, axes, "What changes?", "100 records").to_dict()
-    for layer in chart["layer"]:
-        layer["values"] = chart["datasets"][layer["data"]["name"]]
-    return chart
+def drawn(lines: list[PrivacyLine], axes: PrivacyAxes = AXES) -> Frame:
+    """Return the frame of the picture."""
+    (frame,) = privacy_picture(lines, axes, "What changes?", "100 records").frames
+    return frame
 
 
-def texts(chart: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The layers of text by what they say."""
-    return {layer["encoding"]["text"]["value"]: layer for layer in chart["layer"] if layer["mark"]["type"] == "text"}
+def texts(frame: Frame) -> dict[str, TextMark]:
+    """Return the texts by their content."""
+    return {text.text: text for text in marks_of(frame, TextMark)}
 
 
 def test_every_point_of_every_line_is_drawn() -> None:
     """The curves are those that were given, unchanged."""
-    layers = [layer["values"] for layer in drawn(three())["layer"]]
-    for each in three():
-        points = zip(each.epsilons, each.deltas, strict=True)
-        assert [{"epsilon": epsilon, "delta": delta} for epsilon, delta in points] in layers
+    curves = [curve.points for curve in marks_of(drawn(three()), CurveMark)]
+    assert curves == [list(zip(line.epsilons, line.deltas, strict=True)) for line in three()]
 
 
 def test_lines_are_named_where_they_are() -> None:
     """There is no legend: a leader goes from the line's mark, or the line, to its name."""
-    chart = drawn(three())
-    colours = {
-        layer["mark"]["color"]: layer["values"]
-        for layer in chart["layer"]
-        if layer["mark"]["type"] == "line" and layer["mark"]["strokeWidth"] > 2
-    }
-    assert "legend" not in str(chart)
-    for each in three():
-        label = texts(chart)[each.name]
-        assert colours[label["mark"]["color"]][0]["delta"] == each.deltas[0]
-        assert colours[label["mark"]["color"]][-1]["epsilon"] == each.epsilons[-1]
-        (place,) = label["values"]
-        leaders = [layer["values"] for layer in chart["layer"] if place in layer["values"][1:2]]
-        assert len(leaders) == 1
-        start = leaders[0][0]
-        if each.mark is None:
-            assert each.place(start["delta"])[0] == pytest.approx(start["epsilon"])
+    frame = drawn(three())
+    colours = {curve.style.colour: curve.points for curve in marks_of(frame, CurveMark)}
+    assert not frame.legend
+    for line in three():
+        name, note = texts(frame)[line.name], texts(frame)[line.note]
+        assert colours[name.colour][0][1] == line.deltas[0]
+        assert colours[name.colour][-1][0] == line.epsilons[-1]
+        (x, above), (_, below) = name.place, note.place
+        towards = -5 if name.anchor == "end" else 5
+        (leader,) = [
+            leader
+            for leader in marks_of(frame, SegmentMark)
+            if leader.end == pytest.approx((x - towards, (above + below) / 2))
+        ]
+        if line.mark is not None:
+            assert leader.start == frame.place(0.5, line.mark)
         else:
-            assert start == {"epsilon": 0.5, "delta": each.mark}
-        assert texts(chart)[each.note]["values"] == [place]
+            delta = AXES.delta(leader.start[1] / frame.size[1])
+            assert leader.start[0] == pytest.approx(frame.place(*line.place(delta))[0])
 
 
-@pytest.mark.thorough
 def test_no_name_lies_on_a_line() -> None:
     """Names stand right of every line that passes at their height, or left of every line."""
     for lines in (three(), three()[:2], three()[1:], three()[:1]):
-        for each in lines:
-            label = texts(drawn(lines))[each.name]
-            ((epsilon, delta),) = [(v["epsilon"], v["delta"]) for v in label["values"]]
-            at_height = [other.place(delta)[0] for other in lines if other.deltas[0] >= delta]
-            if label["mark"]["align"] == "left":
-                assert epsilon > max(at_height)
-            else:
-                assert epsilon < min(at_height)
+        frame = drawn(lines)
+        for line in lines:
+            name, note = texts(frame)[line.name], texts(frame)[line.note]
+            for text in (name, note):
+                delta = AXES.delta(text.place[1] / frame.size[1])
+                at_height = [frame.place(*other.place(delta))[0] for other in lines if other.deltas[0] >= delta]
+                width = text_width(text.text, text.size, is_bold=text.is_bold)
+                if text.anchor == "start":
+                    assert text.place[0] > max(at_height, default=0)
+                else:
+                    assert text.place[0] - width >= 0
+                    assert text.place[0] < min(at_height)
 
 
 def test_names_that_stand_outside_have_room() -> None:
     """Two lines of text are 40 pixels high, also where the lines never come down."""
     flat = [PrivacyLine(name, "δ = 1", [0.0, 2.0], [1.0, 1.0]) for name in "ab"]
-    places = [texts(drawn(flat))[name]["values"][0]["delta"] for name in "ab"]
-    heights = sorted(AXES.share(delta) * 340 for delta in places)
+    heights = sorted(texts(drawn(flat))[name].place[1] for name in "ab")
     assert all(below - above >= 40 - 1e-9 for above, below in pairwise(heights))
 
 
 def test_lines_differ_without_colour() -> None:
-    """In grey, dashes tell the lines apart."""
-    curves = [
-        layer["mark"]
-        for layer in drawn(three())["layer"]
-        if layer["mark"]["type"] == "line" and layer["mark"]["strokeWidth"] > 2
-    ]
-    assert len({str(mark["strokeDash"]) for mark in curves}) == 3
-    assert len({mark["color"] for mark in curves}) == 3
+    """In grey, the lines differ in their dashes."""
+    curves = marks_of(drawn(three()), CurveMark)
+    assert len({curve.style.dash for curve in curves}) == 3
+    assert len({curve.style.colour for curve in curves}) == 3
 
 
-def test_the_asked_epsilon_is_marked() -> None:
-    """A rule with its name over the whole height, and a dot on each line that has one."""
-    chart = drawn(three())
-    dots = [layer["values"] for layer in chart["layer"] if layer["mark"]["type"] == "point"]
-    assert dots == [[{"epsilon": 0.5, "delta": 0.02}], [{"epsilon": 0.5, "delta": 0.002}]]
-    rule = [{"epsilon": 0.5, "delta": 1e-6}, {"epsilon": 0.5, "delta": 1.0}]
-    assert rule in [layer["values"] for layer in chart["layer"]]
-    assert texts(chart)["ε = 1/2"]["values"] == [rule[1]]
+def test_the_requested_epsilon_is_marked() -> None:
+    """A rule with its text above it, and a dot on each line that has one."""
+    frame = drawn(three())
+    assert [dots.points for dots in marks_of(frame, DotMarks)] == [[(0.5, 0.02)], [(0.5, 0.002)]]
+    (rule,) = marks_of(frame, RuleMark)
+    assert rule.x == 0.5
+    x, y = texts(frame)["ε = 1/2"].place
+    assert x == frame.place(0.5, 1.0)[0]
+    assert y < 0
 
 
 def test_an_epsilon_beyond_the_axis_is_not_marked() -> None:
     """The chart does not grow for it."""
     axes = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=9.0, words="ε = 9")
-    assert "ε = 9" not in texts(drawn(three(), axes))
+    frame = drawn(three(), axes)
+    assert "ε = 9" not in texts(frame)
+    assert marks_of(frame, RuleMark) == []
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("marks", [(2e-6, 2e-6, 1.5e-6), (0.4, 0.09, 0.08), (0.3, 3e-6, 2e-6)])
 def test_names_of_marks_that_are_near_each_other_have_room(marks: tuple[float, ...]) -> None:
     """At the top, at the bottom and in between, 40 pixels apart and inside the axes."""
-    lines = [replace(each, mark=mark) for each, mark in zip(three(), marks, strict=True)]
-    labels = [texts(drawn(lines))[each.name] for each in lines]
-    right = [each for each in labels if each["mark"]["align"] == "left"]
-    heights = sorted(AXES.share(each["values"][0]["delta"]) * 340 for each in right)
+    lines = [replace(line, mark=mark) for line, mark in zip(three(), marks, strict=True)]
+    names = [texts(drawn(lines))[line.name] for line in lines]
+    heights = sorted(name.place[1] for name in names if name.anchor == "start")
     assert all(below - above >= 40 - 1e-9 for above, below in pairwise(heights))
-    assert all(height <= 320 + 1e-9 for height in heights)
+    assert all(height <= 310 + 1e-9 for height in heights)
 
 
 def test_axes_have_names() -> None:
-    """Each symbol is followed by what it means."""
-    encoding = drawn(three())["layer"][0]["encoding"]
-    assert encoding["x"]["title"].startswith("ε: the odds about one person")
-    assert encoding["y"]["title"] == "δ: the probability that the person is given away instead"
+    """Each symbol is followed by its meaning."""
+    frame = drawn(three())
+    assert frame.y is not None
+    assert frame.x.axis.label.startswith("ε: the odds about one person")
+    assert frame.y.axis.label == "δ: the probability that the person is given away instead"
 
 
 def test_delta_stands_on_a_logarithmic_axis_of_powers() -> None:
     """At most nine powers of ten, from the top down, within the axis."""
-    y = drawn(three())["layer"][0]["encoding"]["y"]
-    assert (y["scale"]["type"], y["scale"]["domain"]) == ("log", [1e-6, 1.0])
-    assert y["axis"]["values"] == [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6]
+    y = drawn(three()).y
+    assert y is not None
+    assert (y.axis.is_log, y.low, y.high) == (True, 1e-6, 1.0)
+    assert [value for value, _ in y.ticks] == [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6]
     deep = PrivacyAxes(epsilon=1.0, floor=1e-12, top=1.0, asked=1.0, words="")
     assert deep.powers == [1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12]
 

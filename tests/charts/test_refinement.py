@@ -1,15 +1,17 @@
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from noisycount.charts.curves import RefinementCurves
-from noisycount.charts.drawing import save
-from noisycount.charts.refinement import refinement_chart
+from noisycount.charts.picture import BandMark, CurveMark, Frame, RuleMark
+from noisycount.charts.picture_svg import save_picture
+from noisycount.charts.refinement import refinement_picture
+from tests.charts.marks import marks_of, svg_texts
 
 SIZE, RATE, SCALE = 5912, 0.017, 20 / 3
 
@@ -36,100 +38,90 @@ def realistic(answer: float, counts: range, **changes: float) -> RefinementCurve
     return replace(curves, **changes)
 
 
-def drawn(curves: RefinementCurves, unit: str = "persons") -> list[dict[str, Any]]:
-    """The three panels of the chart as Vega-Lite, each layer with its data inside."""
-    chart = refinement_chart(curves, "Poor health", "A survey", unit).to_dict()
-    for panel in chart["vconcat"]:
-        for layer in panel["layer"]:
-            data = layer.get("data") or panel["data"]
-            layer["values"] = chart["datasets"][data["name"]]
-    return list(chart["vconcat"])
+def drawn(curves: RefinementCurves, unit: str = "persons") -> Sequence[Frame]:
+    """Return the three frames of the picture."""
+    return refinement_picture(curves, "Poor health", "A survey", unit).frames
 
 
-def layers(panel: dict[str, Any], kind: str) -> list[Any]:
-    """What the layers of one kind of mark show."""
-    return [layer["values"] for layer in panel["layer"] if layer["mark"]["type"] == kind]
-
-
-def test_each_panel_shows_its_curve() -> None:
-    """Every probability of the three curves is in the chart, at its count, unchanged."""
+def test_each_frame_shows_its_curve() -> None:
+    """Every probability of the three curves is in the picture, at its count, unchanged."""
     curves = realistic(97, range(50, 151))
-    panels = drawn(curves)
-    for panel, curve in zip(panels, (curves.prior, curves.noisy, curves.posterior), strict=True):
-        ((*points,),) = layers(panel, "area")
-        assert [point["count"] for point in points] == list(range(50, 151))
-        assert [point["probability"] for point in points] == list(curve)
+    for frame, curve in zip(drawn(curves), (curves.prior, curves.noisy, curves.posterior), strict=True):
+        (area,) = marks_of(frame, CurveMark)
+        assert area.is_area
+        assert list(area.points) == list(zip(range(50, 151), curve, strict=True))
 
 
-def test_panels_name_their_curves_and_marks() -> None:
+def test_frames_name_their_curves_and_marks() -> None:
     """Labels stand in the headings, with the numbers that the marks show."""
-    titles = [panel["title"] for panel in drawn(realistic(97, range(50, 151)))]
-    assert [(title["text"], title["subtitle"]) for title in titles] == [
-        ("What was assumed before", ["without any answer"]),
-        ("What the noisy answer alone says", ["dashed line: the answer, 97 persons"]),
-        ("What both say together", ["solid line: the estimate, 98.1 persons", "shaded: 87 to 111 persons, 95 % sure"]),
+    assert [(frame.title, *frame.notes) for frame in drawn(realistic(97, range(50, 151)))] == [
+        ("What was assumed before", "without any answer"),
+        ("What the noisy answer alone says", "dashed line: the answer, 97 persons"),
+        ("What both say together", "solid line: the estimate, 98.1 persons", "shaded: 87 to 111 persons, 95 % sure"),
     ]
 
 
-@pytest.mark.thorough
-@pytest.mark.few(1)
 @pytest.mark.parametrize("answer", [97, 98.1, 60, 140, -5])
 @pytest.mark.parametrize("counts", [range(90, 110), range(2000)])
 def test_marks_stand_where_the_numbers_are(answer: float, counts: range) -> None:
     """The answer, the estimate and the interval are drawn, also outside the shown counts."""
     before, alone, both = drawn(realistic(answer, counts))
-    at_answer, at_estimate = [{"count": answer}], [{"count": 98.1}]
-    assert layers(before, "rule") == []
-    assert layers(alone, "rule") == [at_answer]
-    assert layers(both, "rule") == [at_estimate, at_answer]
-    assert layers(both, "rect") == [[{"count": 86.5, "end": 111.5}]]
+    assert [[rule.x for rule in marks_of(frame, RuleMark)] for frame in (before, alone, both)] == [
+        [],
+        [answer],
+        [98.1, answer],
+    ]
+    assert [(band.low, band.high) for band in marks_of(both, BandMark)] == [(86.5, 111.5)]
+    for frame in (before, alone, both):
+        assert frame.x.low <= min(answer, 86.5)
+        assert frame.x.high >= max(answer, 111.5)
 
 
 def test_answer_and_estimate_differ_without_colour() -> None:
-    """In grey, the dashed answer is told from the solid estimate."""
+    """In grey, the dashed answer differs from the solid estimate."""
     both = drawn(realistic(97, range(50, 151)))[2]
-    marks = [layer["mark"] for layer in both["layer"] if layer["mark"]["type"] == "rule"]
-    assert [mark["strokeDash"] for mark in marks] == [[1, 0], [6, 4]]
+    assert [rule.style.dash for rule in marks_of(both, RuleMark)] == [(1, 0), (6, 4)]
 
 
 def test_numbers_are_written_for_readers() -> None:
     """Thousands are grouped, a minus is a minus, and a whole estimate has no decimals."""
-    panels = drawn(realistic(-5, range(10), estimate=12345.0, low=12000, high=13000))
-    assert panels[1]["title"]["subtitle"] == ["dashed line: the answer, \N{MINUS SIGN}5 persons"]
-    assert panels[2]["title"]["subtitle"] == [
-        "solid line: the estimate, 12,345 persons",
-        "shaded: 12,000 to 13,000 persons, 95 % sure",
-    ]
+    _, alone, both = drawn(realistic(-5, range(10), estimate=12345.0, low=12000, high=13000))
+    assert alone.notes == ("dashed line: the answer, \N{MINUS SIGN}5 persons",)
+    assert both.notes == ("solid line: the estimate, 12,345 persons", "shaded: 12,000 to 13,000 persons, 95 % sure")
 
 
 def test_axes_are_shared_and_have_units() -> None:
-    """Heights and counts compare between panels; the count's axis says what is counted."""
-    curves = realistic(97, range(50, 151))
-    chart = refinement_chart(curves, "Poor health", "A survey").to_dict()
-    assert chart["resolve"] == {"scale": {"x": "shared", "y": "shared"}}
-    axes = [layer["encoding"]["x"] for panel in drawn(curves) for layer in panel["layer"]]
-    assert {axis.get("title") for axis in axes[-4:]} == {"true count, persons"}
-    assert chart["vconcat"][2]["layer"][0]["encoding"]["x"]["title"] == "true count, records"
+    """Heights and counts compare between frames; the count's axis states what is counted."""
+    frames = drawn(realistic(97, range(50, 151)))
+    assert len({(frame.x.low, frame.x.high) for frame in frames}) == 1
+    assert len({frame.y for frame in frames}) == 1
+    assert [frame.x.has_numbers for frame in frames] == [False, False, True]
+    assert frames[2].x.axis.label == "true count, persons"
 
 
-def test_chart_carries_its_heading_and_white_background() -> None:
-    """Title and subtitle are the caller's; the picture is readable on a dark page."""
-    chart = refinement_chart(realistic(97, range(50, 151)), "Poor health", "A survey").to_dict()
-    assert (chart["title"]["text"], chart["title"]["subtitle"]) == ("Poor health", "A survey")
-    assert chart["config"]["background"] == "white"
+@pytest.mark.parametrize("largest", [0.04, 0.0999, 0.1, 1e-5])
+def test_the_axis_of_probabilities_ends_at_a_number(largest: float) -> None:
+    """No curve ends above the last number."""
+    curves = RefinementCurves([0, 1], [largest, 0], [largest, 0], [largest, 0], 0, 0, 0, 1)
+    y = drawn(curves)[0].y
+    assert y is not None
+    last, _ = y.ticks[-1]
+    assert last == pytest.approx(y.high, rel=1e-9)
+    assert y.high >= largest * (1 - 1e-9)
 
 
 def test_svg_and_png_are_written(tmp_path: Path) -> None:
-    """Both files appear in a folder that is made, the PNG at double the SVG's size."""
-    chart = refinement_chart(realistic(97, range(50, 151)), "Poor health", "A survey", "persons")
-    svg, png = save(chart, tmp_path / "new" / "folder", "refined")
-    assert (svg, png) == tuple(tmp_path / "new" / "folder" / f"refined.{end}" for end in ("svg", "png"))
-    root = ET.parse(svg).getroot()  # noqa: S314 - the file is our own
-    words = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"Poor health", "A survey", "true count, persons"} <= words
+    """Both files show the heading, the PNG at double the size of the SVG."""
+    picture = refinement_picture(realistic(97, range(50, 151)), "Poor health", "A survey", "persons")
+    svg, png = tmp_path / "refined.svg", tmp_path / "refined.png"
+    save_picture(picture, svg)
+    save_picture(picture, png)
+    root = ET.parse(svg).getroot()  # noqa: S314 - our own
+    assert {"Poor health", "A survey", "true count, persons"} <= set(svg_texts(picture))
     header = png.read_bytes()[:24]
     assert header[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", header[16:]) == tuple(2 * int(root.attrib[side]) for side in ("width", "height"))
+    sizes = zip(struct.unpack(">II", header[16:]), ("width", "height"), strict=True)
+    assert all(abs(pixels - 2 * float(root.attrib[side])) <= 1 for pixels, side in sizes)
 
 
 def test_curves_of_different_lengths_are_refused() -> None:
@@ -148,8 +140,9 @@ def test_runs_that_cannot_be_drawn_are_refused(length: int) -> None:
 
 @pytest.mark.thorough
 def test_longest_run_is_drawn() -> None:
-    """5,000 counts still fit into one chart."""
-    assert len(layers(drawn(realistic(97, range(5000)))[0], "area")[0]) == 5000
+    """5,000 counts still fit into one picture."""
+    (area,) = marks_of(drawn(realistic(97, range(5000)))[0], CurveMark)
+    assert len(area.points) == 5000
 
 
 def test_interval_upside_down_is_refused() -> None:

@@ -4,8 +4,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from noisycount.charts.picture import AxisRange
 from noisycount.charts.plot import Axis
-from noisycount.charts.svg import AxisRange, chart_svg
+from noisycount.charts.svg import chart_svg
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS, view
 

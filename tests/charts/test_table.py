@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import noisycount as nc
-from noisycount.charts.drawing import save_file
-from noisycount.charts.table import MOST_ROWS, TableBar, TableBars, table_chart
+from noisycount.charts.picture import BarMarks, Frame, SpanMarks, TextMark
+from noisycount.charts.picture_svg import save_picture
+from noisycount.charts.table import MOST_ROWS, TableBar, TableBars, table_picture
+from tests.charts.marks import marks_of, svg_texts
 
 BARS = TableBars(
     [TableBar("Bern", 40, 9), TableBar("Überlingen am Bodensee, Landkreis Konstanz", -3, 9)],
@@ -42,27 +43,32 @@ def told(rows: list[Row], names: tuple[str, ...], where: str | None = None) -> A
     )
 
 
-def layers(bars: TableBars) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Each layer as Vega-Lite, with its values."""
-    chart = table_chart(bars).to_dict()
-    return [(layer, chart["datasets"][layer["data"]["name"]]) for layer in chart["layer"]]
+def frame_of(bars: TableBars) -> Frame:
+    """Return the frame of the cells."""
+    return table_picture(bars).frames[0]
+
+
+def labels_of(frame: Frame) -> list[TextMark]:
+    """Return the texts left of the axes; the last is the common name of the labels."""
+    return marks_of(frame, TextMark)
 
 
 def test_each_row_has_a_bar_and_its_interval() -> None:
     """From 0 to the answer, negative ones too, and ±error around it."""
-    (bar, values), *_ = layers(BARS)
-    assert bar["mark"]["type"] == "bar"
-    assert [(row["low"], row["answer"], row["high"]) for row in values] == [(31, 40, 49), (-12, -3, 6)]
-    (low, high) = bar["encoding"]["x"]["scale"]["domain"]
-    assert low < -12
-    assert high > 49
+    frame = frame_of(BARS)
+    (bars,), (spans,) = marks_of(frame, BarMarks), marks_of(frame, SpanMarks)
+    assert [answer for answer, _ in bars.rows] == [40, -3]
+    assert [(low, high) for low, high, _ in spans.rows] == [(31, 49), (-12, 6)]
+    assert [place for _, place in bars.rows] == [place for _, _, place in spans.rows]
+    assert frame.x.low < -12
+    assert frame.x.high > 49
 
 
 def test_long_labels_are_cut_into_lines() -> None:
     """None is lost, and the lines of one label do not overlap those of the next."""
-    *_, (_, labels), _ = layers(BARS)
-    assert [label["label"] for label in labels] == ["Bern", "Überlingen am Bodensee, Landkreis\nKonstanz"]
-    assert labels[1]["place"] - labels[0]["place"] >= 16
+    *labels, _ = labels_of(frame_of(BARS))
+    assert [label.text for label in labels] == ["Bern", "Überlingen am Bodensee, Landkreis\nKonstanz"]
+    assert labels[1].place[1] - labels[0].place[1] >= 16
 
 
 def test_few_last_keys_have_colours() -> None:
@@ -72,9 +78,10 @@ def test_few_last_keys_have_colours() -> None:
     assert (bars.kinds, bars.names) == ("female", ["false", "true"])
     assert bars.title == "Persons by site and female"
     assert bars.notes == ["age >= 40", "line: ±9 around each answer, 95 % sure; all at once within ±14"]
-    *_, (_, labels), (name, _) = layers(bars)
-    assert name["encoding"]["text"]["value"] == "site"
-    assert [label["label"] for label in labels] == ["1", "2", "3"]
+    frame = frame_of(bars)
+    assert [label.text for label in labels_of(frame)] == ["1", "2", "3", "site"]
+    assert [(mark.kind, mark.colour) for mark in marks_of(frame, BarMarks)] == frame.legend
+    assert svg_texts(table_picture(bars))[3:6] == ["female", "false", "true"]
 
 
 def test_errors_that_differ_are_all_stated() -> None:
@@ -131,19 +138,15 @@ def test_sums_of_a_cumulative_table_stand_below_its_rows() -> None:
         ("0 to 17", 30.25, 8.0),
         ("65 or more", 100.0, 11.0),
     ]
-    chart = table_chart(bars).to_dict()
-    cells, sums = chart["vconcat"]
-    assert sums["title"]["text"] == "Sum so far"
-    assert "2 standard errors" in sums["title"]["subtitle"]
-    assert chart["resolve"]["scale"]["x"] == "independent"
-    for panel, answers in ((cells, [40, -10, 70]), (sums, [40.5, 30.25, 100.0])):
-        values = [chart["datasets"][layer["data"]["name"]] for layer in panel["layer"]]
-        assert [value["answer"] for value in values[0]] == answers
-        assert [value["label"] for value in values[-2]] == ["18 to 64", "0 to 17", "65 or more"]
-        assert [value["place"] for value in values[-2]] == sorted(value["place"] for value in values[-2])
-        low, high = panel["layer"][0]["encoding"]["x"]["scale"]["domain"]
-        assert low <= min(value["low"] for value in values[0])
-        assert high >= max(value["high"] for value in values[0])
+    cells, sums = table_picture(bars).frames
+    assert (sums.title, sums.notes) == ("Sum so far", ["line: 2 standard errors on each side"])
+    for frame, answers in ((cells, [40, -10, 70]), (sums, [40.5, 30.25, 100.0])):
+        (drawn,), (spans,), labels = marks_of(frame, BarMarks), marks_of(frame, SpanMarks), labels_of(frame)[:-1]
+        assert [answer for answer, _ in drawn.rows] == answers
+        assert [label.text for label in labels] == ["18 to 64", "0 to 17", "65 or more"]
+        assert [label.place[1] for label in labels] == sorted(label.place[1] for label in labels)
+        assert frame.x.low <= min(low for low, _, _ in spans.rows)
+        assert frame.x.high >= max(high for _, high, _ in spans.rows)
 
 
 def test_a_list_keeps_its_order() -> None:
@@ -151,20 +154,20 @@ def test_a_list_keeps_its_order() -> None:
     questions = ["town = 'Bern'", "age >= 65", "10 <= age", "age < 9", "age >= 65 and town = 'Bern'"]
     counts = [30, 900, 5, 400, 1]
     rows = [Row((question,), count) for question, count in zip(questions, counts, strict=True)]
-    (_, bars), *_, (_, labels), (name, _) = layers(TableBars.from_table(told(rows, ("question",))))
-    assert [label["label"] for label in labels] == questions
-    assert [bar["answer"] for bar in bars] == counts
-    assert [bar["place"] for bar in bars] == [label["place"] for label in labels]
-    assert name["encoding"]["text"]["value"] == "question"
+    frame = frame_of(TableBars.from_table(told(rows, ("question",))))
+    (bars,), (*labels, name) = marks_of(frame, BarMarks), labels_of(frame)
+    assert [label.text for label in labels] == questions
+    assert list(bars.rows) == list(zip(counts, [label.place[1] for label in labels], strict=True))
+    assert name.text == "question"
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 100])
 def test_pictures_have_room_for_all_rows(tmp_path: Path, rows: int) -> None:
-    """One row and a hundred, in SVG and PNG, by the public name too."""
+    """One row and a hundred, in SVG and PNG."""
     table = told([Row((f"town {number}",), number) for number in range(rows)], ("town",))
     for name in ("table.svg", "table.png"):
-        save_file(nc.chart(table), tmp_path / name)
+        save_picture(table_picture(TableBars.from_table(table)), tmp_path / name)
     _, height = struct.unpack(">II", (tmp_path / "table.png").read_bytes()[16:24])
     assert height > 2 * 20 * rows
     assert f"town {rows - 1}" in (tmp_path / "table.svg").read_text("utf-8")

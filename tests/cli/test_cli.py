@@ -290,7 +290,7 @@ def test_the_help_tells_how_to_complete(run: Run) -> None:
     assert all(f"{status}  " in told for status in (2, *STATUSES.values()))
 
 
-ENGINES = {"duckdb", "sqlglot", "sqlalchemy", "altair", "vl_convert"}
+ENGINES = {"duckdb", "sqlglot", "sqlalchemy", "altair", "resvg_py"}
 OF_NUMPY = {"numpy", "scipy", "rich", "noisycount.model", "noisycount.release"}
 
 

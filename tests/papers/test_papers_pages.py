@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from noisycount.charts.plot_chart import plot_svg
+from noisycount.charts.picture_svg import picture_svg
+from noisycount.charts.plot_picture import plot_picture
 from noisycount.papers import breutigam
 from noisycount.papers import figure as bounds
 from noisycount.papers.catalogue import PAPERS, select_keys
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(not ROWS, reason="the tests run outside the proj
 
 def words(picture: str) -> list[str]:
     """What is written in a picture."""
-    return re.findall(r"<text[^>]*>([^<]*)</text>", picture)
+    return [re.sub("<[^>]*>", "", text) for text in re.findall(r"<text[^>]*>(.*?)</text>", picture)]
 
 
 def test_every_figure_has_its_claims_on_one_page() -> None:
@@ -54,7 +55,7 @@ def test_a_page_has_what_its_paper_says_outside_figures(key: str) -> None:
 def test_a_picture_of_a_page_is_that_of_its_figure(key: str) -> None:
     """It has the same words; `noisycount figures` draws it again."""
     stored = DRAWN[key].read_text(encoding="utf-8")
-    assert words(stored) == words(plot_svg(figure(key)))
+    assert words(stored) == words(picture_svg(plot_picture(figure(key))))
 
 
 def test_the_page_lists_every_figure() -> None:

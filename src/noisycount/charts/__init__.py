@@ -1,1 +1,1 @@
-"""Drawing of results as charts, with Altair or as SVG text. Nothing is computed here; begin with `chart`."""
+"""Drawing of results as pictures. Nothing is computed here; begin with `picture` and `results`."""

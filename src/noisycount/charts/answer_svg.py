@@ -1,6 +1,6 @@
 """SVG pictures of answers on pages: a single count, a bar in a table row, and a time series.
 
-Colours come from the style sheet of the page. For the charts of exploration see `svg`, for Altair charts `chart`.
+Colours come from the style sheet of the page. `svg` has the charts of exploration, `picture_svg` pictures in files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,8 +8,9 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple, Self
 
+from noisycount.charts.picture import AxisRange
 from noisycount.charts.plot import Axis
-from noisycount.charts.svg import AxisRange, below_axis, digits, fitted, svg_text
+from noisycount.charts.svg import below_axis, digits, fitted, svg_text
 from noisycount.display.numbers import signed
 from noisycount.frozen import frozen
 

@@ -1,6 +1,6 @@
 """The public function `chart`, which draws any result. It needs the extra `charts`, imported on the first call.
 
-The chart of each kind of result is chosen in `results`.
+`results` chooses the picture of each kind of result, and `vega` describes it for Altair.
 """
 
 from typing import TYPE_CHECKING
@@ -9,21 +9,6 @@ from noisycount.errors import NoisyCountError, install_hint
 
 if TYPE_CHECKING:
     import altair as alt
-
-
-def check_charts() -> None:
-    """Check that the extra `charts` is installed.
-
-    Raises:
-        NoisyCountError: Altair or vl-convert is missing.
-    """
-    try:
-        import altair as alt  # noqa: F401, PLC0415  (checks that it is installed)
-        import vl_convert  # noqa: F401, PLC0415  (the same)
-    except ImportError:
-        raise NoisyCountError(
-            f"charts need the packages altair and vl-convert-python: {install_hint('charts')}"
-        ) from None
 
 
 def chart(result: object) -> "alt.TopLevelMixin":
@@ -43,7 +28,13 @@ def chart(result: object) -> "alt.TopLevelMixin":
         >>> shown.to_dict()["title"]["text"]
         'What is the true count?'
     """
-    check_charts()
-    from noisycount.charts.results import build_chart  # noqa: PLC0415  (loads Altair)
+    try:
+        import altair as alt  # noqa: PLC0415  (an optional dependency)
+    except ImportError:
+        raise NoisyCountError(f"Altair charts need the package altair: {install_hint('charts')}") from None
+    from noisycount.charts.results import build_picture  # noqa: PLC0415  (for this alone)
+    from noisycount.charts.vega import vega_lite  # noqa: PLC0415  (the same)
 
-    return build_chart(result)
+    specification = vega_lite(build_picture(result))
+    kind = alt.VConcatChart if "vconcat" in specification else alt.LayerChart
+    return kind.from_dict(specification, validate=False)

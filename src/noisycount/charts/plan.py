@@ -1,22 +1,30 @@
-"""The Altair chart of a plan: fifty possible answers as dots, and the error against the confidence at several ε.
+"""The picture of a plan: fifty possible answers as dots, and the error against the confidence at several ε.
 
-Begin with `plan_chart`; `PossibleAnswers` is its data.
+Begin with `plan_picture`; `PossibleAnswers` is its data.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import altair as alt
-
-from noisycount.charts.drawing import band, data_chart, heading, unchecked
-from noisycount.charts.plot import Line
-from noisycount.charts.theme import BLUE, CONFIG, GRID, INK
+from noisycount.charts.picture import (
+    AxisRange,
+    BandMark,
+    CurveMark,
+    DotMarks,
+    Frame,
+    Picture,
+    PictureMark,
+    RuleMark,
+    TextMark,
+)
+from noisycount.charts.plot import Axis, Line
+from noisycount.charts.theme import BLUE, DASHED, GREEN, INK, Style
 from noisycount.frozen import frozen
 
-_WIDTH, _HEIGHT = 480, 220
+_SIZE = _WIDTH, _HEIGHT = 480, 220  # width and height of each pair of axes, in pixels
 _LARGEST_DOT = 18.0
 _MIN_REACH = 3  # smallest distance from the centre to the ends of the axis, in records, so that whole numbers get ticks
-_NUMBER = "format(datum.value, ',d')"
-_OFFSET = "datum.value == 0 ? '0' : format(datum.value, '+,d')"
+_CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)  # confidences with a number on the axis
 
 
 @frozen
@@ -41,84 +49,59 @@ class PossibleAnswers:
             raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
 
-@unchecked
-def plan_chart(
+def plan_picture(
     answers: PossibleAnswers, lines: Sequence[Line], goal: tuple[float, float], title: str, subtitle: str
-) -> alt.VConcatChart:
-    """Return the chart of a plan: possible answers above the curves of equal ε, error in records against confidence.
+) -> Picture:
+    """Return the picture of a plan: possible answers above the curves of equal ε, error in records against confidence.
 
     Args:
         answers: The possible answers.
         lines: The curves of equal ε: confidence (x) and error (y).
         goal: The confidence and the error of the goal.
         title: The heading.
-        subtitle: The line below the heading.
+        subtitle: The line below the heading; empty to leave it out.
 
     Source: the dots after Kay, Kola, Hullman and Munson (2016), *When (ish) is My Bus?*; the curves are Naldi and
     D'Acquisto (2015), Fig. 1, with error against confidence.
     """
-    return alt.VConcatChart(
-        vconcat=[_answers_chart(answers), _goals_chart(lines, goal)],
-        title=heading(title, subtitle),
-        spacing=24,
-        config=CONFIG,
-    )
+    frames = [_answers_frame(answers), _goals_frame(lines, goal)]
+    return Picture(title, [subtitle] if subtitle else [], frames, spacing=24)
 
 
-def _answers_chart(answers: PossibleAnswers) -> alt.LayerChart:
+def _answers_frame(answers: PossibleAnswers) -> Frame:
     """Return the dot plot over a band that marks the answers within the goal."""
     distance = max(abs(value - answers.centre) for value, _ in answers.places) + answers.gap
-    top_row = max(level for _, level in answers.places)
+    top_row = max(row for _, row in answers.places)
     reach = max(_MIN_REACH, distance, answers.high - answers.centre + 1)
     diameter = min(_LARGEST_DOT, _WIDTH / (2 * reach / answers.gap), _HEIGHT / (top_row + 1))
-    x = alt.X(
-        "value:Q",
-        title=answers.title,
-        axis=alt.Axis(labelExpr=_OFFSET if answers.is_offset else _NUMBER, tickMinStep=1, tickCount=5),
-        scale=alt.Scale(domain=[answers.centre - reach, answers.centre + reach], nice=False),
+    axis = Axis(answers.title, is_whole=True, is_signed=answers.is_offset, field="value")
+    marks: Sequence[PictureMark] = (
+        BandMark(answers.low - 0.5, answers.high + 0.5, GREEN),
+        RuleMark(answers.centre, Style(INK, DASHED, 1.5)),
+        DotMarks([(value, _HEIGHT - (row - 0.5) * diameter) for value, row in answers.places], BLUE, 0.9 * diameter),
     )
-    y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[0, _HEIGHT / diameter], nice=False))
-    dots = data_chart([{"value": value, "level": level - 0.5} for value, level in answers.places])
-    rule = data_chart([{"value": answers.centre}])
-    layers = [
-        band(answers.low, answers.high, "value").encode(x=x),
-        rule.mark_rule(color=INK, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x),
-        dots.mark_circle(color=BLUE, opacity=1, size=(0.9 * diameter) ** 2).encode(x=x, y=y),
-    ]
-    heading = alt.TitleParams(answers.heading, subtitle=list(answers.notes), frame="group")
-    return alt.LayerChart(layer=layers, title=heading, width=_WIDTH, height=_HEIGHT)
+    x = AxisRange(axis, answers.centre - reach, answers.centre + reach)
+    return Frame(x, None, _SIZE, marks, answers.heading, answers.notes)
 
 
-def _goals_chart(lines: Sequence[Line], goal: tuple[float, float]) -> alt.LayerChart:
+def _goals_frame(lines: Sequence[Line], goal: tuple[float, float]) -> Frame:
     """Return the curves of error against confidence, with ε at the end of each curve."""
-    x = alt.X(
-        "confidence:Q",
-        title="confidence",
-        axis=alt.Axis(labelExpr="format(100 * datum.value, '.0f') + ' %'", values=[0.5, 0.6, 0.7, 0.8, 0.9, 0.99]),
-        scale=alt.Scale(nice=False, zero=False),
+    confidences = [x for line in lines for x in line.xs]
+    y = AxisRange.from_values(
+        Axis("error ±, records", low=0, field="error"), [goal[1], *(y for line in lines for y in line.ys)]
     )
-    y = alt.Y(
-        "error:Q",
-        title="error ±, records",
-        axis=alt.Axis(format=",.12~g", tickCount=5, gridColor=GRID),
-        scale=alt.Scale(nice=True, zero=True),
-    )
-    layers = []
-    for line in lines:
-        style, points = line.style, zip(line.xs, line.ys, strict=True)
-        curve = data_chart([{"confidence": at, "error": error} for at, error in points])
-        end = data_chart([{"confidence": line.xs[-1], "error": line.ys[-1]}])
-        layers += [
-            curve.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width).encode(x=x, y=y),
-            end.mark_text(
-                align="left", baseline="middle", color=style.colour, dx=8, fontSize=14, fontWeight="bold"
-            ).encode(x=x, y=y, text=alt.TextValue(line.name)),
-        ]
-    mark = data_chart([{"confidence": goal[0], "error": goal[1]}])
-    layers.append(mark.mark_circle(color=INK, opacity=1, size=90).encode(x=x, y=y))
-    heading = alt.TitleParams(
+    axis = Axis("confidence", is_share=True, ticks=_CONFIDENCES, field="confidence")
+    frame = Frame(
+        AxisRange(axis, min(confidences), max(confidences)),
+        replace(y, max_ticks=5, has_grid=True),
+        _SIZE,
+        (),
         "What other goals cost",
-        subtitle="each line is one ε, with continuous noise; dot: the goal of one answer",
-        frame="group",
+        ("each line is one ε, with continuous noise; dot: the goal of one answer",),
     )
-    return alt.LayerChart(layer=layers, title=heading, width=_WIDTH, height=_HEIGHT)
+    marks: list[PictureMark] = []
+    for line in lines:
+        x_pixel, y_pixel = frame.place(line.xs[-1], line.ys[-1])
+        name = TextMark((x_pixel + 8, y_pixel), line.name, line.style.colour, size=14, is_bold=True)
+        marks += [CurveMark(line.points, line.style), name]
+    return replace(frame, marks=[*marks, DotMarks([goal], INK, 9.5)])

@@ -1,4 +1,7 @@
-"""Line plots as plain data: axes, lines, panels. `plot_chart` draws them with Altair, `svg` as SVG text."""
+"""Line plots as plain data: axes, lines and panels. `plot_picture` turns a plot into a picture.
+
+Begin with `Plot`; the figures of papers are plots.
+"""
 
 import csv
 import io
@@ -21,7 +24,10 @@ class Axis:
     is_log: bool = False  # True if the axis is logarithmic
     is_reversed: bool = False  # True if values decrease along the axis
     is_share: bool = False  # True if numbers are shown in percent
-    ticks: tuple[float, ...] = ()  # values with a number; empty: the chart chooses them
+    ticks: tuple[float, ...] = ()  # values with a number; empty: round values are chosen
+    is_whole: bool = False  # True if only whole numbers get a tick
+    is_signed: bool = False  # True if positive numbers are shown with a plus sign, as errors are
+    field: str = ""  # name of the quantity in the data of an Altair chart; empty: x or y
 
     @property
     def label(self) -> str:
@@ -42,12 +48,6 @@ class Axis:
         above = self.low is None or value >= self.low
         below = self.high is None or value <= self.high
         return above and below and (value > 0 or not self.is_log)
-
-
-def share_of(axis: Axis, low: float, high: float, value: float) -> float:
-    """Return the position of a value on an axis drawn from `low` to `high`: 0 at low, 1 at high."""
-    first, last, position = map(math.log, (low, high, value)) if axis.is_log else (low, high, value)
-    return (position - first) / (last - first)
 
 
 @frozen
@@ -74,6 +74,11 @@ class Line:
         """Return the line through points (x, y)."""
         xs, ys = zip(*points, strict=True)
         return cls(name, style, tuple(map(float, xs)), tuple(map(float, ys)))
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """The points (x, y) of the line."""
+        return list(zip(self.xs, self.ys, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name (None for a reference line) and the points as JSON members."""
@@ -159,8 +164,7 @@ class Plot:
         """Yield every point as (title of the panel, name of the line, x, y)."""
         for panel in self.panels:
             for line in panel.lines:
-                points = zip(line.xs, line.ys, strict=True)
-                yield from ((panel.title, line.name or "guide", x, y) for x, y in points)
+                yield from ((panel.title, line.name or "guide", x, y) for x, y in line.points)
 
     def csv(self) -> str:
         """Return all points as comma-separated values; the first row has the names and units."""

@@ -1,19 +1,32 @@
-"""Altair chart of privacy profiles δ(ε): choice of the visible part, placing of the names, drawing.
+"""Picture of privacy profiles δ(ε): choice of the visible part, placing of the names, marks.
 
-`PrivacyView.from_curves` chooses the axes, `labels` places the names, `privacy_chart` draws.
+`PrivacyView.from_curves` chooses the axes, `labels` places the names, `privacy_picture` puts all together.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from textwrap import wrap
 from typing import Self
 
-import altair as alt
 import numpy as np
 
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
-from noisycount.charts.drawing import as_lines, data_chart, heading, unchecked
-from noisycount.charts.theme import CONFIG, INK, MUTED, Style, styles
+from noisycount.charts.picture import (
+    AxisRange,
+    CurveMark,
+    DotMarks,
+    Frame,
+    Picture,
+    PictureMark,
+    RuleMark,
+    SegmentMark,
+    TextMark,
+    text_width,
+)
+from noisycount.charts.plot import Axis
+from noisycount.charts.theme import DASHED, INK, MUTED, Style, styles
 from noisycount.frozen import frozen
 
 _MAX_POWERS = 8
@@ -171,9 +184,9 @@ def _largest_epsilon(ends: Sequence[float], asked: float | None) -> float:
     return longest
 
 
-WIDTH, HEIGHT = 560, 340  # size of the plotting area, in pixels
+_SIZE = _WIDTH, _HEIGHT = 560, 340  # size of the axes, in pixels
 _HEIGHTS = (0.5, 0.68, 0.86)  # heights of the labels as shares from the top, outer lines first
-_TEXT_WIDTH, _TEXT_HEIGHT, _GAP = 140, 40, 10
+_TEXT_HEIGHT, _GAP, _FONT = 40, 10, 14
 
 
 @frozen
@@ -181,28 +194,9 @@ class Label:
     """Name of a line and its position, right of all lines or left of them."""
 
     line: PrivacyLine
-    on_line: tuple[float, float]
-    place: tuple[float, float]
+    on_line: tuple[float, float]  # ε and δ of the point of the line that the label names
+    place: tuple[float, float]  # ε and δ of the label
     is_left: bool = False
-
-    def layers(self, colour: str) -> list[alt.Chart]:
-        """Return a thin line from the curve to the label, and the two lines of the label."""
-        ends = [self.on_line, self.place]
-        leader = points(ends).mark_line(color=MUTED, strokeWidth=1)
-        return [leader, self._text(-1, colour, self.line.name), self._text(1, INK, self.line.note)]
-
-    def _text(self, side: int, colour: str, text: str) -> alt.Chart:
-        """Return one line of the label: side −1 above its position, side 1 below."""
-        chart: alt.Chart = points([self.place]).mark_text(
-            align="right" if self.is_left else "left",
-            baseline="middle",
-            color=colour,
-            dx=(-1 if self.is_left else 1) * _GAP / 2,
-            dy=side * _TEXT_HEIGHT / 4,
-            fontSize=14,
-            fontWeight="bold" if side < 0 else "normal",
-        )
-        return chart.encode(text=alt.TextValue(text))
 
 
 def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
@@ -213,10 +207,10 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
     inward = sorted(lines, key=lambda line: line.place(axes.floor)[0], reverse=True)
     placed: list[Label] = []
     highest = 0.0
-    half, gap = _TEXT_HEIGHT / 2 / HEIGHT, _GAP / WIDTH * axes.epsilon
-    room = _TEXT_WIDTH / WIDTH * axes.epsilon + gap
+    half, gap = _TEXT_HEIGHT / 2 / _HEIGHT, _GAP / _WIDTH * axes.epsilon
     for number, line in enumerate(inward):
         is_inner = number == len(inward) - 1 > 0
+        room = _label_width(line) / _WIDTH * axes.epsilon + gap
         on_line = _label_anchor(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
         above = line.place(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
         if is_inner and line.deltas[-1] <= on_line[1] and above >= room:
@@ -232,6 +226,11 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
     return placed
 
 
+def _label_width(line: PrivacyLine) -> float:
+    """Return the width of the two lines of a label, in pixels."""
+    return max(text_width(line.name, _FONT, is_bold=True), text_width(line.note, _FONT))
+
+
 def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
     """Return the mark of a line, or if it has none the point at which it falls to a share of the height."""
     if line.mark is not None and axes.asked is not None:
@@ -239,64 +238,42 @@ def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[f
     return line.place(axes.delta(share))
 
 
-def points(places: Sequence[tuple[float, float]]) -> alt.Chart:
-    """Return a chart without marks whose data are the pairs (ε, δ)."""
-    values = [{"epsilon": float(epsilon), "delta": float(delta)} for epsilon, delta in places]
-    return data_chart(values)
-
-
 _CHARACTERS = 90  # characters of a line above the chart, so that it is no wider than the chart
 _EPSILON = "ε: the odds about one person change by a factor of at most e^ε"
 _DELTA = "δ: the probability that the person is given away instead"
-_POWER = "datum.value < 1e-3 ? format(datum.value, '.0e') : format(datum.value, '~g')"
 
 
-@unchecked
-def privacy_chart(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> alt.LayerChart:
-    """Return the chart of δ against ε: a line for each adversary, with marks at the requested ε."""
-    layers = _requested_epsilon(axes)
+def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> Picture:
+    """Return the picture of δ against ε: a line for each adversary, with marks at the requested ε."""
+    x = AxisRange(Axis(_EPSILON, field="epsilon"), 0, axes.epsilon)
+    delta = Axis(_DELTA, is_log=True, ticks=tuple(axes.powers), field="delta")
+    frame = Frame(x, AxisRange(delta, axes.floor, axes.top, has_grid=True), _SIZE, ())
     names = [line.name for line in lines]
     line_styles = dict(zip(names, styles(names), strict=True))
+    marks = list[PictureMark]()
+    if axes.asked is not None and axes.asked <= axes.epsilon:
+        at_top = frame.place(axes.asked, axes.top)
+        marks += [
+            RuleMark(axes.asked, Style(INK, DASHED, 1.5)),
+            TextMark((at_top[0], at_top[1] - 14), axes.words, size=_FONT),
+        ]
     for line in lines:
-        layers += [_draw_curve(line, line_styles[line.name]), *_draw_mark(line, axes, line_styles[line.name].colour)]
+        style = line_styles[line.name]
+        marks.append(CurveMark(list(zip(line.epsilons, line.deltas, strict=True)), style))
+        if line.mark is not None and axes.asked is not None:
+            marks.append(DotMarks([(axes.asked, line.mark)], style.colour, 8))
     for label in labels(lines, axes):
-        layers += label.layers(line_styles[label.line.name].colour)
-    x = alt.X("epsilon:Q", title=_EPSILON, scale=alt.Scale(domain=[0, axes.epsilon], nice=False))
-    y = alt.Y(
-        "delta:Q",
-        title=_DELTA,
-        axis=alt.Axis(values=axes.powers, tickCount=len(axes.powers), labelExpr=_POWER, titlePadding=12),
-        scale=alt.Scale(type="log", domain=[axes.floor, axes.top], nice=False),
-    )
-    return alt.LayerChart(
-        layer=[layer.encode(x=x, y=y) for layer in layers],
-        title=heading(title, as_lines(subtitle, _CHARACTERS), offset=30),
-        width=WIDTH,
-        height=HEIGHT,
-        config=CONFIG,
-    )
+        marks += _label_marks(label, frame, line_styles[label.line.name].colour)
+    return Picture(title, wrap(subtitle, _CHARACTERS), [replace(frame, marks=marks)])
 
 
-def _draw_curve(line: PrivacyLine, style: Style) -> alt.Chart:
-    chart = points(list(zip(line.epsilons, line.deltas, strict=True)))
-    curve: alt.Chart = chart.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=style.width)
-    return curve
-
-
-def _draw_mark(line: PrivacyLine, axes: PrivacyAxes, colour: str) -> list[alt.Chart]:
-    """Return a dot at the requested ε, if the line has a δ there."""
-    if line.mark is None or axes.asked is None:
-        return []
-    dot: alt.Chart = points([(axes.asked, line.mark)]).mark_point(
-        color=colour, fill=colour, filled=True, opacity=1, size=70
-    )
-    return [dot]
-
-
-def _requested_epsilon(axes: PrivacyAxes) -> list[alt.Chart]:
-    """Return a vertical dashed line at the requested ε, with its text above; nothing if it lies beyond the axis."""
-    if axes.asked is None or axes.asked > axes.epsilon:
-        return []
-    ends = points([(axes.asked, axes.floor), (axes.asked, axes.top)])
-    text = points([(axes.asked, axes.top)]).mark_text(align="left", baseline="bottom", color=INK, dy=-6, fontSize=14)
-    return [ends.mark_line(color=INK, strokeDash=[6, 4], strokeWidth=1.5), text.encode(text=alt.TextValue(axes.words))]
+def _label_marks(label: Label, frame: Frame, colour: str) -> list[PictureMark]:
+    """Return a thin line from the curve to the label, and the two lines of the label."""
+    x, y = frame.place(*label.place)
+    start, anchor = (x - _GAP / 2, "end") if label.is_left else (x + _GAP / 2, "start")
+    quarter = _TEXT_HEIGHT / 4
+    return [
+        SegmentMark(frame.place(*label.on_line), (x, y), Style(MUTED, width=1)),
+        TextMark((start, y - quarter), label.line.name, colour, anchor, _FONT, is_bold=True),
+        TextMark((start, y + quarter), label.line.note, INK, anchor, _FONT),
+    ]

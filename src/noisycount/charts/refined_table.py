@@ -1,17 +1,18 @@
-"""Altair chart of a refined table: for each count a dot for the noisy answer and one for the refined estimate.
+"""Picture of a refined table: for each count a dot for the noisy answer and one for the refined estimate.
 
-`posterior_dots` collects the dots of a table posterior; `refined_chart` draws them.
+`posterior_dots` collects the dots of a table posterior; `refined_picture` draws them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-import altair as alt
 import numpy as np
 
 from noisycount.analysis.accuracy import accuracy
 from noisycount.analysis.tables.table_posterior import TablePosterior
-from noisycount.charts import drawing
-from noisycount.charts.theme import BLUE, CONFIG, DENSE, GRID, SOLID, VERMILION
+from noisycount.charts.picture import DotMarks, Frame, Picture, PictureMark, SegmentMark, SpanMarks
+from noisycount.charts.rows import count_range, label_height, row_labels, wrapped_notes, zero_line
+from noisycount.charts.theme import BLUE, DENSE, GRID, SOLID, VERMILION, Style
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
 from noisycount.model.mechanism import Mechanism
@@ -167,77 +168,45 @@ _OFFSET_SHARE = 0.17  # share of the row height: the answer is so far above the 
 _LEVEL_SPACING = 28  # pixels between levels
 
 
-@drawing.unchecked
-def refined_chart(table: RefinedDots) -> alt.LayerChart | alt.VConcatChart:
-    """Return the chart: in each row the answer above the estimate, with their intervals; sums below the cells."""
-    cells = _level_chart(table.dots, table.unit, table.labels, has_legend=True)
-    if not table.sums:
-        alone: alt.LayerChart = cells.properties(title=_title(table), config=CONFIG)
-        return alone
-    sums = [
-        _level_chart(level.dots, table.unit).properties(title=alt.TitleParams(level.name, frame="group"))
-        for level in table.sums
+def refined_picture(table: RefinedDots) -> Picture:
+    """Return the picture: in each row the answer above the estimate, with their intervals; sums below the cells."""
+    cells = _level_frame(table.dots, table.unit, table.labels)
+    sums = [replace(_level_frame(level.dots, table.unit), title=level.name, legend=()) for level in table.sums]
+    intervals = f"lines: where the count lies with {percent(table.level)} probability"
+    return Picture(table.title, wrapped_notes([*table.notes, intervals]), [cells, *sums], _LEVEL_SPACING)
+
+
+def _level_frame(dots: Sequence[RefinedDot], unit: str, name: str = "") -> Frame:
+    """Return the frame of the rows of one level, with the common name of their labels above them."""
+    middles, height = _row_middles(dots)
+    offset = _OFFSET_SHARE * _row_height(dots)
+    rows = list(zip(dots, middles, strict=True))
+    answers = [
+        (dot.answer, dot.answer - dot.error, dot.answer + dot.error, middle - offset)
+        for dot, middle in rows
+        if dot.answer is not None
     ]
-    return alt.VConcatChart(
-        vconcat=[cells, *sums],
-        title=_title(table),
-        spacing=_LEVEL_SPACING,
-        config=CONFIG,
-        resolve=alt.Resolve(scale={"x": "independent", "y": "independent"}),
-    )
+    estimates = [(dot.estimate, dot.low, dot.high, middle + offset) for dot, middle in rows]
+    lead = Style(GRID, (1, 3), 1)  # leads the eye from a dot to its label
+    marks: list[PictureMark] = [*(SegmentMark((0, middle), (_WIDTH, middle), lead) for middle in middles), zero_line()]
+    for kind, colour, dash, counts in ((_RAW, VERMILION, DENSE, answers), (_REFINED, BLUE, SOLID, estimates)):
+        marks.append(SpanMarks([(low, high, place) for _, low, high, place in counts], Style(colour, dash, 2)))
+        marks.append(DotMarks([(count, place) for count, _, _, place in counts], colour, 6.8, kind))
+    x = count_range([(low, high) for _, low, high, _ in [*answers, *estimates]], unit, "count")
+    marks += row_labels(((dot.label, middle) for dot, middle in rows), name)
+    return Frame(x, None, (_WIDTH, height), marks, legend=((_RAW, VERMILION), (_REFINED, BLUE)))
 
 
-def _level_chart(rows: Sequence[RefinedDot], unit: str, name: str = "", *, has_legend: bool = False) -> alt.LayerChart:
-    """Return the chart of the rows of one level, with the common name of their labels above them."""
-    middles, height = _row_middles(rows)
-    values = list(_marks(rows, middles))
-    marks = drawing.data_chart(values)
-    y = drawing.rows_axis(height)
-    x = alt.X("count:Q", title=unit, axis=drawing.count_axis(), scale=drawing.count_scale(values))
-    kinds = [_RAW, _REFINED]
-    top_legend = alt.Legend(orient="top", title=None, labelFontSize=13, symbolType="circle", symbolStrokeWidth=0)
-    legend = top_legend if has_legend else None
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[VERMILION, BLUE]), legend=legend)
-    dash = alt.StrokeDash("kind:N", scale=alt.Scale(domain=kinds, range=[list(DENSE), list(SOLID)]), legend=None)
-    spans = marks.mark_rule(strokeWidth=2, opacity=0.75).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=y, color=colour, strokeDash=dash
-    )
-    dots = marks.mark_circle(opacity=1, size=46).encode(x=x, y=y, color=colour)
-    labels = drawing.row_labels(zip((row.label for row in rows), middles, strict=True), y, name)
-    places = drawing.data_chart([{"place": middle} for middle in middles])
-    lines = places.mark_rule(color=GRID, strokeDash=[1, 3]).encode(y=y)  # lead the eye from a dot to its label
-    layers = [lines, drawing.zero_line(), spans, dots, *labels]
-    return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
-
-
-def _title(table: RefinedDots) -> alt.TitleParams:
-    """Return the heading, with a note that explains the lines."""
-    return drawing.table_heading(
-        table.title, [*table.notes, f"lines: where the count lies with {percent(table.level)} probability"]
-    )
+def _row_height(dots: Sequence[RefinedDot]) -> int:
+    return _NARROW_ROW if len(dots) > _MANY else _ROW
 
 
 def _row_middles(dots: Sequence[RefinedDot]) -> tuple[list[float], float]:
     """Return the middle of each row from the top, and the total height, in pixels."""
-    row_height = _NARROW_ROW if len(dots) > _MANY else _ROW
     middles: list[float] = []
     top = 0.0
     for dot in dots:
-        room = max(row_height, drawing.label_height(dot.label) + 6)
+        room = max(_row_height(dots), label_height(dot.label) + 6)
         middles.append(top + room / 2)
         top += room
     return middles, top
-
-
-def _marks(dots: Sequence[RefinedDot], middles: Sequence[float]) -> Iterator[dict[str, object]]:
-    """Yield the answer, if there is one, and the estimate of each row as data of a mark."""
-    offset = _OFFSET_SHARE * (_NARROW_ROW if len(dots) > _MANY else _ROW)
-    for dot, middle in zip(dots, middles, strict=True):
-        if dot.answer is not None:
-            low, high = dot.answer - dot.error, dot.answer + dot.error
-            yield _mark(_RAW, middle - offset, dot.answer, low, high)
-        yield _mark(_REFINED, middle + offset, dot.estimate, dot.low, dot.high)
-
-
-def _mark(kind: str, place: float, count: float, low: float, high: float) -> dict[str, object]:
-    return {"kind": kind, "place": place, "count": count, "low": low, "high": high}

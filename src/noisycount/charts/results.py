@@ -1,28 +1,27 @@
-"""Choice of the chart by the type of the result. The function `chart` in the module of that name calls it."""
+"""Choice of the picture by the type of the result. The function `chart` in the module of that name calls it."""
 
 from functools import singledispatch
-
-import altair as alt
 
 from noisycount.analysis.posterior.observed import is_published
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.analysis.tables.table_posterior import TablePosterior
 from noisycount.charts.curves import AnswerCurve, RefinementCurves
+from noisycount.charts.picture import Picture
 from noisycount.charts.plot import Plot
-from noisycount.charts.plot_chart import plot_chart
-from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
-from noisycount.charts.refined_table import posterior_dots, refined_chart
-from noisycount.charts.refinement import answer_chart, refinement_chart
-from noisycount.charts.table import TableBars, is_tabled, table_chart
+from noisycount.charts.plot_picture import plot_picture
+from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_picture
+from noisycount.charts.refined_table import posterior_dots, refined_picture
+from noisycount.charts.refinement import answer_picture, refinement_picture
+from noisycount.charts.table import TableBars, is_tabled, table_picture
 from noisycount.display.values import short
 
 _QUOTED_LENGTH = 100  # longest quotation of an invalid result in an error message
 
 
 @singledispatch
-def build_chart(result: object) -> alt.TopLevelMixin:
-    """Return the chart of a result: a posterior, a privacy curve, a figure, an answer or a table of answers.
+def build_picture(result: object) -> Picture:
+    """Return the picture of a result: a posterior, a privacy curve, a figure, an answer or a table of answers.
 
     Raises:
         ValueError: The result is of another type.
@@ -30,40 +29,40 @@ def build_chart(result: object) -> alt.TopLevelMixin:
     if is_published(result):
         where = getattr(result, "where", "an answer with noise")
         unit = "records" if getattr(result, "unit", None) is None else "persons"
-        return answer_chart(AnswerCurve.from_answer(result), where, unit)
+        return answer_picture(AnswerCurve.from_answer(result), where, unit)
     if is_tabled(result):
-        return table_chart(TableBars.from_table(result))
+        return table_picture(TableBars.from_table(result))
     raise ValueError(
         "result must be a Posterior, a TablePosterior, a PrivacyCurve, a Release, a TableRelease "
         f"or a Figure, got {short(result)[:_QUOTED_LENGTH]}: give one of these"
     )
 
 
-@build_chart.register
-def _(posterior: Posterior) -> alt.TopLevelMixin:
-    """Return the chart of a posterior: the prior, the likelihood of the answers, and the posterior."""
+@build_picture.register
+def _(posterior: Posterior) -> Picture:
+    """Return the picture of a posterior: the prior, the likelihood of the answers, and the posterior."""
     several = len(posterior.observed)
     averaged = f"; the answer is the average of {several}" if several > 1 else ""
     subtitle = f"{posterior.population.records:,} records{averaged}"
-    return refinement_chart(RefinementCurves.from_posterior(posterior), "What is the true count?", subtitle)
+    return refinement_picture(RefinementCurves.from_posterior(posterior), "What is the true count?", subtitle)
 
 
-@build_chart.register
-def _(posterior: TablePosterior) -> alt.TopLevelMixin:
-    """Return the chart of a refined table: the answers of its cells and sums, and the estimates."""
-    return refined_chart(posterior_dots(posterior))
+@build_picture.register
+def _(posterior: TablePosterior) -> Picture:
+    """Return the picture of a refined table: the answers of its cells and sums, and the estimates."""
+    return refined_picture(posterior_dots(posterior))
 
 
-@build_chart.register
-def _(curve: PrivacyCurve) -> alt.TopLevelMixin:
-    """Return the chart of a privacy curve, δ against ε."""
+@build_picture.register
+def _(curve: PrivacyCurve) -> Picture:
+    """Return the picture of a privacy curve, δ against ε."""
     view = PrivacyView.from_curves([NamedCurve("δ(ε)", curve)])
     against = "all other records" if curve.population is None else f"{curve.population!r}"
     subtitle = f"{curve.mechanism!r}, against whoever knows {against}"
-    return privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)
+    return privacy_picture(view.lines, view.axes, "What can one record change?", subtitle)
 
 
-@build_chart.register
-def _(plot: Plot) -> alt.TopLevelMixin:
-    """Return the chart of a figure of a paper."""
-    return plot_chart(plot)
+@build_picture.register
+def _(plot: Plot) -> Picture:
+    """Return the picture of a figure of a paper."""
+    return plot_picture(plot)

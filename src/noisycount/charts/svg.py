@@ -1,88 +1,17 @@
 """Line charts as SVG text for pages. Colours are CSS classes of the page's style sheet, light or dark.
 
-`chart_svg` draws a `ChartView`. `AxisRange` computes the ticks; `answer_svg` uses it too.
+`chart_svg` draws a `ChartView`.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from typing import Self
 
-from noisycount.charts.plot import Axis, Line, Plot, share_of
+from noisycount.charts.picture import AxisRange
+from noisycount.charts.plot import Line, Plot
 from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION
-from noisycount.display.numbers import percent
 from noisycount.frozen import frozen
-
-_ROOM = 1.06  # end of an axis relative to its largest value
-_MIN_RATIO = 2.0  # smallest ratio of the ends of a logarithmic axis
-_MAX_TICKS = 7  # largest number of ticks of an axis
-_LEADING = (1, 2, 5)
-_PLAIN_RANGE = (1e-3, 1e6)  # range of numbers written without powers of ten
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-@frozen
-class AxisRange:
-    """An axis with the range that is drawn, and its ticks."""
-
-    axis: Axis  # quantity and unit
-    low: float  # first value
-    high: float  # last value, greater than the first
-
-    @classmethod
-    def from_values(cls, axis: Axis, values: Sequence[float]) -> Self:
-        """Return the range that contains all values; ends that the axis states take precedence."""
-        low = min(values) if axis.low is None else axis.low
-        high = max(values) if axis.high is None else axis.high
-        if axis.is_log:
-            ratio = max(1.0, math.sqrt(_MIN_RATIO * low / high))
-            room = max(ratio, _ROOM)
-            return cls(
-                axis, low if axis.low is not None else low / room, high if axis.high is not None else high * room
-            )
-        if axis.high is None:
-            high = low + ((high - low) * _ROOM or 1.0)
-        return cls(axis, low, high)
-
-    def share(self, value: float) -> float:
-        """Return the position of a value as a share of the axis, from 0 to 1; values beyond an end are moved to it."""
-        return share_of(self.axis, self.low, self.high, min(max(value, self.low), self.high))
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        """Round values within the range, each with its text."""
-        values = self._logarithmic_ticks() if self.axis.is_log else self._linear_ticks()
-        return [(value, self._format_number(value)) for value in values]
-
-    def _linear_ticks(self) -> list[float]:
-        width = self.high - self.low
-        step = 10.0 ** math.floor(math.log10(width / _MAX_TICKS))
-        step *= next(factor for factor in (1, 2, 2.5, 5, 10) if width / (step * factor) <= _MAX_TICKS)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [round(number * step, 12) for number in range(first, last + 1)]
-
-    def _logarithmic_ticks(self) -> list[float]:
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        for leading in (_LEADING, (1, 3), (1,)):
-            values = self._keep_inside([float(f"{digit}e{power}") for power in powers for digit in leading])
-            if len(values) <= _MAX_TICKS:
-                return values if len(values) > 1 else self._linear_ticks()
-        return values[:: math.ceil(len(values) / _MAX_TICKS)]
-
-    def _keep_inside(self, values: list[float]) -> list[float]:
-        return [value for value in values if self.low <= value * (1 + 1e-9) and value * (1 - 1e-9) <= self.high]
-
-    def _format_number(self, value: float) -> str:
-        if self.axis.is_share:
-            return percent(value)
-        smallest, largest = _PLAIN_RANGE
-        if value and self.axis.is_log and not smallest <= abs(value) < largest:
-            power = math.floor(math.log10(value) + 1e-9)
-            leading = round(value / 10.0**power)
-            raised = f"10{str(power).translate(_RAISED)}"
-            return raised if leading == 1 else f"{leading}·{raised}"
-        return f"{value:,.10g}".replace("-", "−")
 
 
 @frozen

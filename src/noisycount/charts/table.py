@@ -1,6 +1,6 @@
-"""Altair chart of a table of published counts: a bar for each cell, with the interval of its true count.
+"""Picture of a table of published counts: a bar for each cell, with the interval of its true count.
 
-`TableBars.from_table` prepares the data; `table_chart` draws it.
+`TableBars.from_table` prepares the data; `table_picture` draws it.
 """
 
 from collections.abc import Sequence
@@ -8,10 +8,9 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Any, Self
 
-import altair as alt
-
-from noisycount.charts import drawing
-from noisycount.charts.theme import BLUE, CONFIG, GREEN, INK, MOST_ROWS, PURPLE, VERMILION
+from noisycount.charts.picture import BarMarks, DotMarks, Frame, Picture, PictureMark, SpanMarks
+from noisycount.charts.rows import count_range, label_height, row_labels, wrapped_notes, zero_line
+from noisycount.charts.theme import BLUE, GREEN, INK, MOST_ROWS, PURPLE, VERMILION, Style
 from noisycount.display.numbers import percent, plus_minus
 from noisycount.display.texts import OTHER_KEYS, label_text
 from noisycount.frozen import frozen
@@ -135,75 +134,54 @@ def _join_with_and(names: Sequence[str]) -> str:
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE)
 _WIDTH = 420
-_CHART_SPACING = 28  # pixels between the cells and their sums
+_FRAME_SPACING = 28  # pixels between the cells and their sums
 _GAP = 8  # pixels between groups of bars
 _BAR_HEIGHT, _GROUPED_BAR_HEIGHT = 14, 12  # thickness of a bar, and of a bar in a group
 
 
-@drawing.unchecked
-def table_chart(table: TableBars) -> alt.LayerChart | alt.VConcatChart:
-    """Return the chart: bars from 0 to each answer, with the interval of the true count as a line; sums below."""
-    title = drawing.table_heading(table.title, table.notes)
-    rows = _rows_chart(table)
-    if not table.sums:
-        alone: alt.LayerChart = rows.properties(title=title, config=CONFIG)
-        return alone
-    sums = _rows_chart(replace(table, bars=table.sums, kinds=""))
-    note = f"line: {_STANDARD_ERRORS} standard errors on each side"
-    heading = alt.TitleParams("Sum so far", subtitle=note, offset=10, frame="group")
-    return alt.VConcatChart(
-        vconcat=[rows, sums.properties(title=heading)],
-        title=title,
-        spacing=_CHART_SPACING,
-        config=CONFIG,
-        resolve=alt.Resolve(scale={"x": "independent", "y": "independent"}),
-    )
+def table_picture(table: TableBars) -> Picture:
+    """Return the picture: bars from 0 to each answer, with the interval of the true count as a line; sums below."""
+    frames = [_rows_frame(table)]
+    if table.sums:
+        sums = _rows_frame(replace(table, bars=table.sums, kinds=""))
+        note = f"line: {_STANDARD_ERRORS} standard errors on each side"
+        frames.append(replace(sums, title="Sum so far", notes=[note]))
+    return Picture(table.title, wrapped_notes(table.notes), frames, _FRAME_SPACING)
 
 
-def _rows_chart(table: TableBars) -> alt.LayerChart:
-    """Return the chart of the bars of a table, with their labels and axis."""
-    places, labels, height = _layout(table)
-    values = [_value(bar, place, table) for bar, place in zip(table.bars, places, strict=True)]
-    rows, y = drawing.data_chart(values), drawing.rows_axis(height)
-    x = alt.X("answer:Q", title=table.axis, axis=drawing.count_axis(), scale=drawing.count_scale(values))
-    bar_height = _GROUPED_BAR_HEIGHT if table.kinds else _BAR_HEIGHT
-    bars = rows.mark_bar(height=bar_height, opacity=0.55).encode(x=x, x2=alt.X2Datum(0), y=y, color=_colour(table))
-    spans = rows.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
-    dots = rows.mark_circle(color=INK, opacity=1, size=34).encode(x=x, y=y)
-    layers = [bars, drawing.zero_line(), spans, dots, *drawing.row_labels(labels, y, table.labels)]
-    return alt.LayerChart(layer=layers, width=_WIDTH, height=height)
+def _rows_frame(table: TableBars) -> Frame:
+    """Return the frame of the bars of a table, with their labels and axis."""
+    thickness = _GROUPED_BAR_HEIGHT if table.kinds else _BAR_HEIGHT
+    places, labels, height = _layout(table, thickness + 2)
+    legend = list(zip(table.names, _COLOURS, strict=False)) if table.kinds else []
+    marks = list[PictureMark]()
+    for kind, colour in legend or [("", BLUE)]:
+        rows = [
+            (bar.answer, place)
+            for bar, place in zip(table.bars, places, strict=True)
+            if not table.kinds or bar.kind == kind
+        ]
+        marks.append(BarMarks(rows, colour, thickness, kind))
+    spans = [
+        (bar.answer - bar.error, bar.answer + bar.error, place) for bar, place in zip(table.bars, places, strict=True)
+    ]
+    answers = [(bar.answer, place) for bar, place in zip(table.bars, places, strict=True)]
+    marks += [zero_line(), SpanMarks(spans, Style(INK, width=1.5)), DotMarks(answers, INK, 5.8)]
+    x = count_range([(low, high) for low, high, _ in spans], table.axis, "answer")
+    marks += row_labels(labels, table.labels)
+    return Frame(x, None, (_WIDTH, height), marks, legend=legend, legend_title=table.kinds)
 
 
-def _colour(table: TableBars) -> alt.Color | alt.ColorValue:
-    """Return a colour for each kind, explained in a legend above the chart."""
-    if not table.kinds:
-        return alt.ColorValue(BLUE)
-    legend = alt.Legend(orient="top", labelFontSize=13, titleFontSize=13, title=table.kinds, symbolOpacity=0.55)
-    colours = list(_COLOURS[: len(table.names)])
-    return alt.Color("kind:N", scale=alt.Scale(domain=table.names, range=colours), legend=legend)
-
-
-def _value(bar: TableBar, place: float, table: TableBars) -> dict[str, object]:
-    value: dict[str, object] = {
-        "place": place,
-        "answer": bar.answer,
-        "low": bar.answer - bar.error,
-        "high": bar.answer + bar.error,
-    }
-    return {**value, "kind": bar.kind} if table.kinds else value
-
-
-def _layout(table: TableBars) -> tuple[list[float], list[tuple[str, float]], float]:
+def _layout(table: TableBars, bar_height: float) -> tuple[list[float], list[tuple[str, float]], float]:
     """Return the layout of the rows, in pixels from the top.
 
     Returns:
         The middle of each bar, each label with its middle, and the total height. Bars with one label are adjacent.
     """
-    bar_height = (_GROUPED_BAR_HEIGHT if table.kinds else _BAR_HEIGHT) + 2
     places, labels, top = list[float](), list[tuple[str, float]](), _GAP / 2
     for label, group in groupby(table.bars, key=lambda bar: bar.label):
         number = len(list(group))
-        room = max(number * bar_height, drawing.label_height(label))
+        room = max(number * bar_height, label_height(label))
         middle = top + room / 2
         labels.append((label, middle))
         places += [middle + (place - (number - 1) / 2) * bar_height for place in range(number)]

@@ -1,9 +1,7 @@
 """Colours, dashes and fonts of all charts: each quantity has the same style everywhere.
 
-Start with `STYLES`, the style of each quantity; `CONFIG` is the configuration for Vega-Lite.
+Start with `STYLES`, the style of each quantity.
 """
-
-from typing import Any
 
 from noisycount.frozen import frozen
 
@@ -13,8 +11,11 @@ BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#C24A00", "#00805C", "#A0447E"
 INK, MUTED, GRID = "#222222", "#555555", "#E4E4E4"
 INDIGOS = ("#2B1B5A", "#4A3795", "#6450B4", "#7A66C6")  # dark to light, for the levels of one quantity
 SOLID, LONG, DOTS, MIXED = (1, 0), (9, 4), (2, 3), (9, 3, 2, 3)
-DENSE, PAIRS = (5, 1), (9, 3, 2, 3, 2, 3)
+DENSE, PAIRS, DASHED = (5, 1), (9, 3, 2, 3, 2, 3), (6, 4)
 MOST_ROWS = 200  # rows of a chart; a longer one is unreadable
+BAR_OPACITY = 0.55
+# Fonts of equal letter widths, since a picture is laid out here and may be shown on another machine.
+FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 
 
 @frozen
@@ -69,37 +70,3 @@ def styles(names: list[str]) -> list[Style]:
     assigned = [STYLES.get(name) for name in names]
     free_styles = iter([style for style in _OTHERS if style not in assigned])
     return [style or next(free_styles) for style in assigned]
-
-
-# Configuration of every chart for Vega-Lite.
-CONFIG: dict[str, Any] = {
-    "background": "white",
-    # Fonts with equal letter widths: the layout is computed here, and the picture may be shown on another machine.
-    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
-    "padding": {"bottom": 12, "left": 12, "right": 24, "top": 12},
-    "aria": False,  # pages describe each picture in a text of their own
-    "title": {
-        "anchor": "start",
-        "color": INK,
-        "fontSize": 15,
-        "offset": 8,
-        "subtitleColor": MUTED,
-        "subtitleFontSize": 14,
-        "subtitleLineHeight": 18,
-    },
-    "axis": {
-        "domainColor": MUTED,
-        "gridColor": GRID,
-        "labelColor": MUTED,
-        "labelFlush": False,
-        "labelFontSize": 13,
-        "tickColor": MUTED,
-        "titleColor": INK,
-        "titleFontSize": 14,
-        "titleFontWeight": "normal",
-        "titlePadding": 8,
-    },
-    "axisX": {"grid": False, "tickCount": 8},
-    "axisY": {"domain": False, "format": ".2~p", "labelPadding": 6, "tickCount": 3, "ticks": False},
-    "view": {"stroke": None},
-}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from noisycount.charts.chart import check_charts
+from noisycount.charts.png import check_png
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import select_keys
 from noisycount.readers.options import json_option, repeatable_option, value_option
@@ -64,7 +64,8 @@ def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
     Writes each figure with its data, and a page (index.html) with all figures. The page compares each claim of the
     papers with the exact number. No data is read.
     """
-    check_charts()
+    if "png" in formats:
+        check_png()
     with progress("computing") as done:
         sections = computed(keys, done)
     with progress("drawing") as done:

@@ -168,7 +168,7 @@ def plan(
     guess, guessed_from = _read_guess(goal, configuration)
     planned = replace(_make_plan(goal, guess), guessed_from=guessed_from, paying=_available_budget(goal, configuration))
     if plot is not None:
-        from noisycount.tasks.pictures import save_plan_plot  # noqa: PLC0415 - loads Altair
+        from noisycount.tasks.pictures import save_plan_plot  # noqa: PLC0415 - for pictures alone
 
         with status("drawing"):
             save_plan_plot(planned, plot)
@@ -220,7 +220,7 @@ def _show_forecast(
 
     result = forecast(design, confidence)
     if plot is not None:
-        from noisycount.tasks.pictures import save_forecast_plot  # noqa: PLC0415 - loads Altair
+        from noisycount.tasks.pictures import save_forecast_plot  # noqa: PLC0415 - for pictures alone
 
         save_forecast_plot(result, plot)
     if as_json:

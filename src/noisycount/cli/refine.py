@@ -390,7 +390,7 @@ def _single_noise(noises: Sequence[AdditiveNoise], answers: int = 1) -> Additive
 def _print_count(refinement: Refinement, plot: Path | None, *, as_json: bool) -> None:
     """Print the estimate of a count, and draw it if a file for the chart is given."""
     if plot is not None:
-        from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415 - loads Altair
+        from noisycount.tasks.refine.pictures import save_plot  # noqa: PLC0415 - for pictures alone
 
         with status("drawing"):
             save_plot(refinement, plot)

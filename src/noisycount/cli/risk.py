@@ -118,7 +118,7 @@ def risk(inputs: RiskOptions, plot: Path | None, configuration: Config, *, as_js
     with progress("computing") as done:
         risks = task.Risks.of(scenario, inputs.epsilon, done)
     if plot is not None:
-        from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415 - loads Altair
+        from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415 - for pictures alone
 
         with progress("drawing") as done:
             save_risk_plot(risks, plot, done)

@@ -11,9 +11,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from noisycount.charts.chart import chart, check_charts
+from noisycount.charts.chart import chart
+from noisycount.charts.picture_svg import picture_svg
 from noisycount.charts.plot import Axis, Panel, Plot
-from noisycount.errors import NoisyCountError
+from noisycount.charts.plot_picture import plot_picture
 from noisycount.frozen import frozen
 
 
@@ -110,21 +111,9 @@ class Figure(Plot):
         }
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks: the picture, the caption and the claims.
-
-        If the extra `charts` is missing, the command that installs it replaces the picture.
-        """
+        """Return the HTML for notebooks: the picture, the caption and the claims."""
         claims = "".join(f"<li>{escape(claim.words)}</li>" for claim in self.claims)
-        return f"{self._picture()}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
-
-    def _picture(self) -> str:
-        try:
-            check_charts()
-        except NoisyCountError as error:
-            return f"<p>{escape(str(error), quote=False)}</p>"
-        from noisycount.charts.plot_chart import plot_svg  # noqa: PLC0415  (loads Altair)
-
-        return plot_svg(self)
+        return f"{picture_svg(plot_picture(self))}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
 
 
 class Drawing(NamedTuple):

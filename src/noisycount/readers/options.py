@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from noisycount.charts.chart import check_charts
+from noisycount.charts.png import check_png
 from noisycount.config.config import Config
 from noisycount.config.file import default_config, find_config, load_config
 from noisycount.engines.places import is_server
@@ -141,12 +141,13 @@ def plot_option(words: str) -> Callable[[Command], Command]:
 
 
 def _check_picture_file(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """Return the path if it ends in .svg or .png and the packages for charts are installed, else raise."""
+    """Return the path if it ends in .svg, or in .png and the package for PNG files is installed, else raise."""
     if path is None:
         return None
     if path.suffix.lower() not in {".svg", ".png"}:
         raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
-    check_charts()
+    if path.suffix.lower() == ".png":
+        check_png()
     return path
 
 

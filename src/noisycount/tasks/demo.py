@@ -8,7 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from noisycount.charts.chart import check_charts
+from noisycount.charts.curves import RefinementCurves
+from noisycount.charts.picture_svg import save_picture
+from noisycount.charts.png import check_png
+from noisycount.charts.refinement import refinement_picture
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.data import survey_path
@@ -58,7 +61,7 @@ class Demonstration:
 
         Privacy budget is charged to that ledger only.
         """
-        check_charts()
+        check_png()
         plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
         answer = _answer(folder)
         release = cast("Release", answer.release)
@@ -80,15 +83,15 @@ def _answer(folder: Path) -> Answer:
 
 
 def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
-    from noisycount.charts.curves import RefinementCurves  # noqa: PLC0415  (with what loads Altair)
-    from noisycount.charts.drawing import save  # noqa: PLC0415  (loads Altair)
-    from noisycount.charts.refinement import refinement_chart  # noqa: PLC0415  (the same)
-
     curves = RefinementCurves.from_posterior(refinement.posterior, refinement.level)
+    files = folder / "poor-health.svg", folder / "poor-health.png"
     try:
-        return tuple(save(refinement_chart(curves, _HEADING, _SUBTITLE, "persons"), folder, "poor-health"))
+        picture = refinement_picture(curves, _HEADING, _SUBTITLE, "persons")
+        for file in files:
+            save_picture(picture, file)
     except OSError as error:
         raise NoisyCountError(f"folder {str(folder)!r} cannot be written ({error.strerror}): name another") from None
+    return files
 
 
 QUESTION = "How many persons of a health survey ever rated their health “poor”?"

@@ -12,6 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from noisycount.charts.picture_svg import picture_svg, save_picture
+from noisycount.charts.plot_picture import plot_picture
 from noisycount.display.output import Done, Table, writing
 from noisycount.frozen import frozen
 from noisycount.papers.catalogue import PAPERS
@@ -188,12 +190,8 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _picture(figure: Figure) -> str:
-    from noisycount.charts.plot_chart import plot_svg  # noqa: PLC0415  (loads Altair)
-
-    svg = plot_svg(figure, is_headed=False)
-    svg = re.sub(r'(<svg[^>]*?) width="\d+" height="\d+"', r"\1", svg, count=1)
-    svg = re.sub(r' (?:role|aria-roledescription)="[^"]*"', "", svg)  # of its parts, which have no names
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.description)}" ', 1)
+    svg = picture_svg(plot_picture(figure), description=figure.description, is_headed=False)
+    return re.sub(r'(<svg[^>]*?) width="[\d.]+" height="[\d.]+"', r"\1", svg, count=1)
 
 
 def _download(figure: Figure) -> str:
@@ -246,13 +244,11 @@ def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[st
 
 
 def _save(figure: Figure, file: Path) -> None:
-    from noisycount.charts.plot_chart import plot_png, plot_svg  # noqa: PLC0415  (loads Altair)
-
-    texts: dict[str, Callable[[Figure], str]] = {".svg": plot_svg, ".csv": Figure.csv, ".json": _json}
-    if file.suffix == ".png":
-        file.write_bytes(plot_png(figure))
-    else:
+    texts: dict[str, Callable[[Figure], str]] = {".csv": Figure.csv, ".json": _json}
+    if file.suffix in texts:
         file.write_text(texts[file.suffix](figure), encoding="utf-8")
+    else:
+        save_picture(plot_picture(figure), file)
 
 
 def _json(figure: Figure) -> str:

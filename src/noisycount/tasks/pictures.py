@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.analysis.relative_error import iso_epsilon_curves, relative_error
-from noisycount.charts.drawing import save_file
-from noisycount.charts.plan import PossibleAnswers, plan_chart
+from noisycount.charts.picture_svg import save_picture
+from noisycount.charts.plan import PossibleAnswers, plan_picture
 from noisycount.charts.plot import Line
-from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_chart
-from noisycount.charts.table import TableBar, TableBars, table_chart
+from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_picture
+from noisycount.charts.table import TableBar, TableBars, table_picture
 from noisycount.charts.theme import LEVELS
 from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
 from noisycount.display.output import Done, writing
@@ -32,7 +32,7 @@ def save_forecast_plot(told: TableForecast, file: Path) -> None:
         for same in zip(*(plan.levels for plan in told.plans), strict=True)
         for level in same
     ]
-    chart = table_chart(
+    picture = table_picture(
         TableBars(
             bars=bars,
             title="How far off would each count be?",
@@ -43,7 +43,7 @@ def save_forecast_plot(told: TableForecast, file: Path) -> None:
         )
     )
     with writing(file):
-        save_file(chart, file)
+        save_picture(picture, file)
 
 
 _COLUMNS = 31
@@ -66,9 +66,9 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
     ]
     title = f"What ε = {approximately(plan.epsilon)} gives"
     subtitle = "" if plan.error is None else f"goal: {goal_words(plan)}"
-    chart = plan_chart(_answers(plan), lines, (confidence, error), title, subtitle)
+    picture = plan_picture(_answers(plan), lines, (confidence, error), title, subtitle)
     with writing(file):
-        save_file(chart, file)
+        save_picture(picture, file)
 
 
 def _answers(plan: Plan) -> PossibleAnswers:
@@ -119,6 +119,6 @@ def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
     view = PrivacyView.from_curves(curves, float(risks.epsilon), words, done)
     size = signed(risks.setting.assumed.population.records)
     subtitle = f"{size} records; {answer_words(risks.setting)}"
-    chart = privacy_chart(view.lines, view.axes, "What can one record change?", subtitle)
+    picture = privacy_picture(view.lines, view.axes, "What can one record change?", subtitle)
     with writing(file):
-        save_file(chart, file)
+        save_picture(picture, file)

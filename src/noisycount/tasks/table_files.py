@@ -134,13 +134,13 @@ def write_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
             save_rows(answer, answer.release, files.output)
         yield files.output
     if files.plot is not None:
-        from noisycount.charts.drawing import save_file  # noqa: PLC0415  (loads Altair)
-        from noisycount.charts.table import TableBars, table_chart  # noqa: PLC0415  (the same)
+        from noisycount.charts.picture_svg import save_picture  # noqa: PLC0415  (for pictures alone)
+        from noisycount.charts.table import TableBars, table_picture  # noqa: PLC0415  (the same)
 
         with status("drawing"):
-            chart = table_chart(TableBars.from_table(answer.release))
+            picture = table_picture(TableBars.from_table(answer.release))
             with writing(files.plot):
-                save_file(chart, files.plot)
+                save_picture(picture, files.plot)
         yield files.plot
 
 

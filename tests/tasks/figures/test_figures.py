@@ -2,15 +2,12 @@ import csv
 import json
 import re
 import struct
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from noisycount.charts import plot_chart
 from noisycount.charts.plot import Axis, Line, Panel
-from noisycount.charts.plot_chart import plot_svg
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
 from noisycount.tasks.figures import FORMATS, Section, page
@@ -51,22 +48,6 @@ class Page(HTMLParser):
     def all(self, tag: str) -> list[dict[str, str | None]]:
         """The attributes of every such element."""
         return [attributes for name, attributes in self.elements if name == tag]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def drawn_once() -> Iterator[None]:
-    """The picture of each figure, which most tests write."""
-    found: dict[tuple[str, bool], str] = {}
-
-    def svg(shown: Figure, *, is_headed: bool = True) -> str:
-        key = (shown.key, is_headed)
-        if key not in found:
-            found[key] = plot_svg(shown, is_headed=is_headed)
-        return found[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plot_chart, "plot_svg", svg)
-        yield
 
 
 @pytest.mark.thorough
@@ -209,9 +190,8 @@ def test_bad_input_is_refused_in_one_line(refused: Refused, words: tuple[str, ..
     assert told in refused("figures", *only, *words)
 
 
-def test_written_files_are_replaced(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_files_are_replaced(run: Run, here: Path) -> None:
     """A second run draws and writes the same files again, to the last byte."""
-    monkeypatch.setattr(plot_chart, "plot_svg", plot_svg)
     first, second = ("figures", "--only", "naldi2015.1"), here / "figures"
     run(*first)
     before = {path.name: path.read_bytes() for path in second.iterdir()}

@@ -16,6 +16,8 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point
+from noisycount.charts.picture_svg import picture_svg
+from noisycount.charts.table import TableBar, TableBars, sum_bar, table_picture
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import approximately, percent, plus_minus, signed
@@ -332,7 +334,7 @@ class Released:
         """File forms for the download, each with its name."""
         names = [("csv", "CSV")] if self.is_count or self.is_table else []
         is_drawn = self.picture is not None or (self.is_table and 0 < len(self.rows) <= MOST_ROWS)
-        return [*names, ("svg", "SVG"), ("png", "PNG")] if is_drawn and has_png() else names
+        return [*names, *([("svg", "SVG")] if is_drawn else []), *([("png", "PNG")] if is_drawn and has_png() else [])]
 
     def sheet(self) -> str:
         """Return the numbers as comma-separated values. `noisycount refine` reads those of a table."""
@@ -376,15 +378,12 @@ class Released:
         ]
         if (shown := self.picture) is not None:
             return standalone_svg(shown.svg(WIDE), lines)
-        from noisycount.charts.drawing import specification, svg  # noqa: PLC0415 - loads Altair
-        from noisycount.charts.table import TableBar, TableBars, sum_bar, table_chart  # noqa: PLC0415 - the same
-
         cells = {self.told["levels"][0]["level"], OTHER}
         rows = [(", ".join(row.keys), row) for row in self.rows if row.level in cells]
         bars = [TableBar(label, row.told.value, row.error) for label, row in rows]
         sums = [sum_bar(label, *row.sum_so_far) for label, row in rows if row.sum_so_far]
         names = {"axis": f"{self.unit}, with noise", "labels": ", ".join(self.header)}
-        return svg(specification(table_chart(TableBars(bars, lines[0], lines[1:], **names, sums=sums))))
+        return picture_svg(table_picture(TableBars(bars, lines[0], lines[1:], **names, sums=sums)))
 
 
 _REFINED = ("refined", "refined_low", "refined_high")

@@ -21,8 +21,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from noisycount.charts.png import svg_as_png
 from noisycount.charts.svg import digits, svg_text
-from noisycount.charts.theme import CONFIG
+from noisycount.charts.theme import FONT
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
@@ -167,15 +168,13 @@ def picture_file(svg: str, form: str, name: str) -> Response:
     """Return an SVG as a file, or as a PNG. The name has no ending."""
     if form == "svg":
         return download(svg, "image/svg+xml", f"{name}.svg")
-    from noisycount.charts.drawing import svg_as_png  # noqa: PLC0415 - loads Altair
-
     return download(svg_as_png(svg), "image/png", f"{name}.png")
 
 
 @cache
 def has_png() -> bool:
-    """Return True if the packages that draw a PNG are installed."""
-    return find_spec("altair") is not None and find_spec("vl_convert") is not None
+    """Return True if the package that draws a PNG is installed."""
+    return find_spec("resvg_py") is not None
 
 
 _ABOVE, _LINE, _MARGIN = 12, 20, 16  # top margin, height and side margin of the lines above a picture, in pixels
@@ -195,7 +194,7 @@ def standalone_svg(picture: str, lines: Sequence[str]) -> str:
     size = f"{width + 2 * _MARGIN:g}", f"{height + above + _MARGIN:g}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}"'
-        f' font-family="{CONFIG["font"]}"><rect width="100%" height="100%" fill="#ffffff"/>'
+        f' font-family="{FONT}"><rect width="100%" height="100%" fill="#ffffff"/>'
         f"{_with_attributes(''.join([*texts, shifted]))}</svg>"
     )
 

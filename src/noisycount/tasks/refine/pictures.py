@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from noisycount.charts.curves import RefinementCurves
-from noisycount.charts.drawing import save_file
-from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_chart
-from noisycount.charts.refinement import refinement_chart
+from noisycount.charts.picture_svg import save_picture
+from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_picture
+from noisycount.charts.refinement import refinement_picture
 from noisycount.display.output import draft, writing
 from noisycount.display.texts import ALL_KEYS
 from noisycount.tasks.refine.estimate import Refinement
@@ -24,20 +24,20 @@ def save_plot(refinement: Refinement, file: Path) -> None:
     kind = "average" if refinement.noise is not None else "weighted average"
     averaged = f"; the answer is the {kind} of {answers}" if answers > 1 else ""
     subtitle = f"{size:,} records{averaged}"
-    chart = refinement_chart(
+    picture = refinement_picture(
         RefinementCurves.from_posterior(refinement.posterior, refinement.level, refinement.answer),
         "What is the true count?",
         subtitle,
     )
     with writing(file):
-        save_file(chart, file)
+        save_picture(picture, file)
 
 
 def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
     """Save the chart of the cells of a table and their sums to a file, as SVG or PNG by its ending."""
-    chart = refined_chart(_dots(refined))
+    picture = refined_picture(_dots(refined))
     with draft(file) as draft_file:
-        save_file(chart, draft_file)
+        save_picture(picture, draft_file)
 
 
 def _dots(refined: RefinedTable) -> RefinedDots:

@@ -301,10 +301,10 @@ def refine_table(query: RefineQuery, configuration: Config, *, as_json: bool) ->
             with output.status("writing"):
                 save_refined(query, rows, refined, query.out)
     if query.plot is not None:
-        from noisycount.tasks.refine.pictures import save_refined_table_plot as save_plot  # noqa: PLC0415  (loads Altair)
+        from noisycount.tasks.refine.pictures import save_refined_table_plot  # noqa: PLC0415  (for pictures alone)
 
         with output.status("drawing"):
-            save_plot(refined, query.plot)
+            save_refined_table_plot(refined, query.plot)
     if as_json:
         output.print_json(_refined_json(refined, query.total))
     else:

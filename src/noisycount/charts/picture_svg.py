@@ -1,0 +1,287 @@
+"""SVG files of pictures. Colours and widths are attributes, which programs without style sheets understand.
+
+Begin with `save_picture` and `picture_svg`. `_draw_frame` draws a frame, and `draw_mark`
+calls the function for each kind of mark.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial, singledispatch
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+
+from noisycount.charts.picture import (
+    BandMark,
+    BarMarks,
+    CurveMark,
+    DotMarks,
+    Frame,
+    Picture,
+    PictureMark,
+    Point,
+    RuleMark,
+    SegmentMark,
+    SpanMarks,
+    TextMark,
+    text_width,
+)
+from noisycount.charts.png import svg_as_png
+from noisycount.charts.svg import digits, fitted
+from noisycount.charts.theme import BAR_OPACITY, FONT, GRID, INK, MUTED, Style
+
+_MARGIN = 12.0  # space around a picture
+_HEADING, _NOTE, _NUMBER = 15, 14, 13  # font sizes of the heading of a frame, of notes, and of numbers of axes
+_LINE = 18.0  # height of a line of a heading
+_TEXT_LINE = 16.0  # height of a line of a text in a frame
+_X_NUMBERS, _X_TITLE = 22.0, 20.0  # heights of the numbers below an axis, and of its title
+_TICK, _GAP = 5.0, 8.0  # length of a tick, and distance of numbers from their axis
+_BESIDE = 40.0  # pixels by which a number may reach beyond the ends of its axis
+
+
+def picture_svg(picture: Picture, *, description: str = "", is_headed: bool = True) -> str:
+    """Return the SVG text of a picture.
+
+    Args:
+        picture: The picture.
+        description: The content in words, for readers who cannot see it.
+        is_headed: False to leave out the heading, for pages that print it themselves.
+    """
+    left = _MARGIN + max(_left_extent(frame) for frame in picture.frames)
+    parts, bottom, right = list[str](), _MARGIN, 0.0
+    if is_headed:
+        heading = list(_heading(picture.title, picture.notes, picture.title_size))
+        parts += [svg for svg, _ in heading]
+        right = max(end for _, end in heading)
+        bottom += _LINE * len(heading) + 10
+    for number, frame in enumerate(picture.frames):
+        top = bottom + (picture.spacing if number else 0)
+        frame_parts, bottom = _draw_frame(frame, left, top)
+        parts += frame_parts
+        right = max(right, left + _right_extent(frame))
+    width, height = math.ceil(right + _MARGIN), math.ceil(bottom + _MARGIN)  # a PNG has whole pixels
+    label = f' role="img" aria-label="{escape(description)}"' if description else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f'{label} font-family="{FONT}"><rect width="{width}" height="{height}" fill="#ffffff"/>{"".join(parts)}</svg>'
+    )
+
+
+def save_picture(picture: Picture, file: Path) -> None:
+    """Write a picture to a file, as SVG or PNG by its ending."""
+    svg = picture_svg(picture)
+    if file.suffix.lower() == ".svg":
+        file.write_text(svg, encoding="utf-8")
+    else:
+        file.write_bytes(svg_as_png(svg))
+
+
+def _heading(title: str, notes: Sequence[str], size: float) -> Iterator[tuple[str, float]]:
+    """Yield the lines of a heading at the top left of a picture, each with its right end."""
+    yield (
+        _text(title, (_MARGIN, _MARGIN + 10), INK, size, is_bold=True),
+        _MARGIN + text_width(title, size, is_bold=True),
+    )
+    for row, note in enumerate(notes, 1):
+        middle = _MARGIN + 12 + row * _LINE
+        yield _text(note, (_MARGIN, middle), MUTED, _NOTE), _MARGIN + text_width(note, _NOTE)
+
+
+def _left_extent(frame: Frame) -> float:
+    """Return the width of the numbers or labels left of the axes."""
+    texts = [mark for mark in frame.marks if isinstance(mark, TextMark) and mark.anchor == "end"]
+    labels = [_text_extent(mark) - mark.place[0] for mark in texts]
+    numbers = [] if frame.y is None or not frame.y.has_numbers else [number for _, number in frame.y.ticks]
+    return max(0.0, *labels, *(text_width(number, _NUMBER) + _GAP for number in numbers), 0.0)
+
+
+def _right_extent(frame: Frame) -> float:
+    """Return the distance from the left end of the axes to the right end of the widest part of the frame."""
+    texts = [mark for mark in frame.marks if isinstance(mark, TextMark) and mark.anchor != "end"]
+    notes = [text_width(note, _NOTE) for note in frame.notes]
+    return max(frame.size[0] + _MARGIN, *(mark.place[0] + _text_extent(mark) for mark in texts), *notes, 0.0)
+
+
+def _text_extent(mark: TextMark) -> float:
+    return max(text_width(line, mark.size, is_bold=mark.is_bold) for line in mark.text.split("\n"))
+
+
+def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float]:
+    """Return the SVG of a frame whose axes begin at `left`, and its bottom; `top` is the top of its heading."""
+    parts = []
+    if frame.title:
+        parts.append(_text(frame.title, (_MARGIN, top + 9), INK, _HEADING, is_bold=True))
+        top += 22
+    for note in frame.notes:
+        parts.append(_text(note, (_MARGIN, top + 7), MUTED, _NOTE))
+        top += _LINE
+    if frame.legend:
+        parts += _draw_legend(frame, left, top)
+        top += 24
+    if frame.y is not None and frame.y.axis.label and frame.y.has_numbers:
+        parts.append(_text(frame.y.axis.label, (_MARGIN, top + 12), INK, _NOTE))
+        top += 20
+    top += max(8.0, *(8 - mark.place[1] for mark in frame.marks if isinstance(mark, TextMark)), 0.0)
+    height = frame.size[1]
+    inside = [*_draw_axes(frame), *(part for mark in frame.marks for part in draw_mark(mark, frame))]
+    parts.append(f'<g transform="translate({digits(left)} {digits(top)})">{"".join(inside)}</g>')
+    below = _X_NUMBERS + (_X_TITLE if frame.x.axis.label else 0) if frame.x.has_numbers else 0
+    return parts, top + height + below
+
+
+def _draw_legend(frame: Frame, left: float, top: float) -> Iterator[str]:
+    """Yield the title of a legend, and a coloured square and a name for each kind of mark, in one row."""
+    if frame.legend_title:
+        yield _text(frame.legend_title, (left, top + 8), INK, _NUMBER, is_bold=True)
+        left += text_width(frame.legend_title, _NUMBER, is_bold=True) + 10
+    for name, colour in frame.legend:
+        yield _circle((left + 5, top + 8), 5, colour)
+        yield _text(name, (left + 15, top + 8), INK, _NUMBER)
+        left += text_width(name, _NUMBER) + 30
+
+
+def _draw_axes(frame: Frame) -> Iterator[str]:
+    """Yield the grid lines, the numbers and the titles of both axes."""
+    width, height = frame.size
+    if frame.y is not None:
+        for value, number in frame.y.ticks:
+            middle = (1 - frame.y.share(value)) * height
+            if frame.y.has_grid:
+                yield _line((0, middle), (width, middle), Style(GRID, width=1))
+            if frame.y.has_numbers:
+                yield _text(number, (-_GAP, middle), MUTED, _NUMBER, anchor="end")
+    x_ticks = [(frame.x.share(value) * width, number) for value, number in frame.x.ticks]
+    for place, _ in x_ticks:
+        ends = (place, 0.0 if frame.x.has_grid else height), (place, height + (0 if frame.x.has_grid else _TICK))
+        yield _line(*ends, Style(GRID if frame.x.has_grid else MUTED, width=1))
+    if not frame.x.has_grid:
+        yield _line((0, height), (width, height), Style(MUTED, width=1))
+    if not frame.x.has_numbers:
+        return
+    labels = [(_BESIDE + place, number) for place, number in sorted(x_ticks)]
+    for place, number in fitted(labels, width + 2 * _BESIDE):
+        yield _text(number, (place - _BESIDE, height + 14), MUTED, _NUMBER, anchor="middle")
+    if frame.x.axis.label:
+        title_width = text_width(frame.x.axis.label, _NOTE)
+        middle = max(width / 2, title_width / 2)
+        yield _text(frame.x.axis.label, (middle, height + 33), INK, _NOTE, anchor="middle")
+
+
+@singledispatch
+def draw_mark(mark: PictureMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - used by each kind
+    """Yield the SVG elements of a mark."""
+    raise TypeError(f"mark must be one of the marks of a picture, got {mark!r}")
+
+
+@draw_mark.register
+def _(mark: CurveMark, frame: Frame) -> Iterator[str]:
+    points = [frame.place(*point) for point in mark.points]
+    if mark.is_area:
+        points = _steps(points)
+        height = frame.size[1]
+        closed = f"{_path(points)}L{_point((points[-1][0], height))}L{_point((points[0][0], height))}Z"
+        yield f'<path d="{closed}" fill="{mark.style.colour}" fill-opacity=".2"/>'
+    yield f'<path d="{_path(points)}" fill="none" stroke-linejoin="round"{_stroke(mark.style)}/>'
+
+
+@draw_mark.register
+def _(mark: DotMarks, frame: Frame) -> Iterator[str]:
+    for x, y in (frame.place(*point) for point in mark.points):
+        yield _circle((x, y), mark.diameter / 2, mark.colour)
+
+
+@draw_mark.register
+def _(mark: BandMark, frame: Frame) -> Iterator[str]:
+    left, right = (frame.x.share(value) * frame.size[0] for value in (mark.low, mark.high))
+    yield _rectangle((left, 0), (right - left, frame.size[1]), mark.colour, 0.15)
+
+
+@draw_mark.register
+def _(mark: RuleMark, frame: Frame) -> Iterator[str]:
+    place = frame.x.share(mark.x) * frame.size[0]
+    if frame.x.low <= mark.x <= frame.x.high:
+        yield _line((place, 0), (place, frame.size[1]), mark.style)
+
+
+@draw_mark.register
+def _(mark: BarMarks, frame: Frame) -> Iterator[str]:
+    zero = frame.x.share(0) * frame.size[0]
+    for value, middle in mark.rows:
+        left, right = sorted((zero, frame.x.share(value) * frame.size[0]))
+        corner = left, middle - mark.thickness / 2
+        yield _rectangle(corner, (right - left, mark.thickness), mark.colour, BAR_OPACITY)
+
+
+@draw_mark.register
+def _(mark: SpanMarks, frame: Frame) -> Iterator[str]:
+    for low, high, middle in mark.rows:
+        yield _line(frame.place(low, middle), frame.place(high, middle), mark.style)
+
+
+@draw_mark.register
+def _(mark: SegmentMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixels already
+    yield _line(mark.start, mark.end, mark.style)
+
+
+@draw_mark.register
+def _(mark: TextMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixels already
+    draw = partial(_text, colour=mark.colour, size=mark.size, anchor=mark.anchor, is_bold=mark.is_bold)
+    x, y = mark.place
+    yield from (draw(line, (x, y + row * _TEXT_LINE)) for row, line in enumerate(mark.text.split("\n")))
+
+
+def _steps(points: Sequence[Point]) -> list[Point]:
+    """Return the corners of a curve that jumps in the middle between two points."""
+    corners = [points[0]]
+    for (before, high), (after, low) in pairwise(points):
+        middle = (before + after) / 2
+        corners += [(middle, high), (middle, low)]
+    return [*corners, points[-1]]
+
+
+def _text(  # noqa: PLR0913 - the attributes of a text
+    text: str, place: Point, colour: str, size: float, *, anchor: str = "start", is_bold: bool = False
+) -> str:
+    """Return the SVG of a line of text; the middle of its height is at the point."""
+    position = f'x="{digits(place[0])}" y="{digits(place[1] + 0.35 * size)}"'
+    alignment = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    weight = ' font-weight="bold"' if is_bold else ""
+    content = _POWER.sub(_raise_power, escape(text))
+    return f'<text {position}{alignment} font-size="{digits(size)}"{weight} fill="{colour}">{content}</text>'
+
+
+_POWER = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
+
+
+def _raise_power(power: re.Match[str]) -> str:
+    """Return superscript digits as small digits, since many fonts lack some superscripts."""
+    return f'<tspan dy="-4" font-size="9">{power[0].translate(_LOWERED)}</tspan>'
+
+
+def _line(start: Point, end: Point, style: Style) -> str:
+    return f'<path d="{_path([start, end])}"{_stroke(style)}/>'
+
+
+def _path(points: Sequence[Point]) -> str:
+    return f"M{'L'.join(map(_point, points))}"
+
+
+def _point(point: Point) -> str:
+    return f"{digits(point[0])} {digits(point[1])}"
+
+
+def _stroke(style: Style) -> str:
+    dashes = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash[1] else ""
+    return f' stroke="{style.colour}" stroke-width="{style.width:g}"{dashes}'
+
+
+def _circle(centre: Point, radius: float, colour: str) -> str:
+    return f'<circle cx="{digits(centre[0])}" cy="{digits(centre[1])}" r="{digits(radius)}" fill="{colour}"/>'
+
+
+def _rectangle(corner: Point, size: Point, colour: str, opacity: float) -> str:
+    (left, top), (width, height) = corner, size
+    where = f'x="{digits(left)}" y="{digits(top)}" width="{digits(width)}" height="{digits(height)}"'
+    return f'<rect {where} fill="{colour}" opacity="{opacity:g}"/>'
