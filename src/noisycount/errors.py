@@ -1,4 +1,21 @@
-"""The exceptions of noisycount. Each message is a single line with the fault, the value and the remedy."""
+"""The exceptions of noisycount. Each message is a single line with the fault, the value and the remedy.
+
+All exceptions, each below the one that it is a kind of:
+
+    NoisyCountError
+    ├── PredicateError      a condition outside the language, or a column that may not be used
+    │   └── QueryError      parts of a query that do not go together; also a ValueError
+    ├── PurposeError        a query without the purpose that the owner requires
+    ├── SourceError         records that cannot be read or counted
+    │   └── EncodingError   a file in another encoding than stated
+    ├── OverrunError        a count that took too long
+    ├── LedgerError         a ledger that cannot be read or written
+    │   ├── BudgetError     a price above the remaining budget
+    │   └── ReuseError      an idempotency key of another request
+    └── ConfigError         a configuration file that cannot be used
+
+An invalid argument of a function of the mathematics raises ValueError.
+"""
 
 from collections.abc import Callable, Mapping
 from string import Formatter
@@ -29,19 +46,19 @@ def install_hint(extra: str) -> str:
     )
 
 
-# What somebody is told whom permissions keep from records or a ledger.
+# Remedy for an analyst who may not read the records or the ledger.
 BY_THE_SERVICE = "ask its owner for a key to their `noisycount serve`"
 
 
 class NoisyCountError(Exception):
-    """The base of all refusals of noisycount. The message states the fault, the value and the remedy."""
+    """Base class of all errors of noisycount. The message states the fault, the value and the remedy."""
 
 
 class PredicateError(NoisyCountError):
-    """A question is outside the question language, or uses columns that it may not use."""
+    """A condition that is outside the query language, or uses a column that queries may not use."""
 
 
-# Gives the text of a part of a query, from its name and its value; the value is empty if only the name is meant.
+# Function that spells a part of a query, from its name and its value; the value is empty if only the name is meant.
 Spelling = Callable[[str, str], str]
 
 
@@ -58,7 +75,7 @@ class QueryError(PredicateError, ValueError):
     """
 
     def __init__(self, sentence: str, **values: str) -> None:
-        """Make the error.
+        """Create the error.
 
         Args:
             sentence: The message. `{within}` stands for a part of the query, `{within:20%}` for the part with a value.
@@ -109,17 +126,17 @@ def python_spelling(name: str, value: str) -> str:
 
 
 class PurposeError(NoisyCountError):
-    """A spend states no purpose, although the owner requires one."""
+    """A query that states no purpose, although the owner requires one."""
 
 
 class SourceError(NoisyCountError):
-    """Records cannot be read or counted. The message never quotes a cell."""
+    """Records that cannot be read or counted. The message never quotes a cell."""
 
 
 class EncodingError(SourceError):
-    """A file that is not in the encoding that is stated, or not in UTF-8 if none is.
+    """A file that is not in its stated encoding, or in UTF-8 if none is stated.
 
-    `likely`: the encoding that it may be in.
+    `likely` is the encoding that the file may have.
     """
 
     def __init__(self, message: str, likely: str = "cp1252") -> None:
@@ -128,23 +145,23 @@ class EncodingError(SourceError):
 
 
 class OverrunError(NoisyCountError):
-    """A count was not finished in time. A debit that was made stays."""
+    """A count that was not finished in time. Its price stays charged."""
 
 
 class LedgerError(NoisyCountError):
-    """The ledger cannot be read or written, or a request contradicts its entries."""
+    """A ledger that cannot be read or written, or a request that contradicts its entries."""
 
 
 class BudgetError(LedgerError):
-    """A spend exceeds the remaining budget."""
+    """A price that exceeds the remaining budget."""
 
 
 class ReuseError(LedgerError):
-    """An idempotency key belongs to another request."""
+    """An idempotency key that belongs to another request."""
 
 
 class ConfigError(NoisyCountError):
-    """The configuration file cannot be used."""
+    """A configuration file that cannot be used."""
 
 
 Error = TypeVar("Error", bound=BaseException)

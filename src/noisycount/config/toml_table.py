@@ -6,11 +6,11 @@
 import csv
 import json
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
 from noisycount.display.texts import without_passwords
 from noisycount.engines.formats import ColumnFormat, FileFormat
@@ -95,43 +95,40 @@ class TomlTable:
 
     def text(self, key: str) -> str | None:
         """Return the text under `key`, or None if it is left out."""
-        value = self.values.get(key)
-        if value is None or _is_text(value):
-            return value
-        raise self.refusal(key, 'must be a text in quotes, such as "name"')
+        text: str | None = self._checked(key, _is_text, 'must be a text in quotes, such as "name"')
+        return text
 
     def whole_number(self, key: str) -> int | None:
         """Return the whole number above 0 under `key`, or None if it is left out."""
-        value = self.values.get(key)
-        if value is None or (type(value) is int and value > 0):
-            return value
-        raise self.refusal(key, "must be a whole number above 0, without quotes, or be left out")
+        problem = "must be a whole number above 0, without quotes, or be left out"
+        number: int | None = self._checked(key, lambda value: type(value) is int and value > 0, problem)
+        return number
 
     def seconds(self, key: str) -> float | None:
         """Return the number of seconds under `key`, above 0 and at most a week, or None if it is left out."""
-        value = self.values.get(key)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is None or (is_number and 0 < value <= _MAX_SECONDS):
-            return None if value is None else float(value)
-        raise self.refusal(key, f"must be a number of seconds above 0, at most {_MAX_SECONDS:,}")
+        problem = f"must be a number of seconds above 0, at most {_MAX_SECONDS:,}"
+        number = self._checked(key, lambda value: type(value) in {int, float} and 0 < value <= _MAX_SECONDS, problem)
+        return None if number is None else float(number)
 
     def boolean(self, key: str) -> bool | None:
         """Return the boolean under `key`, or None if it is left out."""
-        value = self.values.get(key)
-        if value is None or isinstance(value, bool):
-            return value
-        raise self.refusal(key, "must be true or false, without quotes")
+        problem = "must be true or false, without quotes"
+        value: bool | None = self._checked(key, lambda value: isinstance(value, bool), problem)
+        return value
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Return the list of distinct texts under `key`, or None if it is left out."""
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not value or not all(map(_is_text, value)):
-            raise self.refusal(key, 'must be a list of texts, such as ["age", "health"]')
-        if len(set(value)) < len(value):
+        values = self._checked(key, _is_text_list, 'must be a list of texts, such as ["age", "health"]')
+        if values is not None and len(set(values)) < len(values):
             raise self.refusal(key, "names one twice: keep each once")
-        return tuple(value)
+        return None if values is None else tuple(values)
+
+    def _checked(self, key: str, is_valid: Callable[[Any], bool], problem: str) -> Any:  # noqa: ANN401 - TOML values
+        """Return the value under `key`, or None if it is left out. Raises ConfigError if it is not valid."""
+        value = self.values.get(key)
+        if value is None or is_valid(value):
+            return value
+        raise self.refusal(key, problem)
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
@@ -146,8 +143,12 @@ def suggestion(name: str, known: Collection[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"known: {', '.join(known) or 'none'}"
 
 
-def _is_text(value: object) -> TypeGuard[str]:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and value.strip() != ""
+
+
+def _is_text_list(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
 def _value_text(value: object) -> str:
