@@ -33,7 +33,7 @@ from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, PaidQuery, answer_to, charged_so_far
 from noisycount.tasks.answer_display import print_answer, print_preview
 from noisycount.tasks.answer_json import answer_json, preview_json
-from noisycount.tasks.opening import dataset_asked, existing_ledger
+from noisycount.tasks.opening import dataset_of_source, existing_ledger
 from noisycount.tasks.preview import preview_of
 from noisycount.tasks.table_files import TableFiles, check_files, with_files, write_files
 
@@ -311,7 +311,7 @@ def count(
     parts |= {name: parts[name] or None for name in ("by", "keys")}
     query = Query(wheres=asking.where, is_list=files.questions is not None or len(asking.where) > 1, **parts)
     check_query(query)
-    dataset = configuration.table_of(dataset_asked(configuration, asking.source, asking.unit), asking.table)
+    dataset = configuration.table_of(dataset_of_source(configuration, asking.source, asking.unit), asking.table)
     analyst = configuration.analyst(asking.analyst)
     if files != TableFiles():
         if not is_trial:

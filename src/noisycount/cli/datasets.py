@@ -89,11 +89,11 @@ def check(  # noqa: PLR0913 - one argument per option
     from noisycount.tasks.check import examined
     from noisycount.tasks.check_json import inspection_json
     from noisycount.tasks.findings import findings_of
-    from noisycount.tasks.opening import dataset_asked
+    from noisycount.tasks.opening import dataset_of_source
     from noisycount.tasks.proposals import proposal_lines, value_lines
 
     with output.status("reading"):
-        dataset = configuration.table_of(dataset_asked(configuration, source, unit), table)
+        dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
         inspection = examined(dataset, configuration, renews=renews)
     if as_json:
         output.print_json(inspection_json(inspection))

@@ -161,7 +161,8 @@ def answer_to(
     with session_of(dataset, configuration, makes=True) as session:
         plan = session.plan(paid_query.query)
         check_rows(plan, is_drawn=is_drawn)
-        session.require_possible(plan, paid_query.analyst)  # before a ledger is created
+        if session.ledger is None:  # `answer_at` refuses an impossible question too, but only once there is a ledger
+            session.require_possible(plan, paid_query.analyst)
         with session.charging(plan) as charged:
             answer = answer_at(charged, paid_query, plan)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
@@ -194,7 +195,7 @@ def answer_at(
     text_hints = [*session.require_possible(plan, paid_query.analyst), *reading_hints(plan.predicates)]
     requests = session.records.requests(plan)
     has_earlier = not standing_of(requests[0]).is_exact and any(
-        entry.answer is not None for entry in session.asked(paid_query.analyst, requests)
+        entry.answer is not None for entry in session.entries_asking(paid_query.analyst, requests)
     )
 
     def answer_of(release: Release | TableRelease) -> Answer:

@@ -149,9 +149,9 @@ def _price(preview: AnswerPreview) -> str:
     if not preview.affordable:
         reason = preview.obstacle
         return f"it would be refused: {reason or f'{cost} exceeds the remaining budget'}"
-    known, goal = preview.topped_up_words, preview.plan.goal
-    top_up = "" if known is None else f": {known}"
-    if known and goal is None and not preview.query.is_table:
+    top_up_text, goal = preview.topped_up_words, preview.plan.goal
+    top_up = "" if top_up_text is None else f": {top_up_text}"
+    if top_up_text and goal is None and not preview.query.is_table:
         top_up += f", which becomes {plus_minus(preview.error)}"
     if goal is None:
         return f"{cost} would be charged{top_up}"
@@ -203,10 +203,10 @@ def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analys
         budget: The budget of the data set.
         analyst: The analyst, who may have a budget too.
     """
-    own = analyst.budget
-    if own is None and budget.is_a_sum:
+    quota = analyst.budget
+    if quota is None and budget.is_a_sum:
         return f"{approximately(largest)} of {budget.text} left"
-    budgets = budget.text if own is None else f"{budget.text}, and {analyst.name}'s own {own.text}"
+    budgets = budget.text if quota is None else f"{budget.text}, and {analyst.name}'s own {quota.text}"
     return f"{next_words(largest)} (budget {budgets})"
 
 
@@ -244,9 +244,9 @@ def table_nearness(release: TableRelease) -> str:
     """Return how many counts meet the accuracy goal, in words; empty if the price was fixed."""
     if release.within is None:
         return ""
-    share, number = percent(float(release.within)), sum(int(of.sum()) for of in release.near)
-    told = f"{number:,} of {len(release):,}, marked {NEAR}, within ±{share} of the true count"
-    return told if release.is_near else f"{told}: more would cost more than {release.price.text}"
+    share, number = percent(float(release.within)), sum(int(is_near.sum()) for is_near in release.near)
+    sentence = f"{number:,} of {len(release):,}, marked {NEAR}, within ±{share} of the true count"
+    return sentence if release.is_near else f"{sentence}: more would cost more than {release.price.text}"
 
 
 def _row_count(release: TableRelease) -> int:
@@ -303,15 +303,15 @@ def estimate_words(value: float, error: float) -> str:
     return f"{signed(value, 1)} (s.e. {f'{error:#.3g}'.rstrip('.')})"
 
 
-def _table_facts(answer: Answer, release: TableRelease, shown: int) -> output.Facts:
+def _table_facts(answer: Answer, release: TableRelease, shown_rows_count: int) -> output.Facts:
     """Return the facts below a published table: error, noise, keys, privacy loss, charge, ledger and hints."""
     rows, errors = (
         _row_count(release),
         dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True)),
     )
-    hidden_rows = f"{rows:,}, of which {rows - shown:,} are not shown: --output FILE writes all"
+    hidden_rows = f"{rows:,}, of which {rows - shown_rows_count:,} are not shown: --output FILE writes all"
     return [
-        *([("rows", hidden_rows)] if rows > shown else []),
+        *([("rows", hidden_rows)] if rows > shown_rows_count else []),
         ("error", certainty_words(release.confidence, len(release), errors)),
         *([("near", table_nearness(release))] if release.near else []),
         *_combined(release),
@@ -369,8 +369,8 @@ def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, 
     if len(set(widths.values())) == 1:
         return f"{words}; all {counts:,} within {next(iter(widths.values()))} at once"
     if len(widths) >= _MANY:
-        least, most = min(errors_of_all.values()), max(errors_of_all.values())
-        return f"{words}; all {counts:,} within ±{least:,} to ±{most:,} at once"
+        smallest, largest = min(errors_of_all.values()), max(errors_of_all.values())
+        return f"{words}; all {counts:,} within ±{smallest:,} to ±{largest:,} at once"
     named = ", ".join(f"{width} ({name})" for name, width in widths.items())
     return f"{words}; all {counts:,} at once within {named}"
 
@@ -408,12 +408,14 @@ def hidden_key_words(
     """
     if surely is None:
         return f"those that the first, coarser answer showed, from a noisy count of {threshold:,} on"
-    many, one = ("rows", "row") if unit is None else ("persons", "person")
+    unit_plural, unit_singular = ("rows", "row") if unit is None else ("persons", "person")
     single = (
-        "" if chance is None else f" one of a single {one} with a probability of {probability_bound(chance)} at most,"
+        ""
+        if chance is None
+        else f" one of a single {unit_singular} with a probability of {probability_bound(chance)} at most,"
     )
     return (
-        f"shown from a noisy count of {threshold:,} on:{single} one of {surely:,} {many} with"
+        f"shown from a noisy count of {threshold:,} on:{single} one of {surely:,} {unit_plural} with"
         f" {percent(confidence)} at least"
     )
 
@@ -427,8 +429,8 @@ def errors_of_all(plan: TablePlan, confidence: float, counts: int | None = None)
 
 def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> output.Table:
     """Return a table with a row for each level: number of counts, error of each, error of all, share of the price."""
-    each = f"{of_noise}each ({percent(confidence)})"
-    header = ("counts by", "how many", each, "all at once", "share")
+    error_header = f"{of_noise}each ({percent(confidence)})"
+    header = ("counts by", "how many", error_header, "all at once", "share")
     rows = [
         (
             level.name,
@@ -449,5 +451,5 @@ def noise_words(plan: TablePlan) -> str:
         return f"{name}, scale {scale_text(scales[0])}"
     if len(scales) >= _MANY:
         return f"{name}, scale {scale_text(min(scales))} to {scale_text(max(scales))} over {len(scales)} levels"
-    each = (f"{scale_text(scale)} for {level.name}" for level, scale in zip(plan.levels, scales, strict=True))
-    return f"{name}, scale {', '.join(each)}"
+    level_scales = (f"{scale_text(scale)} for {level.name}" for level, scale in zip(plan.levels, scales, strict=True))
+    return f"{name}, scale {', '.join(level_scales)}"

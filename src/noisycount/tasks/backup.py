@@ -63,16 +63,16 @@ def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, w
         _copy_ledger(configuration, ledger, draft / ledger.name)
         files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
         copied = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
-        found = verification(copied, known_head)
-        if found is None:
+        verified = verification(copied, known_head)
+        if verified is None:
             raise LedgerError(f"there is no ledger in {str(ledger)!r}; nothing was copied")
-        if found.broken is not None:
+        if verified.broken is not None:
             raise LedgerError(
-                f"row {found.broken} of the ledger {found.why}; nothing was copied: keep the file "
+                f"row {verified.broken} of the ledger {verified.why}; nothing was copied: keep the file "
                 "under another name, and restore an older copy that has every debit"
             )
     data = configuration.data_folder if files else None
-    return Backup(folder, ledger, data, files, found)
+    return Backup(folder, ledger, data, files, verified)
 
 
 def at_copy(configuration: Config, place: str) -> Config:
@@ -92,11 +92,11 @@ def at_copy(configuration: Config, place: str) -> Config:
 def _file(configuration: Config) -> Path:
     address = LedgerAddress.read(configuration.ledger_url)
     if address.file is None or configuration.ledger_file is None:
-        beside = configuration.data_folder
-        also = f", and copy the folder {beside} too" if beside and beside.is_dir() else ""
+        data_folder = configuration.data_folder
+        hint = f", and copy the folder {data_folder} too" if data_folder and data_folder.is_dir() else ""
         raise ConfigError(
             f"{address.place} is on a server, which is backed up as the database is: "
-            f"`pg_dump --format=custom --file=ledger.dump DATABASE`{also}"
+            f"`pg_dump --format=custom --file=ledger.dump DATABASE`{hint}"
         )
     return configuration.ledger_file
 
@@ -168,12 +168,12 @@ def _keep(path: Path) -> None:
 
 def backup_words(backup: Backup) -> str:
     """Return a sentence that says what was copied where."""
-    beside = ""
+    data_words = ""
     if backup.data is not None:
         files = number_of("file", len(backup.files))
-        beside = f", with {files} of {seen_from_here(backup.data)},"
+        data_words = f", with {files} of {seen_from_here(backup.data)},"
     ledger = seen_from_here(backup.ledger)
-    return f"copied {ledger}{beside} to {seen_from_here(backup.folder.absolute())}"
+    return f"copied {ledger}{data_words} to {seen_from_here(backup.folder.absolute())}"
 
 
 def restoring(backup: Backup) -> list[str]:
@@ -181,8 +181,8 @@ def restoring(backup: Backup) -> list[str]:
     copy, ledger = backup.copy.absolute(), backup.ledger.absolute()
     lines = [f"cp -p {_quoted(copy)} {_quoted(ledger)}"]
     if backup.data is not None:
-        beside = copy.with_name(backup.data.name)
-        lines.append(f"cp -pR {_quoted(beside)}/. {_quoted(backup.data.absolute())}")
+        data_copy = copy.with_name(backup.data.name)
+        lines.append(f"cp -pR {_quoted(data_copy)}/. {_quoted(backup.data.absolute())}")
     return lines
 
 

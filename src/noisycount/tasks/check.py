@@ -42,7 +42,7 @@ class Inspection:
     dataset: DatasetConfig  # configuration by the owner
     check: Check  # content of the records
     is_configured: bool  # True if a configuration names the data set
-    is_said: bool  # True if the privacy unit is stated in the configuration or the ledger
+    is_unit_stated: bool  # True if the privacy unit is stated in the configuration or the ledger
     is_changed: bool = False  # True if the columns differ from those in the ledger
     folder: Path = field(default_factory=Path.cwd)  # folder of the configuration, or of the one to write
     former: EarlierAccount | None = None  # account of earlier answers; None: there are no answers from before
@@ -102,7 +102,7 @@ class Inspection:
         of their own. The result is empty for fewer than 20 units, or if the unit is not stated.
         """
         units = self.check.rows if self.persons is None else self.persons
-        if not self.is_said or units < _MANY:
+        if not self.is_unit_stated or units < _MANY:
             return ()
         return tuple(
             column
@@ -123,12 +123,12 @@ class Inspection:
 def examined_place(
     dataset: DatasetConfig,
     former: EarlierAccount | None = None,
-    kept: Certificates = Certificates(),  # noqa: B008 - frozen
+    certificates: Certificates = Certificates(),  # noqa: B008 - frozen
 ) -> Inspection:
     """Check a file or a table, regardless of any description in a ledger."""
-    is_said = dataset.unit is not None
-    check = _check(dataset, kept)
-    return Inspection(dataset, check, is_configured=False, is_said=is_said, former=former)
+    is_unit_stated = dataset.unit is not None
+    check = _check(dataset, certificates)
+    return Inspection(dataset, check, is_configured=False, is_unit_stated=is_unit_stated, former=former)
 
 
 def former_of(dataset: DatasetConfig, configuration: Config) -> EarlierAccount | None:
@@ -154,34 +154,34 @@ def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fa
     """
     with existing_ledger(configuration) as ledger:
         catalog = catalog_of(ledger, configuration)
-        is_said = dataset.unit is not None or catalog.knows(dataset.account)
-        if is_said:
+        is_unit_stated = dataset.unit is not None or catalog.knows(dataset.account)
+        if is_unit_stated:
             dataset = replace(dataset, unit=catalog.unit(dataset.account, dataset.unit) or ROW)
-        written = catalog.known(dataset.account, statement_of(dataset, renews=renews))
+        record = catalog.known(dataset.account, statement_of(dataset, renews=renews))
         former = None
         if dataset.is_path and catalog.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
             former = EarlierAccount(dataset.account, url, dataset.unit or ROW)
-    kept = Certificates(configuration.data_folder)
-    with _copy_draft(dataset, configuration if is_said and written is None else None) as copy:
+    certificates = Certificates(configuration.data_folder)
+    with _copy_draft(dataset, configuration if is_unit_stated and record is None else None) as copy:
         state = _state(dataset)
-        check, is_changed = _held_against(dataset, written, kept, copy)
-        found = Inspection(
-            dataset=dataset if written is None else replace(dataset, form=written.form or dataset.form),
+        check, is_changed = _held_against(dataset, record, certificates, copy)
+        inspection = Inspection(
+            dataset=dataset if record is None else replace(dataset, form=record.form or dataset.form),
             check=check,
             is_configured=dataset.name in configuration.datasets,
-            is_said=is_said,
+            is_unit_stated=is_unit_stated,
             is_changed=is_changed,
             folder=Path.cwd() if configuration.path is None else configuration.path.parent,
             former=former,
             same_unit=_same_unit(dataset, configuration),
         )
-        in_doubt = written is None and not renews and bool(check.names_like_values)
-        if in_doubt or not (found.fits and is_said):
-            return found
+        in_doubt = record is None and not renews and bool(check.names_like_values)
+        if in_doubt or not (inspection.fits and is_unit_stated):
+            return inspection
         checked = None if state is None else CheckedFiles(state, check)
         others = _write_down(dataset, configuration, checked, renews=renews)
-    return replace(found, answered_otherwise=others)
+    return replace(inspection, answered_otherwise=others)
 
 
 def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
@@ -228,14 +228,14 @@ def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterato
             folder.rmdir()
 
 
-def _check(dataset: DatasetConfig, kept: Certificates, copy: Path | None = None) -> Check:
+def _check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None = None) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
         return checked_table(
             dataset.source,
             unit=unit,
             columns=dataset.columns,
-            certificates=kept.all(),
+            certificates=certificates.all(),
             claim=dataset.claim,
             kinds=dataset.kinds,
         )
@@ -252,29 +252,29 @@ def _check(dataset: DatasetConfig, kept: Certificates, copy: Path | None = None)
 
 
 def _held_against(
-    dataset: DatasetConfig, written: DatasetRecord | None, kept: Certificates, copy: Path | None
+    dataset: DatasetConfig, record: DatasetRecord | None, certificates: Certificates, copy: Path | None
 ) -> tuple[Check, bool]:
     """Return the check of the records, and True if the kind of a column differs from the one in the ledger.
 
     The column of the unit is not compared.
     """
-    if written is None:
-        return _check(dataset, kept, copy), False
-    described = replace(dataset, form=written.form or dataset.form, kinds=written.columns)
+    if record is None:
+        return _check(dataset, certificates, copy), False
+    described = replace(dataset, form=record.form or dataset.form, kinds=record.columns)
     try:
-        check = _check(described, kept)
+        check = _check(described, certificates)
     except SourceError:
-        check = _check(dataset, kept)
+        check = _check(dataset, certificates)
     kinds = {column.name: column.kind for column in check.columns}
-    is_changed = any(kinds.get(name) is not form.kind for name, form in written.columns.items() if name != written.unit)
+    is_changed = any(kinds.get(name) is not form.kind for name, form in record.columns.items() if name != record.unit)
     columns = (_with_reason(column, dataset) for column in check.columns)
     return replace(check, columns=tuple(columns)), is_changed
 
 
 def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
     """Return a column; if its kind is from the ledger, its reason states that."""
-    is_said = column.form is None or column.name in (dataset.kinds or {})
-    if is_said or column.name == dataset.unit:
+    is_unit_stated = column.form is None or column.name in (dataset.kinds or {})
+    if is_unit_stated or column.name == dataset.unit:
         return column
     return replace(column, reason="the ledger has it so")
 

@@ -110,7 +110,7 @@ def inspection_facts(inspection: Inspection) -> Facts:
     if inspection.persons is not None:
         facts.append(("persons", signed(inspection.persons)))
         facts += _rows_each(inspection)
-    if inspection.is_said:
+    if inspection.is_unit_stated:
         unit = inspection.unit
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
     facts += dataset.claim.facts
@@ -153,13 +153,13 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
     each kind then sums up the remaining columns.
     """
     columns, marks = inspection.check.columns, _marks(findings)
-    listed = list(columns)
+    shown_columns = list(columns)
     if len(columns) > _MOST_COLUMNS:
         order = {name: place for place, name in enumerate(marks)}
-        listed = sorted(columns, key=lambda column: order.get(column.name, len(order)))[:_FIRST_COLUMNS]
-    names = {column.name for column in listed}
-    texts = [(column.name, _kind_words(column), _remarks(inspection, column, marks)) for column in listed]
-    numbers = [(column.missing, column.unreadable) for column in listed]
+        shown_columns = sorted(columns, key=lambda column: order.get(column.name, len(order)))[:_FIRST_COLUMNS]
+    names = {column.name for column in shown_columns}
+    texts = [(column.name, _kind_words(column), _remarks(inspection, column, marks)) for column in shown_columns]
+    numbers = [(column.missing, column.unreadable) for column in shown_columns]
     others: dict[str, list[ColumnCheck]] = {}
     for column in columns:
         if column.name not in names:
@@ -204,8 +204,10 @@ def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Se
         remarks.append(unused)
     elif column.values and len(column.values) * _ROWS_A_VALUE <= inspection.check.rows:
         values = sorted(column.values, key=lambda each: -each[1])
-        shown = [f"{quoted_cell(text)} {signed(rows)}" for text, rows in values[:_MOST_VALUES]]
-        remarks.append(", ".join(shown) + f", {len(values) - len(shown)} more" * (len(values) > len(shown)))
+        value_texts = [f"{quoted_cell(text)} {signed(rows)}" for text, rows in values[:_MOST_VALUES]]
+        remarks.append(
+            ", ".join(value_texts) + f", {len(values) - len(value_texts)} more" * (len(values) > len(value_texts))
+        )
     elif column.distinct:
         about = "" if column.values else "about "
         remarks.append(f"{about}{number_of('text', column.distinct)}")
@@ -228,16 +230,16 @@ def finding_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
     others. Findings that list values have no row, as their lines stand below the table.
     """
     rows = []
-    findings = [each for each in findings if not any(choice.table == "values" for choice in each.choices)]
+    findings = [finding for finding in findings if not any(choice.table == "values" for choice in finding.choices)]
     titles = Counter(finding.title for finding in findings)
-    shown: Counter[str] = Counter()
+    rows_of_title: Counter[str] = Counter()
     for finding in findings:
-        shown[finding.title] += 1
+        rows_of_title[finding.title] += 1
         more = titles[finding.title] - _MOST_ALIKE
         action = _ACTIONS[finding.severity]
-        if shown[finding.title] <= _MOST_ALIKE or more == 1:
+        if rows_of_title[finding.title] <= _MOST_ALIKE or more == 1:
             rows.append((action, finding.column or "", finding_words(inspection, finding)))
-        elif shown[finding.title] == _MOST_ALIKE + 1:
+        elif rows_of_title[finding.title] == _MOST_ALIKE + 1:
             rows.append((action, f"{more:,} more", f"{finding.title}: --json lists them"))
     return ("", "column", "finding"), rows
 
@@ -250,7 +252,7 @@ def verdict(inspection: Inspection, findings: Sequence[Finding]) -> str:
     blocking = [finding for finding in findings if finding.severity is Severity.BLOCKS]
     if blocking:
         return f"Not readable: no question is answered because of {named_findings(blocking)}."
-    keeps = ", and the ledger keeps what these columns are" if inspection.is_said else ""
+    keeps = ", and the ledger keeps what these columns are" if inspection.is_unit_stated else ""
     if look := [finding for finding in findings if finding.severity is Severity.LOOK]:
         return f"Ready, but look at {named_findings(look)}. Questions are answered{keeps}."
     return f"Ready: questions are answered{keeps}."

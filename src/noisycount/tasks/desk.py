@@ -19,7 +19,7 @@ from noisycount.query.schema import Stated
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import desk_of_frame
-from noisycount.tasks.opening import as_configured, dataset_asked, records_of
+from noisycount.tasks.opening import as_configured, dataset_of_source, records_of
 
 
 def desk_of(  # noqa: PLR0913 - the arguments of `open_desk`
@@ -41,7 +41,7 @@ def desk_of(  # noqa: PLR0913 - the arguments of `open_desk`
     configuration = default_config() if path is None else load_config(path)
     dataset = None
     if isinstance(source, str | Path):
-        dataset = configuration.table_of(dataset_asked(configuration, str(source), unit, "unit"), table, "table")
+        dataset = configuration.table_of(dataset_of_source(configuration, str(source), unit, "unit"), table, "table")
         dataset = replace(dataset, account=name) if dataset.is_path and name else dataset
     asking_analyst = configuration.analyst(analyst, "analyst")
     _check_name(name, configuration, dataset)

@@ -50,17 +50,17 @@ class Diagnosis:
         `progress` receives the number of asked questions and that of all questions.
         """
         place = _place(source, configuration)
-        kept = Certificates(configuration.data_folder)
+        certificates = Certificates(configuration.data_folder)
         configuration.make_ledger_folder()
-        kept.require_writable()
+        certificates.require_writable()
         examination = examined_engine(place, progress)
         certificate = examination.certificate(datetime.now(UTC).date())
         if certificate is None:
-            kept.withdraw(examination.identity)
+            certificates.withdraw(examination.identity)
         else:
-            kept.keep(certificate)
-        shown = None if place is None else place.shown.partition("#")[0]
-        return cls(shown, examination, certificate, kept.file if certificate else None)
+            certificates.keep(certificate)
+        server = None if place is None else place.shown.partition("#")[0]
+        return cls(server, examination, certificate, certificates.file if certificate else None)
 
     @property
     def verdict(self) -> str:
@@ -93,8 +93,11 @@ class Diagnosis:
     @property
     def differences(self) -> Table:
         """Table of the wrong answers, one row for each."""
-        found = self.examination.differences
-        rows = [(each.records, each.question, _number(each.expected), _number(each.found)) for each in found]
+        wrong_answers = self.examination.differences
+        rows = [
+            (wrong_answer.records, wrong_answer.question, _number(wrong_answer.expected), _number(wrong_answer.found))
+            for wrong_answer in wrong_answers
+        ]
         return ("made-up records", "question", "should be", "is"), rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,18 +174,18 @@ class TickTimes:
         with TemporaryDirectory() as folder:
             file = Path(folder) / "made-up.csv"
             write_made_up(file, size)
-            made = DatasetConfig("made-up", file, unit="person", budget=PureBudget(Fraction(100)))
+            made_up = DatasetConfig("made-up", file, unit="person", budget=PureBudget(Fraction(100)))
             configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
-            with session_of(made, configuration, makes=True) as session, session.charging() as charged:
+            with session_of(made_up, configuration, makes=True) as session, session.charging() as charged:
                 for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
                     answer_at(charged, PaidQuery(warming))  # loads and reads what a service loads and reads only once
-                taken: list[float] = []
+                durations: list[float] = []
                 for number, question in enumerate(QUESTIONS, 1):
                     start = time.perf_counter()
                     answer_at(charged, PaidQuery(question))
-                    taken.append(time.perf_counter() - start)
+                    durations.append(time.perf_counter() - start)
                     progress(number / len(QUESTIONS))
-        return cls(size, tuple(sorted(taken[:-1])), taken[-1])
+        return cls(size, tuple(sorted(durations[:-1])), durations[-1])
 
     @property
     def slowest(self) -> float:

@@ -24,16 +24,16 @@ def findings_of(inspection: Inspection) -> list[Finding]:
 def _encoding(inspection: Inspection) -> Iterator[Finding]:
     """Yield that the encoding must be stated, or that its letters should be looked at."""
     form, letters = inspection.check.form, inspection.check.letters
-    shown = f": {quoted_cells(letters)}" if letters else ""
+    examples = f": {quoted_cells(letters)}" if letters else ""
     if encoding := inspection.unstated_encoding:
         text = (
             f"The file is not in UTF-8. It was read as {encoding}: look whether its letters are right, and state it"
-            f"{shown}"
+            f"{examples}"
         )
         proposal = Proposal("encoding", encoding)
         yield Finding(Severity.BLOCKS, "an encoding that must be stated", text, proposals=(proposal,))
     elif form is not None and form.encoding not in UTF and letters:
-        text = f"The file was read as {form.encoding}: look whether its letters are right{shown}"
+        text = f"The file was read as {form.encoding}: look whether its letters are right{examples}"
         yield Finding(Severity.NOTE, "letters beyond ASCII", text)
 
 
@@ -49,7 +49,7 @@ def _other_columns(inspection: Inspection) -> Iterator[Finding]:
 
 def _unstated_unit(inspection: Inspection) -> Iterator[Finding]:
     """Yield that the owner has to state whose row each one is."""
-    if not inspection.is_said:
+    if not inspection.is_unit_stated:
         text = "State the person of each row: --unit COLUMN, or --unit row if every row is another person"
         yield Finding(Severity.LOOK, "the unit", text)
 
@@ -61,7 +61,7 @@ def _repeated_ids(inspection: Inspection) -> Iterator[Finding]:
         number = number_of("row", persons.largest_rows)
         text = f"All {number} are of one person, so that no count exceeds 1: state a column that identifies persons"
         yield Finding(Severity.LOOK, "a single person", text, inspection.unit)
-    for column in inspection.check.columns if inspection.is_said and inspection.unit is None else ():
+    for column in inspection.check.columns if inspection.is_unit_stated and inspection.unit is None else ():
         if 1 < column.ids < rows - column.missing < column.ids * _MOST_ROWS:
             text = (
                 f"{number_of('row', rows - column.missing)} have {column.ids:,} different values. If these identify "
@@ -77,7 +77,7 @@ def _other_size(inspection: Inspection) -> Iterator[Finding]:
     """Yield that the stated size is not the number of units."""
     size = inspection.dataset.size
     units = inspection.check.rows if inspection.persons is None else inspection.persons
-    if size is not None and inspection.is_said and units != size:
+    if size is not None and inspection.is_unit_stated and units != size:
         noun = unit_noun(inspection.unit)
         text = (
             f"size is {size:,}, but there are {number_of(noun, units)}: the promise of privacy rests on that number, "
@@ -114,11 +114,13 @@ def _unlisted_values(inspection: Inspection) -> Iterator[Finding]:
     """Yield the texts that are not among the public values of their column."""
     for column in inspection.check.columns:
         stated = inspection.dataset.values.get(column.name, "")
-        unlisted = [] if isinstance(stated, str) else [each for each in column.values if each[0] not in stated]
+        unlisted = [] if isinstance(stated, str) else [pair for pair in column.values if pair[0] not in stated]
         if unlisted:
             rows = sum(rows for _, rows in unlisted)
-            such = quoted_cells(value for value, _ in unlisted[:EXAMPLES])
-            text = f"{number_of('row', rows)} with none of the public values, which are in no row of a table: {such}"
+            examples = quoted_cells(value for value, _ in unlisted[:EXAMPLES])
+            text = (
+                f"{number_of('row', rows)} with none of the public values, which are in no row of a table: {examples}"
+            )
             yield Finding(Severity.LOOK, "values that are not public", text, column.name, rows)
 
 

@@ -113,17 +113,17 @@ def _squares(plan: TablePlan, cells: int) -> float:
     return sum((cells if level.size is None else level.size) * level.mechanism.variance for level in plan.levels)
 
 
-def print_forecast(told: TableForecast) -> None:
+def print_forecast(result: TableForecast) -> None:
     """Print a forecast."""
-    print_facts([("table", shape_words(told.design)), ("price", told.plans[0].loss.text)])
-    for plan in told.plans:
+    print_facts([("table", shape_words(result.design)), ("price", result.plans[0].loss.text)])
+    for plan in result.plans:
         of_noise = f"{plan.levels[0].mechanism.name}, "
-        print_table(*level_rows(told.of_known_size(plan), told.confidence, of_noise))
-    print_facts(list(_facts(told)))
+        print_table(*level_rows(result.of_known_size(plan), result.confidence, of_noise))
+    print_facts(list(_facts(result)))
 
 
-def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
-    for plan in told.plans:
+def _facts(result: TableForecast) -> Iterator[tuple[str, str]]:
+    for plan in result.plans:
         yield "noise", noise_words(plan)
         yield "", f"{plan.loss.text}: {plan.odds('person')}"
         if plan.threshold is not None:
@@ -131,13 +131,16 @@ def _facts(told: TableForecast) -> Iterator[tuple[str, str]]:
                 "",
                 (
                     f"keys are shown from a noisy count of {plan.threshold:,} on, one of "
-                    f"{plan.surely_shown(told.confidence):,} with {percent(told.confidence)} probability at least"
+                    f"{plan.surely_shown(result.confidence):,} with {percent(result.confidence)} probability at least"
                 ),
             )
-    if told.gain is not None:
-        better, other = (plan.levels[0].mechanism.name for plan in told.plans)
-        yield ("cheaper", (f"{better}: its squared errors are {told.gain:.2g} of those of {other} at the same ε and δ"))
-    elif told.design.rho is None:
+    if result.gain is not None:
+        better, other = (plan.levels[0].mechanism.name for plan in result.plans)
+        yield (
+            "cheaper",
+            (f"{better}: its squared errors are {result.gain:.2g} of those of {other} at the same ε and δ"),
+        )
+    elif result.design.rho is None:
         yield "hint", "with --delta 1e-6 Gaussian noise at the same price is told beside it"
 
 
@@ -145,14 +148,14 @@ def shape_words(design: Design) -> str:
     """Return the shape of a table in words: keys of each column, cells, and contribution bound."""
     keys = " × ".join(f"{size:,} of {name}" for name, size in design.cells.items())
     hidden = ", known to the records alone" if design.is_hidden else ""
-    most = 1 if design.groups is None else design.groups
+    groups = 1 if design.groups is None else design.groups
     replaced = "; one unit replaces another" if design.is_size_public else ""
-    return f"{keys}: {design.counts:,} cells{hidden}; a unit is in {most:,} of them at most{replaced}"
+    return f"{keys}: {design.counts:,} cells{hidden}; a unit is in {groups:,} of them at most{replaced}"
 
 
-def forecast_json(told: TableForecast) -> dict[str, Any]:
+def forecast_json(result: TableForecast) -> dict[str, Any]:
     """Return a forecast as JSON; prices, shares and scales are exact decimals or fractions, as text."""
-    design = told.design
+    design = result.design
     return {
         "cells": dict(design.cells),
         "margins": list(design.margins),
@@ -160,21 +163,21 @@ def forecast_json(told: TableForecast) -> dict[str, Any]:
         "size_public": design.is_size_public,
         "hidden": design.is_hidden,
         "cumulative": design.is_cumulative,
-        "confidence": told.confidence,
+        "confidence": result.confidence,
         "epsilon": optional_text(design.epsilon),
         "rho": optional_text(design.rho),
         "delta": optional_text(design.delta),
-        "better": told.plans[0].levels[0].mechanism.name,
-        "gain": told.gain,
+        "better": result.plans[0].levels[0].mechanism.name,
+        "gain": result.gain,
         "plans": [
             {
                 "mechanism": plan.levels[0].mechanism.name,
                 "price": loss_json(plan.loss),
-                "levels": levels_json(told.of_known_size(plan), told.confidence),
+                "levels": levels_json(result.of_known_size(plan), result.confidence),
                 "threshold": plan.threshold,
-                "surely_shown": plan.surely_shown(told.confidence),
+                "surely_shown": plan.surely_shown(result.confidence),
                 "odds": plan.odds("person"),
             }
-            for plan in told.plans
+            for plan in result.plans
         ],
     }

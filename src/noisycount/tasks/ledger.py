@@ -114,13 +114,13 @@ def absent_words(configuration: Config) -> str:
     )
 
 
-def intact_words(found: Verification, known_head: Head | None) -> str:
+def intact_words(verification: Verification, known_head: Head | None) -> str:
     """Return the result of the verification of a ledger without a broken row, in words.
 
     An adversary who can write to a ledger can delete its newest rows, and the remaining rows are consistent. Only a
     comparison with a head that was stored elsewhere detects the missing rows.
     """
-    rows, replies = _rows_words(found.head, known_head), found.older_replies
+    rows, replies = _rows_words(verification.head, known_head), verification.older_replies
     if not replies:
         return rows
     return (
@@ -213,22 +213,22 @@ def ledger_json(configuration: Config, entries: Sequence[Entry]) -> Object:
     }
 
 
-def verification_json(configuration: Config, found: Verification | None, known_head: Head | None) -> Object:
+def verification_json(configuration: Config, verification: Verification | None, known_head: Head | None) -> Object:
     """Return the result of a verification as JSON. Every member except the path is null if there is no ledger.
 
     `compared` is the head that the rows were compared with; null if none was given.
     """
-    if found is None:
+    if verification is None:
         names = ("intact", "compared", "head", "broken", "why", "older_replies")
         return {"ledger": _place(configuration), **dict.fromkeys(names)}
     return {
         "ledger": _place(configuration),
-        "intact": found.broken is None,
+        "intact": verification.broken is None,
         "compared": None if known_head is None else str(known_head),
-        "head": str(found.head),
-        "broken": found.broken,
-        "why": found.why or None,
-        "older_replies": found.older_replies,
+        "head": str(verification.head),
+        "broken": verification.broken,
+        "why": verification.why or None,
+        "older_replies": verification.older_replies,
     }
 
 
@@ -286,16 +286,16 @@ def price_json(entry: Entry) -> Object:
     A top-up also has the total price, and the key of the answer that it tops up.
     """
     request = entry.request
-    told: Object = {"epsilon": optional_text(request.epsilon)}
+    members: Object = {"epsilon": optional_text(request.epsilon)}
     if request.epsilon is None:
-        told["rho"] = exact_text(request.price.rho)
+        members["rho"] = exact_text(request.price.rho)
     if request.delta:
-        told["delta"] = exact_text(request.delta)
+        members["delta"] = exact_text(request.delta)
     if entry.replaces:
         in_all = entry.loss
         of_all = {"rho_in_all": exact_text(in_all.rho)} if in_all.epsilon is None else {}
-        told |= {"epsilon_in_all": optional_text(in_all.epsilon), **of_all, "replaces": entry.replaces[0]}
-    return told
+        members |= {"epsilon_in_all": optional_text(in_all.epsilon), **of_all, "replaces": entry.replaces[0]}
+    return members
 
 
 def entry_answer_json(entry: Entry) -> Object:
@@ -309,10 +309,10 @@ def entry_answer_json(entry: Entry) -> Object:
 
 def _spent_json(spent: Loss) -> Object:
     """Return the total loss as JSON; δ only if it is above 0."""
-    told: Object = {"spent": optional_text(spent.epsilon), "spent_rho": exact_text(spent.rho)}
+    members: Object = {"spent": optional_text(spent.epsilon), "spent_rho": exact_text(spent.rho)}
     if spent.delta:
-        told["spent_delta"] = exact_text(spent.delta)
-    return told
+        members["spent_delta"] = exact_text(spent.delta)
+    return members
 
 
 SHORTEST_KEY = 6  # smallest number of characters by which a key can be abbreviated
@@ -338,17 +338,17 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
     Raises NoisyCountError, which names the option, if no debit matches, or several.
     """
     entries = debits(configuration)
-    found = [entry for entry in entries if entry.key == key]
-    if not found and len(key) >= SHORTEST_KEY:
-        found = [entry for entry in entries if entry.key.startswith(key)]
-    if len(found) == 1:
-        return found[0]
+    matches = [entry for entry in entries if entry.key == key]
+    if not matches and len(key) >= SHORTEST_KEY:
+        matches = [entry for entry in entries if entry.key.startswith(key)]
+    if len(matches) == 1:
+        return matches[0]
     if len(key) < SHORTEST_KEY:
         raise NoisyCountError(
             f"{option} {key!r}: a key must begin with {SHORTEST_KEY} of its characters or more; "
             "`noisycount ledger show --json` lists the keys"
         )
-    several = "the keys of several answers begin so" if found else "the ledger has no such key"
+    several = "the keys of several answers begin so" if matches else "the ledger has no such key"
     raise NoisyCountError(f"{option} {key!r}: {several}; `noisycount ledger show --json` lists the keys")
 
 

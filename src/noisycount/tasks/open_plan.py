@@ -46,14 +46,19 @@ class OpenPlan:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """The goal, its prices, its largest error and the number of affordable answers, as texts."""
-        share, sure, most = percent(float(self.within)), percent(float(self.confidence)), exact_text(self.at_most)
+        share, confidence, largest = (
+            percent(float(self.within)),
+            percent(float(self.confidence)),
+            exact_text(self.at_most),
+        )
         averages = [
-            f"{price:.2g} for {signed(count)} ({known:.2g} if it were known)" for count, price, known in self.prices
+            f"{price:.2g} for {signed(count)} ({known_price:.2g} if it were known)"
+            for count, price, known_price in self.prices
         ]
         number, owner = self.paying.affordable(self.at_most), self.paying.dataset
         left = approximately(self.paying.left) + (f" of {owner}" if owner else "")
         return [
-            ("goal", f"within ±{share} of the count with {sure} confidence, for ε = {most} at most"),
+            ("goal", f"within ±{share} of the count with {confidence} confidence, for ε = {largest} at most"),
             ("ε", f"on average {averages[0].replace('for', 'for a count of', 1)}"),
             *(("", words) for words in averages[1:]),
             ("error", f"{plus_minus(self.rule.reach)} where ±{share} would cost more"),
@@ -69,7 +74,9 @@ class OpenPlan:
             "confidence": float(self.confidence),
             "at_most": exact_text(self.at_most),
             "error": self.rule.reach,
-            "prices": [{"count": count, "mean": mean, "known": known} for count, mean, known in self.prices],
+            "prices": [
+                {"count": count, "mean": mean, "known": known_price} for count, mean, known_price in self.prices
+            ],
             "odds": odds_sentence(self.at_most),
             "budget": exact_text(self.paying.left),
             "dataset": self.paying.dataset,

@@ -28,8 +28,11 @@ from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 
 
-def dataset_asked(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
-    """Return the data set of SOURCE with the privacy unit of the asker."""
+def dataset_of_source(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
+    """Return the data set of SOURCE with the privacy unit that the analyst states.
+
+    Raises ConfigError if the owner configured another unit; the message names the `option`.
+    """
     dataset = configuration.dataset(source)
     if unit is None or unit == dataset.unit:
         return dataset
@@ -42,31 +45,36 @@ def dataset_asked(configuration: Config, source: str, unit: str | None, option: 
 
 
 def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Catalog:
-    """Return the catalog of data sets. Makes no folder unless there is a ledger, or will be one."""
+    """Return the catalog of data sets. It has a folder only if there is a ledger, or if one is about to be made."""
     return Catalog.of(ledger, configuration.data_folder if ledger or makes else None)
 
 
 def records_of(
     dataset: DatasetConfig, catalog: Catalog, checked: CheckedFiles | None = None, *, renews: bool = False
 ) -> Records:
-    """Return the open records of a data set. `checked`: a check just before, so that no file is read again."""
+    """Open the records of a data set.
+
+    Args:
+        dataset: The data set.
+        catalog: The catalog with what is written down of the records.
+        checked: A check that was made just before, so that no file is read again.
+        renews: True if the owner replaces the description of the columns in the ledger.
+    """
     return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog, checked)
 
 
 def as_configured(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
-    """Return the data set as its owner configured it, if a path holds the same records.
+    """Return the configured data set with the same records as a path; the data set of the path if there is none.
 
-    A copy of a file is the data set that the ledger has by its content: what its owner configured
-    of that (the columns, the budget, the size) holds for the copy too.
+    The ledger knows a copy of a file by its content. The configured columns, budget and size apply to the copy too.
     """
     if not dataset.is_path or dataset.account != dataset.name:
         return dataset
     account = Records.account_of(dataset.source, statement_of(dataset), catalog)
-    owned = (each for each in configuration.datasets.values() if each.account == account)
-    found = next(owned, None)
-    if account == dataset.account or found is None:
+    configured = next((each for each in configuration.datasets.values() if each.account == account), None)
+    if account == dataset.account or configured is None:
         return replace(dataset, account=account)
-    return replace(found, source=dataset.source, unit=dataset.unit or found.unit)
+    return replace(configured, source=dataset.source, unit=dataset.unit or configured.unit)
 
 
 def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSettings:
@@ -87,58 +95,61 @@ def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSett
 
 @contextmanager
 def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool = False) -> Iterator[Ledger | None]:
-    """Yield the open ledger; None if there is none yet."""
-    place = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
+    """Open the ledger, and close it at the end. Yield None if there is no ledger yet.
+
+    Without `anchored` the ledger is not compared with the head in the configuration.
+    """
+    file = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None
-    # A link that leads nowhere may lead to a disk not mounted: that is for the ledger to refuse.
-    if place is not None and not _is_there(place) and known_head is None:
+    # A link that leads nowhere may lead to a disk that is not mounted: `Ledger.open` refuses it.
+    if file is not None and not _is_there(file) and known_head is None:
         yield None
         return
-    create = makes and place is not None and known_head is None
+    create = makes and file is not None and known_head is None
     with Ledger.open(configuration.ledger_url, create=create, known_head=known_head) as ledger:
         yield ledger if ledger.is_made() else None
 
 
-def _is_there(place: Path) -> bool:
+def _is_there(file: Path) -> bool:
     """Return True if something is at a path, even a broken link."""
     try:
-        place.lstat()
+        file.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        shown = repr(str(place))
-        raise LedgerError(f"ledger {shown} cannot be opened ({error.strerror}): mend that") from None
+        message = f"ledger {str(file)!r} cannot be opened ({error.strerror}): correct its permissions"
+        raise LedgerError(message) from None
     return True
 
 
 @frozen
 class DatasetSession:
-    """The open records and ledger of a data set; whoever opens them closes them."""
+    """The open records and the open ledger of a data set. The code that opens them must close them."""
 
-    dataset: DatasetConfig  # as its owner configured it
+    dataset: DatasetConfig  # the data set as its owner configured it
     records: Records  # the open records
-    ledger: Ledger | None  # the open ledger; None where nothing was asked yet
-    configuration: Config  # where the ledger is
+    ledger: Ledger | None  # the open ledger; None if there is none yet
+    configuration: Config  # the configuration, which names the ledger
 
     @property
     def account(self) -> DatasetConfig:
         """The data set under its name in the ledger."""
         return replace(self.dataset, account=self.records.name)
 
-    def running_total(self, more: Loss | None = None, which: str = "so far") -> RunningTotal:
-        """Return the running total of the data set, with the price of an answer that is previewed if one is given.
+    def running_total(self, preview_cost: Loss | None = None, scope: str = "so far") -> RunningTotal:
+        """Return the running total of the data set.
 
         Args:
-            more: The price of that answer.
-            which: Which answers the total is of, in words.
+            preview_cost: The cost of an answer that is previewed, which is added.
+            scope: The answers that the total includes, in words.
         """
         spent = Loss() if self.ledger is None else self.ledger.paid(self.records.name)
         return RunningTotal(
-            spent if more is None else spent + more,
+            spent if preview_cost is None else spent + preview_cost,
             unit_noun(self.records.unit),
             is_replacement=self.dataset.size is not None,
             rho_delta=self.dataset.budget.rho_delta,
-            which=which,
+            which=scope,
         )
 
     def plan(self, query: Query) -> QueryPlan:
@@ -150,27 +161,30 @@ class DatasetSession:
         return RemainingBudget.in_ledger(self.ledger, self.records.name, self.dataset.budget, analyst)
 
     def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
-        """Return the reasons why a query that the analyst paid for should not be asked, else raise PredicateError."""
-        requests = self.records.requests(plan)
-        return plan.require_possible(
-            self.records.schema.public,
-            lambda: any(covers(entry, requests[0]) for entry in self.asked(analyst, requests)),
-        )
+        """Raise PredicateError if no record can match a query, unless the analyst has already paid for it.
 
-    def asked(self, analyst: Analyst, requests: Forms) -> list[Entry]:
-        """Return the debits of the same question at any price that an analyst may know."""
+        Return the reasons in that case; they are empty if records can match.
+        """
+
+        def is_paid() -> bool:
+            requests = self.records.requests(plan)
+            return any(covers(entry, requests[0]) for entry in self.entries_asking(analyst, requests))
+
+        return plan.require_possible(self.records.schema.public, is_paid)
+
+    def entries_asking(self, analyst: Analyst, requests: Forms) -> list[Entry]:
+        """Return the debits for the same question, at any price, that an analyst may know."""
         return [] if self.ledger is None else self.ledger.entries_asking(*requests, analyst)
 
     def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
         """Return the desk of an analyst. The ledger must be open."""
         if self.ledger is None:
             raise ValueError("ledger must be open before a desk is, got None: make it first")
-        paying = self.dataset.for_desk(self.records.name)
-        return self.records.desk(self.ledger, paying, slot, analyst, attach)
+        return self.records.desk(self.ledger, self.dataset.for_desk(self.records.name), slot, analyst, attach)
 
     @contextmanager
     def charging(self, plan: QueryPlan | None = None) -> Iterator["DatasetSession"]:
-        """Open the session with a ledger, which is made for the first question, if that can be counted."""
+        """Yield the session with an open ledger. Make the ledger if there is none, once the question can be counted."""
         if self.ledger is not None:
             yield self
             return
@@ -183,9 +197,9 @@ class DatasetSession:
 @contextmanager
 def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = False) -> Iterator[DatasetSession]:
     """Open the records and the ledger of a data set, and close both at the end."""
-    with ExitStack() as opened:
-        ledger = opened.enter_context(existing_ledger(configuration, makes=makes))
+    with ExitStack() as resources:
+        ledger = resources.enter_context(existing_ledger(configuration, makes=makes))
         catalog = catalog_of(ledger, configuration, makes=makes)
         dataset = as_configured(dataset, configuration, catalog)
-        records = opened.enter_context(records_of(dataset, catalog))
+        records = resources.enter_context(records_of(dataset, catalog))
         yield DatasetSession(dataset, records, ledger, configuration)

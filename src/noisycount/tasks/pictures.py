@@ -24,19 +24,19 @@ from noisycount.tasks.risk import Risks, answer_words
 from noisycount.validation import exact_text
 
 
-def save_forecast_plot(told: TableForecast, file: Path) -> None:
+def save_forecast_plot(result: TableForecast, file: Path) -> None:
     """Save the chart of the error of each level, as SVG or PNG by the ending of the file."""
-    has_kinds = len(told.plans) > 1
+    has_kinds = len(result.plans) > 1
     bars = [
-        TableBar(level.name, level.error(told.confidence), 0, level.mechanism.name if has_kinds else "")
-        for same in zip(*(plan.levels for plan in told.plans), strict=True)
+        TableBar(level.name, level.error(result.confidence), 0, level.mechanism.name if has_kinds else "")
+        for same in zip(*(plan.levels for plan in result.plans), strict=True)
         for level in same
     ]
     picture = table_picture(
         TableBars(
             bars=bars,
             title="How far off would each count be?",
-            notes=[shape_words(told.design), f"with {percent(told.confidence)} confidence"],
+            notes=[shape_words(result.design), f"with {percent(result.confidence)} confidence"],
             axis="± of one count",
             kinds="noise" if has_kinds else "",
             labels="counts by",

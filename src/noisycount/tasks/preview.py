@@ -118,12 +118,12 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     records, plan = session.records, session.plan(query)
     remains = session.remaining_budget(analyst)
     requests = records.requests(plan)
-    asked = session.asked(analyst, requests)
-    answered = [entry for entry in asked if entry.answer is not None]
+    entries = session.entries_asking(analyst, requests)
+    answered = [entry for entry in entries if entry.answer is not None]
     newest, base = finest_of(answered), None
     if standing_of(requests[0]).is_exact:
         base = finest_of(entry for entry in answered if standing_of(entry.request).is_exact)
-    paid = finest_of(entry for entry in asked if covers(entry, requests[0])) or _goal_met_by(plan, answered, base)
+    paid = finest_of(entry for entry in entries if covers(entry, requests[0])) or _goal_met_by(plan, answered, base)
     if plan.order_refusals and paid is None:
         raise PredicateError("; ".join(plan.order_refusals))
     impossible = [*plan.order_refusals, *plan.impossible_reasons(records.schema.public)]

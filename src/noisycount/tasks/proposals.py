@@ -79,8 +79,8 @@ def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Itera
         yield f"table = {toml_value(dataset.table)}"
     keys = {line.partition(" =")[0] for line in proposed}
     form, faults = inspection.check.form, inspection.check.faults
-    found = [] if form is None else [line for line, _ in form_lines(form, faults)]
-    yield from (line for line in found if line.partition(" =")[0] not in keys)
+    form_statements = [] if form is None else [line for line, _ in form_lines(form, faults)]
+    yield from (line for line in form_statements if line.partition(" =")[0] not in keys)
     yield from proposed
 
 

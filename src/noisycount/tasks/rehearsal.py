@@ -63,13 +63,13 @@ def _told(rehearsal: Rehearsal) -> dict[str, Any]:
             "confidence": release.confidence,
             "epsilon": exact_text(release.epsilon),
         }
-    beside = [None] * len(release) if counts is None else counts
+    exact_counts = [None] * len(release) if counts is None else counts
     names = release.labels.names
     return {
         "where": release.where,
         "unit": release.unit,
         "by": list(names),
-        "rows": [row_json(names, row, made_up=count) for row, count in zip(release.rows, beside, strict=True)],
+        "rows": [row_json(names, row, made_up=count) for row, count in zip(release.rows, exact_counts, strict=True)],
         "confidence": release.confidence,
         "price": loss_json(release.price),
         "levels": levels_json(release.plan, release.confidence, len(release)),

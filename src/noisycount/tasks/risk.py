@@ -94,14 +94,14 @@ class RiskScenario:
             raise NoisyCountError(
                 "--known needs --size and --rate: with --strata it is not told whose records are known"
             )
-        known = self.known or 0
-        check_known(known, size)
+        known_records = self.known or 0
+        check_known(known_records, size)
         if self.known_positives is None:
-            expected = round(known * self.assumed.rate.mean)
+            expected = round(known_records * self.assumed.rate.mean)
             object.__setattr__(self, "known_positives", expected)
-        elif self.known_positives > known:
+        elif self.known_positives > known_records:
             raise NoisyCountError(
-                f"--known-positives {self.known_positives} exceeds --known {known}: give at most that many"
+                f"--known-positives {self.known_positives} exceeds --known {known_records}: give at most that many"
             )
 
     @property
@@ -200,13 +200,13 @@ class Risks:
     @classmethod
     def of(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
         """Return the risks of a scenario at an ε, by default its natural ε. `done` receives the share of work done."""
-        asked = epsilon or setting.natural_epsilon
-        number, adversaries, risks = float_above(asked), list(setting.adversaries()), []
+        chosen_epsilon = epsilon or setting.natural_epsilon
+        number, adversaries, risks = float_above(chosen_epsilon), list(setting.adversaries()), []
         for adversary in adversaries:
             risks.append(Risk.of(setting.mechanism, adversary, number))
             done(len(risks) / (len(adversaries) + 1))
         loss = utility_loss(setting.mechanism, setting.assumed.population)
-        return cls(setting, asked, tuple(risks), loss, setting.overlapping_delta(number))
+        return cls(setting, chosen_epsilon, tuple(risks), loss, setting.overlapping_delta(number))
 
     @property
     def standard_error(self) -> float:
@@ -232,8 +232,8 @@ def float_above(number: Fraction) -> float:
 def _headline(risks: Risks) -> str:
     """Return the first of δ, ε and guess that differs between the adversaries; δ if none differs."""
     columns = list(zip(*risk_rows(risks), strict=True))
-    told = f"δ at ε = {approximately(risks.epsilon)}"
-    titles = {2: told, 4: RISK_HEADER[4], 3: "right guesses about one person"}
+    delta_title = f"δ at ε = {approximately(risks.epsilon)}"
+    titles = {2: delta_title, 4: RISK_HEADER[4], 3: "right guesses about one person"}
     place = next((place for place in titles if len(set(columns[place])) > 1), 2)
     numbers = zip(columns[0], columns[place], strict=True)
     return f"{titles[place]}: {', '.join(f'{number} {name}' for name, number in numbers)}"
@@ -308,10 +308,10 @@ def cautions(risks: Risks) -> list[tuple[str, str]]:
         "how often the best guess about one person is right after the answer, 50:50 before; it is "
         "rounded up, as δ and ε are"
     )
-    found = [("guess", guessing), ("holds for", _scope(risks))]
+    explanations = [("guess", guessing), ("holds for", _scope(risks))]
     if risks.beyond_worst:
-        found.append(("dependence", _dependence(risks)))
-    return [*found, ("two answers", _together(risks))]
+        explanations.append(("dependence", _dependence(risks)))
+    return [*explanations, ("two answers", _together(risks))]
 
 
 def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
@@ -358,11 +358,11 @@ def _error(risks: Risks) -> str:
 
 def _scope(risks: Risks) -> str:
     """Return the conditions under which the numbers below the worst case hold, in words."""
-    assumed, known = risks.setting.assumed, risks.setting.known
+    assumed, known_records = risks.setting.assumed, risks.setting.known
     informed = ""
-    if known is not None:
-        theirs = "that record" if known == 1 else f"those {signed(known)} records"
-        informed = f", “partly informed” only against one who knows {theirs} and no other"
+    if known_records is not None:
+        their_records = "that record" if known_records == 1 else f"those {signed(known_records)} records"
+        informed = f", “partly informed” only against one who knows {their_records} and no other"
     trusted = "the rates are" if assumed.rate is None else "the rate is"
     scope = (
         f"“distribution only” only against an adversary who knows no single record{informed}; "
@@ -389,12 +389,12 @@ def _together(risks: Risks) -> str:
         f"share the randomness of one database, so δ of {others} must not be added up over them; "
         "ε and δ of the worst case may."
     )
-    least = risks.overlapping
-    if least is None:
+    lower_bound = risks.overlapping
+    if lower_bound is None:
         return shared
     noise = "" if risks.setting.scale is None else " and the noise"
-    is_more = least > risks.risks[-1].bracket[1]
-    bound = f": against every adversary, δ is at least {at_least(least)}" if is_more else ""
+    is_more = lower_bound > risks.risks[-1].bracket[1]
+    bound = f": against every adversary, δ is at least {at_least(lower_bound)}" if is_more else ""
     return (
         f"{shared} Asked about everybody and again about everybody but one, their difference is "
         f"that person{noise} alone{bound}."
@@ -403,8 +403,8 @@ def _together(risks: Risks) -> str:
 
 def _percent_at_most(chance: float) -> str:
     """Return a probability in percent, rounded up to two decimal places."""
-    told = Decimal(f"{chance:.9f}") * 100
-    return f"{told.quantize(Decimal('0.01'), ROUND_CEILING)} %"
+    percentage = Decimal(f"{chance:.9f}") * 100
+    return f"{percentage.quantize(Decimal('0.01'), ROUND_CEILING)} %"
 
 
 def risks_json(risks: Risks) -> dict[str, Any]:

@@ -98,10 +98,10 @@ class PaidSoFar:
 
 def _delta(loss: Loss, epsilon: Fraction) -> float:
     """Return δ of a loss at an ε: the smaller one of those that its ε and its ρ imply, plus its δ for hidden keys."""
-    found = delta_of_rho(loss.rho, epsilon)
+    delta = delta_of_rho(loss.rho, epsilon)
     if loss.epsilon is not None:
-        found = min(found, pure_dp_delta(float_above(loss.epsilon), float_above(epsilon)))
-    return min(1.0, found + float_above(loss.delta))
+        delta = min(delta, pure_dp_delta(float_above(loss.epsilon), float_above(epsilon)))
+    return min(1.0, delta + float_above(loss.delta))
 
 
 @frozen
@@ -124,8 +124,8 @@ class AnswersSoFar:
     @property
     def dearest(self) -> Fraction:
         """Largest ε of an answer; 1 if no answer has an ε."""
-        known = [*self.prices, *(price.epsilon for _, price in self.tables if price.epsilon is not None)]
-        return max(known, default=Fraction(1))
+        epsilons = [*self.prices, *(price.epsilon for _, price in self.tables if price.epsilon is not None)]
+        return max(epsilons, default=Fraction(1))
 
 
 def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
@@ -139,8 +139,8 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         raise NoisyCountError(
             f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with `noisycount count`"
         )
-    told = without_replaced(entries)
-    counts = [entry for entry in told if _is_count(entry)]
+    current_entries = without_replaced(entries)
+    counts = [entry for entry in current_entries if _is_count(entry)]
     questions = tuple(dict.fromkeys(StoredQuestion(entry).words for entry in counts))
     return AnswersSoFar(
         redacted_name(dataset.name),
@@ -148,7 +148,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         questions,
         tuple(questions.index(StoredQuestion(entry).words) for entry in counts),
         tuple(entry.loss.epsilon for entry in counts if entry.loss.epsilon is not None),
-        tuple((StoredQuestion(entry).words, entry.loss) for entry in told if not _is_count(entry)),
+        tuple((StoredQuestion(entry).words, entry.loss) for entry in current_entries if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
             sum((StoredQuestion(entry).replaced for entry in entries), Loss()),
@@ -196,75 +196,75 @@ class ListRisks:
     held: int | None = None  # number of records that the partly informed adversary knows
 
     @classmethod
-    def of(cls, asked: AnswersSoFar, known: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
+    def of(cls, answers: AnswersSoFar, background: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
         """Return the risks of the answers at an ε, by default the largest price of an answer."""
-        told = asked.dearest if epsilon is None else epsilon
-        number = float_above(told)
-        if asked.tables:
-            why = "no figure of its own, as tables are among the answers"
-            _check_untold(known, why)
-            return cls(asked, told, asked.paid.delta(told), None, why)
-        atoms = _atoms(asked, known)
+        chosen_epsilon = answers.dearest if epsilon is None else epsilon
+        epsilon_above = float_above(chosen_epsilon)
+        if answers.tables:
+            reason = "no figure of its own, as tables are among the answers"
+            _check_untold(background, reason)
+            return cls(answers, chosen_epsilon, answers.paid.delta(chosen_epsilon), None, reason)
+        atoms = _atoms(answers, background)
         if atoms is None:
-            why = _untold(asked)
-            _check_untold(known, why)
-            return cls(asked, told, _of_counts(asked, told), None, why)
-        risk = _risk(asked, atoms, known)
+            reason = _untold(answers)
+            _check_untold(background, reason)
+            return cls(answers, chosen_epsilon, _of_counts(answers, chosen_epsilon), None, reason)
+        risk = _risk(answers, atoms, background)
         partly = None
-        if known.held is not None:
-            check_known(known.held, atoms.size)
-            others = Atoms(atoms.size - known.held, atoms.rates, atoms.questions)
-            partly = OutsiderRisk.of(_risk(asked, others, known), number)
-        outsider = OutsiderRisk.of(risk, number)
-        worst = min(asked.paid.delta(told), risk.worst(number))
-        return cls(asked, told, worst, outsider, partly=partly, held=known.held)
+        if background.held is not None:
+            check_known(background.held, atoms.size)
+            others = Atoms(atoms.size - background.held, atoms.rates, atoms.questions)
+            partly = OutsiderRisk.of(_risk(answers, others, background), epsilon_above)
+        outsider = OutsiderRisk.of(risk, epsilon_above)
+        worst = min(answers.paid.delta(chosen_epsilon), risk.worst(epsilon_above))
+        return cls(answers, chosen_epsilon, worst, outsider, partly=partly, held=background.held)
 
 
-def _risk(asked: AnswersSoFar, atoms: Atoms, known: BackgroundKnowledge) -> ListRisk:
+def _risk(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) -> ListRisk:
     """Return the disclosure risk of the counts for the records of these atoms.
 
     An adversary who knows some records can subtract them from each count. The differences are answers about the other
     records, which are independent of the known ones (the page “Several answers, one outsider”, the corollary of
     Theorem 2).
     """
-    sets = [atoms.questions[place] for place in asked.places]
-    return list_risk(asked.mechanisms, atoms, sets, least=known.least)
+    sets = [atoms.questions[place] for place in answers.places]
+    return list_risk(answers.mechanisms, atoms, sets, least=background.least)
 
 
-def _check_untold(known: BackgroundKnowledge, why: str) -> None:
+def _check_untold(background: BackgroundKnowledge, why: str) -> None:
     """Raise NoisyCountError if `--known` is given although no risk against an outsider can be computed."""
-    if known.held is not None:
-        raise NoisyCountError(f"leave --known {known.held} out: {why}")
+    if background.held is not None:
+        raise NoisyCountError(f"leave --known {background.held} out: {why}")
 
 
-def _of_counts(asked: AnswersSoFar, epsilon: Fraction) -> float:
+def _of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
     """Return δ of the counts in the worst case, for any questions."""
     alike = Atoms(1, [0.5, 0.5])
-    counts = list_risk(asked.mechanisms, alike, [{0}] * len(asked.places))
-    return min(asked.paid.delta(epsilon), counts.worst(float_above(epsilon)))
+    counts = list_risk(answers.mechanisms, alike, [{0}] * len(answers.places))
+    return min(answers.paid.delta(epsilon), counts.worst(float_above(epsilon)))
 
 
-def _untold(asked: AnswersSoFar) -> str:
+def _untold(answers: AnswersSoFar) -> str:
     """Return the reason why there is no δ against an outsider."""
-    if len(asked.questions) > 1:
-        number = len(asked.questions)
+    if len(answers.questions) > 1:
+        number = len(answers.questions)
         return f"{number} questions may overlap in any way unless --atoms FILE tells how"
     return "no figure of its own without the rate of the question: give --rate"
 
 
-def _atoms(asked: AnswersSoFar, known: BackgroundKnowledge) -> Atoms | None:
+def _atoms(answers: AnswersSoFar, background: BackgroundKnowledge) -> Atoms | None:
     """Return the atoms from the file or the rate; None if there is no file, and no rate or more than one question.
 
     Raises NoisyCountError if the size is not public, or if the rate is uncertain, 0 or 1.
     """
-    size = known.size or asked.size
-    if known.atoms is None and (known.rate is None or len(asked.questions) > 1):
+    size = background.size or answers.size
+    if background.atoms is None and (background.rate is None or len(answers.questions) > 1):
         return None
     if size is None:
-        raise NoisyCountError(f"--ledger {asked.dataset!r}: its size is not public in noisycount.toml: give --size")
-    if known.atoms is not None:
-        return _atoms_of_file(known.atoms, size, len(asked.questions))
-    rate = known.rate
+        raise NoisyCountError(f"--ledger {answers.dataset!r}: its size is not public in noisycount.toml: give --size")
+    if background.atoms is not None:
+        return _atoms_of_file(background.atoms, size, len(answers.questions))
+    rate = background.rate
     if rate is None or rate.deviation or rate.mean in {0, 1}:
         raise NoisyCountError(
             f"--rate {rate} must be one known rate between 0 and 1 for a list of answers: records "
@@ -283,16 +283,16 @@ _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
     """Return the facts of a list: δ of each adversary, the questions, the tables and the total loss."""
-    asked = risks.asked
-    told = f"δ at ε = {approximately(risks.epsilon)}"
+    answers = risks.asked
+    delta_title = f"δ at ε = {approximately(risks.epsilon)}"
     numbers = ", ".join(f"{delta} {name}" for name, _, delta in _list_rows(risks))
     return [
-        ("reveals", f"{told}: {numbers}"),
-        ("list", f"{_list_words(asked)}, {asked.dataset}"),
-        *[(str(place), words) for place, words in enumerate(asked.questions, start=1)],
-        *[("table", f"{words}, {price.text}") for words, price in asked.tables],
-        *([] if asked.paid.is_told_as_paid else [("paid", f"{asked.paid.loss.text} together")]),
-        ("asked", told),
+        ("reveals", f"{delta_title}: {numbers}"),
+        ("list", f"{_list_words(answers)}, {answers.dataset}"),
+        *[(str(place), words) for place, words in enumerate(answers.questions, start=1)],
+        *[("table", f"{words}, {price.text}") for words, price in answers.tables],
+        *([] if answers.paid.is_told_as_paid else [("paid", f"{answers.paid.loss.text} together")]),
+        ("asked", delta_title),
     ]
 
 
@@ -307,13 +307,13 @@ def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
     return [worst, *partly, *_rows(_OUTSIDER, risks.outsider, None)]
 
 
-def _rows(name: str, one: OutsiderRisk, held: int | None) -> list[tuple[str, str, str]]:
+def _rows(name: str, risk: OutsiderRisk, held: int | None) -> list[tuple[str, str, str]]:
     """Return the rows of an adversary: for questions fixed in advance, and for questions that answers led to."""
     records = [] if held is None else [number_of("record", held)]
-    share = percent(Decimal(f"{one.given:.2e}"))
-    small = [f"the {share} in small groups"] if one.given > 0 else []
+    share = percent(Decimal(f"{risk.given:.2e}"))
+    small = [f"the {share} in small groups"] if risk.given > 0 else []
     knows = " and ".join([*records, *small]) or "no record"
-    return [(name, knows, at_most(one.delta)), (f"{name}, {_LED_BY}", knows, at_most(one.led))]
+    return [(name, knows, at_most(risk.delta)), (f"{name}, {_LED_BY}", knows, at_most(risk.led))]
 
 
 def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
@@ -323,58 +323,58 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
         return [worst, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
     led = "also where an answer led to the next question, if the atoms were fixed before the first"
-    found = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
+    explanations = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
     if risks.held is not None:
         number = number_of("record", risks.held)
-        found.append((_PARTLY, f"knows {number}, whichever: the answers are about the others"))
+        explanations.append((_PARTLY, f"knows {number}, whichever: the answers are about the others"))
     if risks.outsider.given > 0:
         small = (
             f"a group that the questions part off is expected to hold fewer than "
             f"{risks.outsider.least:g} records: whoever may be in it has the worst case"
         )
-        found.append(("small groups", small))
-    return [*found, charged]
+        explanations.append(("small groups", small))
+    return [*explanations, charged]
 
 
-def promised(asked: AnswersSoFar) -> str:
+def promised(answers: AnswersSoFar) -> str:
     """Return ε, δ and odds of the total loss, in words. They hold for any questions and any background knowledge."""
-    epsilon, delta = asked.paid.told
-    told = approximately(epsilon) if isinstance(epsilon, Fraction) else at_most(epsilon)
+    epsilon, delta = answers.paid.told
+    epsilon_text = approximately(epsilon) if isinstance(epsilon, Fraction) else at_most(epsilon)
     at = f" at δ = {at_most(float(delta))}" if delta else ""
-    return f"ε = {told}{at}: {asked.paid.odds}"
+    return f"ε = {epsilon_text}{at}: {answers.paid.odds}"
 
 
-def _list_words(asked: AnswersSoFar) -> str:
+def _list_words(answers: AnswersSoFar) -> str:
     """Return the numbers of answers, questions and tables, in words."""
-    number = len(asked.questions)
+    number = len(answers.questions)
     about = number_of("question" if number == 1 else "different question", number)
-    counts = f"{number_of('answer', len(asked.prices))} to {about}"
-    if not asked.tables:
+    counts = f"{number_of('answer', len(answers.prices))} to {about}"
+    if not answers.tables:
         return counts
-    tables = number_of("table", len(asked.tables))
+    tables = number_of("table", len(answers.tables))
     return f"{counts} and {tables}" if number else tables
 
 
 def _list_json(risks: ListRisks) -> dict[str, Any]:
     """Return the risks as JSON; the members of the outsider are null if they cannot be computed."""
-    asked, outsider, partly = risks.asked, risks.outsider, risks.partly
-    epsilon, delta = asked.paid.told
+    answers, outsider, partly = risks.asked, risks.outsider, risks.partly
+    epsilon, delta = answers.paid.told
     return {
-        "dataset": asked.dataset,
-        "size": asked.size if outsider is None else outsider.size,
+        "dataset": answers.dataset,
+        "size": answers.size if outsider is None else outsider.size,
         "epsilon": exact_text(risks.epsilon),
-        "questions": list(asked.questions),
+        "questions": list(answers.questions),
         "answers": [
             {"question": place + 1, "price": exact_text(price)}
-            for place, price in zip(asked.places, asked.prices, strict=True)
+            for place, price in zip(answers.places, answers.prices, strict=True)
         ],
-        "tables": len(asked.tables),
-        "asked_tables": [{"question": words, "price": loss_json(price)} for words, price in asked.tables],
-        "paid": loss_json(asked.paid.loss),
-        "replaced": loss_json(asked.paid.replaced),
-        "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": asked.paid.odds},
+        "tables": len(answers.tables),
+        "asked_tables": [{"question": words, "price": loss_json(price)} for words, price in answers.tables],
+        "paid": loss_json(answers.paid.loss),
+        "replaced": loss_json(answers.paid.replaced),
+        "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": answers.paid.odds},
         "worst_case": risks.worst,
-        "worst_case_group": asked.paid.delta_replaced(risks.epsilon),
+        "worst_case_group": answers.paid.delta_replaced(risks.epsilon),
         "outsider": None if outsider is None else outsider.delta,
         "outsider_of_large_groups": None if outsider is None else outsider.of_large,
         "outsider_led_by_answers": None if outsider is None else outsider.led,

@@ -36,7 +36,7 @@ class View:
 
     dataset: DatasetConfig  # the data set as its owner configured it
     unit: str | None  # column whose distinct values are counted; None: rows are counted
-    is_said: bool  # True if the privacy unit is fixed, by the owner or by the first question
+    is_unit_stated: bool  # True if the privacy unit is fixed, by the owner or by the first question
     columns: Mapping[str, ColumnFormat]  # columns that questions may use, and how the values of each are read
     public: Mapping[str, PublicValues]  # public values of some columns, as the owner states them
     remains: RemainingBudget  # remaining budget of the data set, and of the analyst if there is a quota
@@ -49,14 +49,14 @@ class View:
         with existing_ledger(configuration) as opened:
             catalog = catalog_of(opened, configuration)
             dataset = as_configured(dataset, configuration, catalog)
-            is_said = dataset.unit is not None or catalog.knows(dataset.account)
-            asked = dataset if is_said else replace(dataset, unit=ROW)
-            with records_of(asked, catalog) as records:
+            is_unit_stated = dataset.unit is not None or catalog.knows(dataset.account)
+            described = dataset if is_unit_stated else replace(dataset, unit=ROW)
+            with records_of(described, catalog) as records:
                 name, unit, columns, public = records.name, records.unit, records.forms, records.schema.public
             entries = tuple(opened.entries(name)) if opened else ()
         spent = entries[-1].spent if entries else Loss()
         remains = RemainingBudget((AvailableBudget(dataset.budget, spent),))
-        return cls(dataset, unit, is_said, columns, public, remains, entries)
+        return cls(dataset, unit, is_unit_stated, columns, public, remains, entries)
 
     @classmethod
     def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
@@ -82,7 +82,7 @@ def view_facts(view: View, configuration: Config) -> Facts:
     """Return the facts of a data set: name, source, privacy unit, budget and ledger."""
     dataset = view.dataset
     counts = f"distinct values of {view.unit}" if view.unit else "rows"
-    counts = counts if view.is_said else "rows or persons, as the first count says by --unit"
+    counts = counts if view.is_unit_stated else "rows or persons, as the first count says by --unit"
     public = f", of which there are {signed(dataset.size)}" if dataset.size else ""
     facts = [
         ("data set", seen_from_here(dataset.name)),
@@ -131,15 +131,15 @@ def table_hint(view: View) -> Facts:
 def budget_words(view: View) -> str:
     """Return the remaining budget in words, and the number of answers that it pays for if it is at least one."""
     remains = view.remains
-    told = remaining_words(remains.of_dataset, remains.dataset_budget)
+    words = remaining_words(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:
-        told = f"{told}, and of your own quota {remaining_words(remains.of_quota, remains.quota)}"
+        words = f"{words}, and of your own quota {remaining_words(remains.of_quota, remains.quota)}"
     if not view.affordable:
-        return told
+        return words
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
     such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
     pay = "it pays" if remains.quota is None else "both pay"
-    return f"{told}: at ε = {exact_text(view.price)} {pay} for {such}"
+    return f"{words}: at ε = {exact_text(view.price)} {pay} for {such}"
 
 
 def offer_json(view: View) -> dict[str, Any]:

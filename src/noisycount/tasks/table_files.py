@@ -72,13 +72,13 @@ def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
         )
-    listed: Any = query.keys or {}
-    keys: Any = _keys_of_file(files.keys_from, [item for item in query.by or () if type(item) is ColumnGrouping])
-    if not listed:
-        return replace(query, keys=keys)
-    if not isinstance(keys, Mapping) or {*map(str.lower, keys)} & {*map(str.lower, listed)}:
+    option_keys: Any = query.keys or {}
+    file_keys: Any = _keys_of_file(files.keys_from, [item for item in query.by or () if type(item) is ColumnGrouping])
+    if not option_keys:
+        return replace(query, keys=file_keys)
+    if not isinstance(file_keys, Mapping) or {*map(str.lower, file_keys)} & {*map(str.lower, option_keys)}:
         raise NoisyCountError(f"--keys-from {str(files.keys_from)!r} lists keys that --keys lists too: leave one out")
-    return replace(query, keys={**listed, **keys})
+    return replace(query, keys={**option_keys, **file_keys})
 
 
 def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:

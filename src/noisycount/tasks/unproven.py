@@ -68,25 +68,25 @@ def unproven_top_ups(rows: Sequence[Row], configuration: Config) -> list[Unprove
     the configuration, the name of the data set or its description does. All other data sets are taken for files.
     """
     entries = {entry.key: entry for entry in entries_of(rows)}
-    described = [(row["dataset"], DatasetRecord.read(row["question"])) for row in rows if row["kind"] == DESCRIPTION]
-    served = {name for name, record in described if record.relations}
-    served |= {each.account for each in configuration.datasets.values() if isinstance(each.source, ServedTable)}
-    promised = {(name, record.version) for name, record in described if record.edition is not None}
-    found = []
+    descriptions = [(row["dataset"], DatasetRecord.read(row["question"])) for row in rows if row["kind"] == DESCRIPTION]
+    server_names = {name for name, record in descriptions if record.relations}
+    server_names |= {each.account for each in configuration.datasets.values() if isinstance(each.source, ServedTable)}
+    editions = {(name, record.version) for name, record in descriptions if record.edition is not None}
+    top_ups = []
     for entry in entries.values():
         bases = tuple(entries[key] for key in entry.replaces if entries[key].answer is not None)
-        if bases and entry.answer is not None and not _is_exact(entry, served, promised):
-            found.append(UnprovenTopUp(entry, bases))
-    return found
+        if bases and entry.answer is not None and not _is_exact(entry, server_names, editions):
+            top_ups.append(UnprovenTopUp(entry, bases))
+    return top_ups
 
 
-def _is_exact(entry: Entry, served: Iterable[str], promised: Iterable[tuple[str, str]]) -> bool:
+def _is_exact(entry: Entry, server_names: Iterable[str], editions: Iterable[tuple[str, str]]) -> bool:
     """Return True if the version of an entry says which records were counted."""
-    asked, name = entry.request.asked, entry.request.dataset
-    if not has_exact_version(asked):
+    question, name = entry.request.asked, entry.request.dataset
+    if not has_exact_version(question):
         return False
-    is_of_server = name in served or is_server(name) or is_lake(name)
-    return not is_of_server or EDITION in asked or (name, asked["version"]) in promised
+    is_of_server = name in server_names or is_server(name) or is_lake(name)
+    return not is_of_server or EDITION in question or (name, question["version"]) in editions
 
 
 def unproven_in(configuration: Config, number: int) -> list[UnprovenTopUp]:
@@ -95,13 +95,13 @@ def unproven_in(configuration: Config, number: int) -> list[UnprovenTopUp]:
         return [] if ledger is None else unproven_top_ups(ledger.rows()[:number], configuration)
 
 
-def unproven_words(found: Sequence[UnprovenTopUp]) -> list[str]:
+def unproven_words(top_ups: Sequence[UnprovenTopUp]) -> list[str]:
     """Return a line for each unproven top-up, below one that says what they are."""
-    if not found:
+    if not top_ups:
         return []
-    number = number_of("top-up", len(found))
+    number = number_of("top-up", len(top_ups))
     head = (
         f"{number} may rest on answers about other records, as nothing said that the records had stayed the same: "
         "their loss can exceed the charge"
     )
-    return [head, *(each.words for each in found)]
+    return [head, *(top_up.words for top_up in top_ups)]

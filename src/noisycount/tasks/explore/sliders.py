@@ -155,15 +155,17 @@ class Sliders:
             object.__setattr__(self, name, int(value) if quantity.is_whole else value)
 
     @classmethod
-    def of_query(cls, given: Mapping[str, str]) -> Self:
+    def of_query(cls, texts_by_name: Mapping[str, str]) -> Self:
         """Return the positions that the query of an address states; a missing one has its start value.
 
         Raise NoisyCountError if a name is unknown, a value is out of range, or both `epsilon` and `scale` are given.
         """
-        odd = [name for name in given if name not in {*NAMES, EPSILON.name}]
-        if odd:
-            raise NoisyCountError(f"an address of Explore has no {odd[0][:20]!r}: give {', '.join(NAMES)} or epsilon")
-        texts = {name: text for name, text in given.items() if text.strip()}
+        unknown_names = [name for name in texts_by_name if name not in {*NAMES, EPSILON.name}]
+        if unknown_names:
+            raise NoisyCountError(
+                f"an address of Explore has no {unknown_names[0][:20]!r}: give {', '.join(NAMES)} or epsilon"
+            )
+        texts = {name: text for name, text in texts_by_name.items() if text.strip()}
         noise = texts.pop("noise", _NOISE)
         epsilon = texts.pop(EPSILON.name, None)
         values = {name: QUANTITIES[name].value(text) for name, text in texts.items()}
@@ -198,8 +200,8 @@ class Sliders:
 
         Sampling is not taken into account.
         """
-        own = self.made_noise.epsilon
-        return None if own is None else 1 / self.scale
+        noise_epsilon = self.made_noise.epsilon
+        return None if noise_epsilon is None else 1 / self.scale
 
     @property
     def population(self) -> Binomial:

@@ -117,17 +117,17 @@ _CACHED = 4096
 def _error(sliders: Sliders) -> ChartView:
     """Return the chart of mean absolute errors against the price, for the sampled records."""
     counted, is_pure = sliders.counted, sliders.epsilon is not None
-    own = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.made_noise)
+    own_epsilon = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.made_noise)
     price, at_delta = ("ε", "") if is_pure else ("ε at δ = 10⁻⁶", f" (with δ = {Decimal(str(_DELTA)):e})")
-    noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own: sliders.made_noise}
+    noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own_epsilon: sliders.made_noise}
     epsilons = tuple(sorted(noises))
     answer = tuple(_mean_error(counted, noises[epsilon], "answer") for epsilon in epsilons)
     guess = _mean_error(counted, _NO_INFORMATION, "mean")
-    errors, here = [("the answer itself", STYLES["answer"], answer)], epsilons.index(own)
+    errors, place = [("the answer itself", STYLES["answer"], answer)], epsilons.index(own_epsilon)
     if counted.law().deviation <= _MOST_SPREAD.get(sliders.noise, 0.0):
         refined = tuple(_mean_error(counted, noises[epsilon], "mean") for epsilon in epsilons)
         errors.append(("refined by the public rate (mean)", STYLES["mean"], refined))
-        better, note = f", together with the public rate by {records(refined[here])}", ""
+        better, note = f", together with the public rate by {records(refined[place])}", ""
     else:
         better, note = "", _TOO_LONG
     errors.append(("no answer, the rate alone", GUIDE, (guess,) * len(epsilons)))
@@ -138,9 +138,9 @@ def _error(sliders: Sliders) -> ChartView:
             Axis("mean absolute error", _unit(sliders), is_log=True),
             [Line(name, style, epsilons, ys) for name, style, ys in errors],
         ),
-        f"At ε = {own:.3g}{at_delta} the answer is off by {records(answer[here])} on average{better}; a "
+        f"At ε = {own_epsilon:.3g}{at_delta} the answer is off by {records(answer[place])} on average{better}; a "
         f"guess from the rate alone, without any answer, is off by {records(guess)}.",
-        marks=(Mark(own, f"this noise, ε = {own:.3g}"),),
+        marks=(Mark(own_epsilon, f"this noise, ε = {own_epsilon:.3g}"),),
         note=note,
     )
 
@@ -173,7 +173,7 @@ _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below 
 
 def _delta(sliders: Sliders) -> ChartView:
     """Return the chart of δ(ε) against each adversary, the worst case first."""
-    mechanism, own, reach = sliders.setting.mechanism, sliders.epsilon, _reach(sliders)
+    mechanism, own_epsilon, reach = sliders.setting.mechanism, sliders.epsilon, _reach(sliders)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE)
     curves = [_curve(mechanism, each, reach) for each in adversaries]
     longest = max(epsilons[-1] for epsilons, _ in curves)
@@ -183,10 +183,10 @@ def _delta(sliders: Sliders) -> ChartView:
         for each in adversaries
     )
     promise, marks = "", [Mark(stated, f"ε = {stated:.3g}", is_dashed=True)]
-    if own is not None:
-        promise = f"; at ε = {approximately(own)}, that of this noise, it is 0: {odds_sentence(own)}"
-    if own is not None and own <= end:
-        marks.append(Mark(float(own), f"this noise, ε = {float(own):.3g}"))
+    if own_epsilon is not None:
+        promise = f"; at ε = {approximately(own_epsilon)}, that of this noise, it is 0: {odds_sentence(own_epsilon)}"
+    if own_epsilon is not None and own_epsilon <= end:
+        marks.append(Mark(float(own_epsilon), f"this noise, ε = {float(own_epsilon):.3g}"))
     return ChartView(
         _plot(
             "What can one record change?",
@@ -250,7 +250,7 @@ def _utility(sliders: Sliders) -> ChartView:
         for factor in _FACTORS
         if scale.low <= sliders.scale * factor <= scale.high
     ]
-    mechanisms, own = [each.setting.mechanism for each in others], others.index(sliders)
+    mechanisms, own_place = [each.setting.mechanism for each in others], others.index(sliders)
     errors = tuple(math.sqrt(utility_loss(each, sliders.population)) * size for each in mechanisms)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE_WORTH)
     # How often the best guess about one person is right, 50:50 before: (1 + δ(0))/2.
@@ -263,7 +263,7 @@ def _utility(sliders: Sliders) -> ChartView:
         sampling = math.sqrt(utility_loss(Subsample(drawn), sliders.population)) * size
         sources += f" and {records(sampling)} of sampling error"
     guessed = ", ".join(
-        f"{shares[own] * 100:.3g} % of the time by one who {_name(each)}"
+        f"{shares[own_place] * 100:.3g} % of the time by one who {_name(each)}"
         for each, shares in zip(adversaries, guesses, strict=True)
     )
     return ChartView(
@@ -276,18 +276,18 @@ def _utility(sliders: Sliders) -> ChartView:
                 for each, shares in zip(adversaries, guesses, strict=True)
             ],
         ),
-        f"The standard error about all records is {records(errors[own])}, "
-        f"{percent(Decimal(f'{errors[own] / size:.2e}'))} of them ({sources}); whether one person counts is guessed "
-        f"right {guessed}, 50 % being blind luck.",
-        marks=(Mark(errors[own], f"this noise, ±{records(errors[own])}"),),
+        f"The standard error about all records is {records(errors[own_place])}, "
+        f"{percent(Decimal(f'{errors[own_place] / size:.2e}'))} of them ({sources}); whether one person counts is "
+        f"guessed right {guessed}, 50 % being blind luck.",
+        marks=(Mark(errors[own_place], f"this noise, ±{records(errors[own_place])}"),),
         note=note,
     )
 
 
-def _affordable(sliders: Sliders, most: float) -> tuple[list[Adversary], str]:
+def _affordable(sliders: Sliders, largest_variance: float) -> tuple[list[Adversary], str]:
     """Return the adversaries whose curve is computed fast enough for a page, and a note about the others."""
     all_adversaries = list(sliders.setting.adversaries())
-    fast = [each for each in all_adversaries if _is_affordable(sliders, each, most)]
+    fast = [each for each in all_adversaries if _is_affordable(sliders, each, largest_variance)]
     if len(fast) == len(all_adversaries):
         return fast, ""
     return fast, (
@@ -301,13 +301,13 @@ def _affordable(sliders: Sliders, most: float) -> tuple[list[Adversary], str]:
 _CACHED_CURVES, _CACHED_DELTAS = 256, 4096
 
 
-def _is_affordable(sliders: Sliders, adversary: Adversary, most: float) -> bool:
+def _is_affordable(sliders: Sliders, adversary: Adversary, largest_variance: float) -> bool:
     """Return True if the curve of an adversary can be computed while a user waits.
 
     A sample of known and unknown records is a mixture of many distributions, and of more if the count is wide.
     """
     is_mixed = sliders.is_sampled and adversary.name == "partly informed"
-    return not is_mixed or sliders.population.law().variance <= most
+    return not is_mixed or sliders.population.law().variance <= largest_variance
 
 
 @lru_cache(_CACHED_DELTAS)

@@ -44,8 +44,8 @@ def annex(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
         for released in dataset.releases:
             release = released.release
             if release is not None and asks_for_table(released.entry) and len(release):
-                made = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
-                title = f"{dataset.account.name}: {released.title}, {made}"
+                time = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
+                title = f"{dataset.account.name}: {released.title}, {time}"
                 header = ("counts by", *release.labels.names, f"answer ({percent(release.confidence)})")
                 yield title, header, _rows(release)
 
@@ -53,11 +53,11 @@ def annex(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
 def _rows(release: TableRelease) -> Rows:
     """Return the first rows of a table, each with its error."""
     names = [row.level for row in release.rows[:_MOST]]
-    shown = zip(names, shown_rows(release, range(len(names))), strict=True)
-    rows = [(name, *keys, f"{signed(answer)} {plus_minus(error)}") for name, (keys, answer, error, _) in shown]
+    rows_with_keys = zip(names, shown_rows(release, range(len(names))), strict=True)
+    rows = [(name, *keys, f"{signed(answer)} {plus_minus(error)}") for name, (keys, answer, error, _) in rows_with_keys]
     if len(release) > _MOST:
-        rest = f"{len(release) - _MOST:,} more rows are in the JSON form"
-        rows.append(("…", *("" for _ in release.labels.names), rest))
+        note = f"{len(release) - _MOST:,} more rows are in the JSON form"
+        rows.append(("…", *("" for _ in release.labels.names), note))
     return rows
 
 
@@ -167,8 +167,8 @@ def _analysts(report: Report) -> Iterator[str]:
         yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report), "analysts"))
 
 
-def _section(title: str, told: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{told}</section>\n"
+def _section(title: str, content: str) -> str:
+    return f"<section>\n<h2>{escape(title)}</h2>\n{content}</section>\n"
 
 
 def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
@@ -202,17 +202,19 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", *"\uff1d\uff0b\uff0d
 
 def _report_sheet(report: Report) -> str:
     """Return the releases of a report as CSV, with prices rounded up."""
-    told = []
+    rows = []
     for dataset in report.datasets:
-        of_it = dataset.account.name, dataset.unit or "row"
-        told += [(*map(as_text, (*of_it, neighbours_of(each))), *_row(each)) for each in dataset.releases]
-    return _sheet((*_OF_DATASET, *_HEADER), told)
+        dataset_cells = dataset.account.name, dataset.unit or "row"
+        rows += [
+            (*map(as_text, (*dataset_cells, neighbours_of(released))), *_row(released)) for released in dataset.releases
+        ]
+    return _sheet((*_OF_DATASET, *_HEADER), rows)
 
 
 def releases_sheet(releases: Iterable[StoredQuestion]) -> str:
     """Return releases of any data sets as CSV, with prices rounded up."""
-    told = ((as_text(redacted_name(each.entry.request.dataset)), *_row(each)) for each in releases)
-    return _sheet((_OF_DATASET[0], *_HEADER), told)
+    rows = ((as_text(redacted_name(released.entry.request.dataset)), *_row(released)) for released in releases)
+    return _sheet((_OF_DATASET[0], *_HEADER), rows)
 
 
 def _sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -87,21 +87,21 @@ def _entry(dataset: DatasetReport) -> Object:
 
 def _purposes(dataset: DatasetReport) -> str | None:
     """Return the purposes that analysts stated for the answers; None if none was stated."""
-    said = dict.fromkeys(purpose for each in dataset.releases for purpose in each.entry.purposes if purpose)
-    return "; ".join(said) or None
+    purposes = dict.fromkeys(purpose for released in dataset.releases for purpose in released.entry.purposes if purpose)
+    return "; ".join(purposes) or None
 
 
 def _unprotected(dataset: DatasetReport) -> list[str]:
     """Return sentences about the facts that the answers reveal without noise, or with a threshold."""
-    told = ["The names and the kinds of the columns."]
+    facts = ["The names and the kinds of the columns."]
     if dataset.size is not None:
-        told.append(f"The number of {dataset.protected}s, {dataset.size}, is public.")
+        facts.append(f"The number of {dataset.protected}s, {dataset.size}, is public.")
     if any(each.entry.request.delta for each in dataset.releases):
-        told.append(
+        facts.append(
             "Keys of tables that were read from the records: each is shown where its noisy count"
             " reaches a threshold, and a key of one unit alone with a probability of delta at most."
         )
-    return told
+    return facts
 
 
 def _flavor(spent: Loss) -> str:
@@ -112,18 +112,20 @@ def _flavor(spent: Loss) -> str:
 
 def _loss(dataset: DatasetReport) -> Object:
     spent, unit = dataset.lost_now, dataset.protected
-    by = "" if dataset.unit is None else f", told apart by the column {dataset.unit}"
+    column_text = "" if dataset.unit is None else f", told apart by the column {dataset.unit}"
     now, more, others = neighbours_words(dataset).partition("; ")
     budget = dataset.account.budget
-    of = "" if budget is None else f", of a budget of {budget.text}"
-    means = "" if dataset.odds is None else f"; {dataset.odds}"
+    budget_text = "" if budget is None else f", of a budget of {budget.text}"
+    odds_text = "" if dataset.odds is None else f"; {dataset.odds}"
     why = "" if dataset.why is None else f" Why this budget: {dataset.why}"
-    least = "" if dataset.is_intact else "at least "
+    lower_bound = "" if dataset.is_intact else "at least "
     return {
         "privacy_unit": f"{unit.capitalize()}-level",
-        "privacy_unit_description": f"Adjacent data sets differ by {now}{by}{more}{others}.",
+        "privacy_unit_description": f"Adjacent data sets differ by {now}{column_text}{more}{others}.",
         "privacy_parameters": _parameters(spent, dataset.rho_delta),
-        "privacy_parameters_description": f"All answers so far: {least}{loss_words(spent)}{of}{means}.{why}",
+        "privacy_parameters_description": (
+            f"All answers so far: {lower_bound}{loss_words(spent)}{budget_text}{odds_text}.{why}"
+        ),
     }
 
 
@@ -144,5 +146,5 @@ def _not_below(value: Fraction) -> float:
         >>> _not_below(Fraction(1, 10**7)), _not_below(Fraction(1, 3))
         (1e-07, 0.33333333333333337)
     """
-    near = float(value)
-    return near if Fraction(repr(near)) >= value else math.nextafter(near, math.inf)
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)

@@ -49,9 +49,10 @@ class Versions:
 
 def questions_of(entries: Iterable[Entry], versions: Versions | None = None) -> tuple[StoredQuestion, ...]:
     """Return the stored questions of entries in the same order, with the version number of the records of each."""
-    known = versions or Versions()
+    numbering = versions or Versions()
     return tuple(
-        StoredQuestion(entry, known.number(entry.request.dataset, asked_part(entry, "version"))) for entry in entries
+        StoredQuestion(entry, numbering.number(entry.request.dataset, asked_part(entry, "version")))
+        for entry in entries
     )
 
 
@@ -202,31 +203,32 @@ def _datasets(
     rows: Sequence[Row], entries: Sequence[Entry], configuration: Config, *, is_intact: bool
 ) -> list[DatasetReport]:
     """Return the part about each data set, from the verified rows and their debits."""
-    written = {row["dataset"]: DatasetRecord.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION}
+    descriptions = {row["dataset"]: DatasetRecord.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION}
     configured = {each.account: each for each in configuration.datasets.values()}
-    asked: dict[str, list[Entry]] = {}
+    entries_by_dataset: dict[str, list[Entry]] = {}
     for entry in entries:
-        asked.setdefault(entry.request.dataset, []).append(entry)
-    found = []
+        entries_by_dataset.setdefault(entry.request.dataset, []).append(entry)
+    reports = []
     unproven = unproven_top_ups(rows, configuration)
     for account in accounts_of_datasets(configuration, entries):
         name, versions = account.name, Versions()
-        described, owned, own = written.get(name), configured.get(name), asked.get(name, [])
-        unit = owned.unit if owned else None
-        if described is not None or own:
-            unit = described.unit if described else asked_part(own[-1], "unit")
-        releases = questions_of(own, versions)
+        description, settings = descriptions.get(name), configured.get(name)
+        dataset_entries = entries_by_dataset.get(name, [])
+        unit = settings.unit if settings else None
+        if description is not None or dataset_entries:
+            unit = description.unit if description else asked_part(dataset_entries[-1], "unit")
+        releases = questions_of(dataset_entries, versions)
         dataset = DatasetReport(
             account=account,
             unit=None if unit == ROW else unit,
-            size=None if owned is None else owned.size,
-            version=versions.number(name, None if described is None else described.version),
+            size=None if settings is None else settings.size,
+            version=versions.number(name, None if description is None else description.version),
             releases=releases,
             is_intact=is_intact,
-            why=None if owned is None else owned.why,
-            claim=UnitClaim() if owned is None else owned.claim,
+            why=None if settings is None else settings.why,
+            claim=UnitClaim() if settings is None else settings.claim,
             unproven=tuple(each for each in unproven if each.entry.request.dataset == name),
         )
-        found.append(dataset)
-    told = redacted_names(each.account.name for each in found)
-    return [replace(each, account=replace(each.account, name=told[each.account.name])) for each in found]
+        reports.append(dataset)
+    shown_names = redacted_names(each.account.name for each in reports)
+    return [replace(each, account=replace(each.account, name=shown_names[each.account.name])) for each in reports]

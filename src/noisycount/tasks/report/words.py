@@ -107,24 +107,24 @@ _CHANGES = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelatio
 _NOTHING_LEFT = "nothing, until the ledger is restored"
 
 
-def verified_words(found: Verification, known_head: Head | None) -> str:
+def verified_words(verification: Verification, known_head: Head | None) -> str:
     """Return the result of the verification of a ledger, in words."""
-    if found.broken is None:
-        return intact_words(found, known_head)
+    if verification.broken is None:
+        return intact_words(verification, known_head)
     return (
-        f"NOT VERIFIED: row {found.broken} {found.why}. What is told here is of the rows before it;"
+        f"NOT VERIFIED: row {verification.broken} {verification.why}. What is told here is of the rows before it;"
         " nothing may be counted until the ledger is restored from a copy that holds every debit"
     )
 
 
-def notice_kind(found: Verification, known_head: Head | None) -> str:
+def notice_kind(verification: Verification, known_head: Head | None) -> str:
     """Return the CSS class of the notice with `verified_words`.
 
     It is "refused" for a broken ledger, "good" if the rows were compared with a known head, and else "note".
     """
-    if found.broken is not None:
+    if verification.broken is not None:
         return "refused"
-    return "note" if known_head is None or not found.head.number else "good"
+    return "note" if known_head is None or not verification.head.number else "good"
 
 
 def report_facts(report: Report, configuration: Config) -> Facts:
@@ -147,14 +147,14 @@ def asked_datasets(report: Report) -> list[DatasetReport]:
 
 def summary_rows(report: Report) -> list[tuple[str, ...]]:
     """Return a row for each of the first data sets with releases, with the columns of `SUMMARY`."""
-    asked, rows = asked_datasets(report), list[tuple[str, ...]]()
-    for dataset in asked[:_FIRST]:
+    datasets, rows = asked_datasets(report), list[tuple[str, ...]]()
+    for dataset in datasets[:_FIRST]:
         name, budget, spent, _ = account_cells(dataset.account)
         number = number_of("release", len(dataset.releases))
         spent = spent if dataset.is_intact else f"at least {spent}"
         rows.append((name, number, f"{spent} of {budget}", dataset.odds or "not known"))
-    if len(asked) > _FIRST:
-        rows.append(("…", f"{len(asked) - _FIRST:,} more data sets stand below", "", ""))
+    if len(datasets) > _FIRST:
+        rows.append(("…", f"{len(datasets) - _FIRST:,} more data sets stand below", "", ""))
     return rows
 
 
@@ -201,8 +201,8 @@ def neighbours_words(dataset: DatasetReport) -> str:
     relation = others[0].relation
     assert relation is not None  # noqa: S101 - by `otherwise`
     are = "was" if len(others) == 1 else "were"
-    told = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
-    return told if dataset.size is None else f"{told}, and told more than was charged"
+    sentence = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
+    return sentence if dataset.size is None else f"{sentence}, and told more than was charged"
 
 
 def analyst_rows(report: Report) -> list[tuple[str, ...]]:
@@ -225,8 +225,8 @@ def account_cells(account: Account) -> tuple[str, str, str, str]:
 def _version_words(dataset: DatasetReport) -> str:
     if dataset.version is None:
         return "not written down"
-    shown = dataset.version
-    return shown if dataset.is_current else f"{shown}; some releases are of other versions"
+    version = dataset.version
+    return version if dataset.is_current else f"{version}; some releases are of other versions"
 
 
 def _failure_facts(dataset: DatasetReport) -> Facts:
@@ -253,8 +253,8 @@ def release_cells(released: StoredQuestion) -> tuple[str, ...]:
 
 def _price_words(released: StoredQuestion) -> str:
     """Return the charge of a release, with the neighbour relation if the price depends on it."""
-    told, relation = loss_words(released.entry.request.price), released.relation
-    return told if relation is None else f"{told}, for {NEIGHBOURS[relation]}"
+    price, relation = loss_words(released.entry.request.price), released.relation
+    return price if relation is None else f"{price}, for {NEIGHBOURS[relation]}"
 
 
 def answer_cell(released: StoredQuestion) -> str:
@@ -276,8 +276,8 @@ def answer_cell(released: StoredQuestion) -> str:
 
 def _widths(errors: Sequence[int]) -> str:
     """Return the smallest and the largest of some errors as a range."""
-    least, most = plus_minus(min(errors)), plus_minus(max(errors))
-    return least if least == most else f"{least} to {most}"
+    smallest, largest = plus_minus(min(errors)), plus_minus(max(errors))
+    return smallest if smallest == largest else f"{smallest} to {largest}"
 
 
 def _noise_words(released: StoredQuestion) -> str:
