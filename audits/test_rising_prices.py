@@ -19,6 +19,7 @@ from noisycount.ledger.entries import Entry, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.schema import Kind
+from noisycount.release import drawing
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.goal import Goal, Stopping
@@ -51,8 +52,8 @@ def pairs(count: int, path: Path) -> np.ndarray:
 @pytest.mark.parametrize("mutant", ["", "drawn afresh"])
 def test_a_pair_loses_the_finer_price(mutant: str, tmp_path: Path, tell: Tell) -> None:
     """Of one person more or less, whatever two answers are together; a finer answer drawn afresh loses the sum."""
-    coarser = (lambda *_: None) if mutant else QueryPlan.coarser
-    with patch.object(QueryPlan, "coarser", coarser):
+    coarser = (lambda *_: None) if mutant else drawing._coarser_answer  # noqa: SLF001 - a mutant
+    with patch.object(drawing, "_coarser_answer", coarser):
         fewer, more = (pairs(count, tmp_path / f"{count}.db") for count in (COUNT, COUNT + 1))
     level = FALSE_ALARM / 4
     shown = max(
@@ -65,7 +66,6 @@ def test_a_pair_loses_the_finer_price(mutant: str, tmp_path: Path, tell: Tell) -
 
 
 FEW, MOST, CHAINS = 2, Fraction(2), 2500  # persons, so few that chains stop late; ε; chains of each data set
-OUTCOME = QueryPlan.outcome
 
 
 def chains(count: int, number: int, path: Path, **goal: object) -> list[Release]:
@@ -82,7 +82,7 @@ def drawn_anew(errors: np.ndarray, _: Fraction, fine: Fraction) -> np.ndarray:
 
 def cheaper(plan: QueryPlan, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction]:
     """A mutant: charged is six prices less than that at which the chain stopped."""
-    answer, stopped = OUTCOME(plan, source, base)
+    answer, stopped = drawing.draw_answer(plan, source, base)
     assert plan.goal is not None
     assert stopped is not None
     grid = price_grid(plan.goal.at_most)
@@ -90,8 +90,8 @@ def cheaper(plan: QueryPlan, source: Source, base: Entry | None = None) -> tuple
 
 
 CHAIN_MUTANTS = {
-    "drawn afresh": ("noisycount.release.query_plan.finer_errors", drawn_anew),
-    "charged less": ("noisycount.release.query_plan.QueryPlan.outcome", cheaper),
+    "drawn afresh": ("noisycount.release.drawing.finer_errors", drawn_anew),
+    "charged less": ("noisycount.release.desk.draw_answer", cheaper),
 }
 
 

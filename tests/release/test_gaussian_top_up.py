@@ -26,7 +26,7 @@ from noisycount.ledger.series import _drawn_beside as drawn_beside
 from noisycount.ledger.series import parts_of, scales_in, topped_up
 from noisycount.model.concentrated import root_above
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
-from noisycount.release import query_plan
+from noisycount.release import publishing, query_plan
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.noise_plan import LevelPlan
@@ -110,12 +110,12 @@ def drawn_in_full(entry: Entry, asked: dict[str, object], rho: Fraction) -> Requ
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "mutant"),
-    [(query_plan, "parts_of", counted_twice), (series, "_drawn_beside", drawn_in_full)],
+    ("modules", "name", "mutant"),
+    [((publishing, query_plan), "parts_of", counted_twice), ((series,), "_drawn_beside", drawn_in_full)],
     ids=["twice", "in full"],
 )
 def test_a_combination_of_more_than_was_paid_for_is_found(
-    desk_of: DeskOf, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, mutant: object
+    desk_of: DeskOf, monkeypatch: pytest.MonkeyPatch, modules: tuple[ModuleType, ...], name: str, mutant: object
 ) -> None:
     """Its draws lose together what it says that they cost; a base that counts twice, or a draw in full, lose more."""
 
@@ -125,7 +125,8 @@ def test_a_combination_of_more_than_was_paid_for_is_found(
         return all(sum(losses_of(level)) <= told.price.rho for level in told.plan.levels)
 
     assert is_paid_for("right")
-    monkeypatch.setattr(module, name, mutant)
+    for module in modules:
+        monkeypatch.setattr(module, name, mutant)
     with suppress(LedgerError):  # that a noise is of another design may be found before
         assert not is_paid_for("wrong")
 

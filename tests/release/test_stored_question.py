@@ -15,6 +15,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.ledger_forms import ledger_forms
 from noisycount.release.results import Release
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_plan import plan_of
@@ -48,7 +49,7 @@ def test_a_stored_question_gives_the_query_that_was_asked(said: dict[str, Any]) 
     said |= {"epsilon": "1/3", "confidence": "95%"}
     plan = plan_of(Query.from_json(said), COLUMNS, "person", is_replacement=False)
     with MemorySource([], {"person": Kind.INTEGER, **COLUMNS}, "person") as source:
-        request, _ = plan.requests("survey", source)
+        request, _ = ledger_forms(plan, "survey", source)
     again = StoredQuestion(entry_of(request)).query(COLUMNS)
     assert again is not None
     assert again.to_json() == said

@@ -19,6 +19,8 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from noisycount.release.ledger_forms import ledger_forms
+from noisycount.release.publishing import stopping_of
 from noisycount.release.rehearsal import rehearsed
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
@@ -302,7 +304,7 @@ def test_who_asks_while_the_same_is_settled_pays_nothing(desk_of: DeskOf, ledger
     query = Query(wheres=[LARGE], within="20%", at_most=HALF)
     plan = plan_of(query, desk.source.schema, None, is_replacement=False)
     first = desk.release(LARGE, within="20%", at_most=HALF, key="first")
-    request, formers = plan.requests("survey", desk.source)
+    request, formers = ledger_forms(plan, "survey", desk.source)
     entry, charged = ledger.reserve(key, request, SURVEY.budget, formers=formers)
     assert (entry.key, entry.answer, charged) == ("first", first.answer, Loss())
 
@@ -462,7 +464,7 @@ def test_the_rule_of_a_known_answer_is_for_any_time(desk_of: DeskOf, ledger: Led
     assert isinstance(entry, Entry)
     assert entry.loss.epsilon == Fraction(105, 1000)
     plan = plan_of(Query(wheres=[SMALL], epsilon=1), desk.source.schema, None, is_replacement=False)
-    stopping = plan.stopping(entry)
+    stopping = stopping_of(plan, entry)
     assert stopping is not None
     assert (stopping.prices, stopping.rule.anytime) == ((Fraction(1, 10), Fraction(105, 1000)), True)
     with pytest.raises(LedgerError, match="lower price"):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,13 +18,14 @@ from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.release import drawing
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.goal import Goal, Stopping
-from noisycount.release.query_plan import QueryPlan
+from noisycount.release.query_plan import CellsPlan, QueryPlan
 from noisycount.release.rehearsal import rehearsed
 from noisycount.release.stored_question import StoredQuestion
-from noisycount.release.table_plan import CellsPlan, plan_of
+from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 120, *["Genf"] * 5]]
@@ -322,8 +324,8 @@ def test_a_rule_after_a_goal_does_not_depend_on_where_that_one_stopped(desk_of: 
 
 def told_of(plan: CellsPlan, counts: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, Any], Sequence[Any]]:
     """What is told of a table of these counts, and its answers, as a desk draws them."""
-    given = type("Given", (CellsPlan,), {"_counts": lambda _, __: counts})(plan.question, plan.noise, plan.goal)
-    answer, price = given.outcome(MemorySource([], SCHEMA))
+    with patch.object(drawing, "count_levels", lambda _, __: counts):
+        answer, price = drawing.draw_answer(plan, MemorySource([], SCHEMA))
     assert plan.goal is not None
     return Stopping(plan.goal, plan.at_price(price).noise).of_table(answer.levels), answer.levels
 
@@ -335,8 +337,8 @@ def test_counts_that_do_not_decide_have_the_noise_of_the_price_that_is_charged()
     plan = plan_of(Query(by="town", keys=keys, within="50%", at_most=HALF, **TOTAL), SCHEMA, None, is_replacement=False)
     assert isinstance(plan, CellsPlan)
     counts = [cells, np.array([cells.sum()])]
-    given = type("Given", (CellsPlan,), {"_counts": lambda _, __: counts})(plan.question, plan.noise, plan.goal)
-    answer, price = given.outcome(MemorySource([], SCHEMA))
+    with patch.object(drawing, "count_levels", lambda _, __: counts):
+        answer, price = drawing.draw_answer(plan, MemorySource([], SCHEMA))
     assert price is not None
     assert price < Fraction(1, 20)
     scale = float(plan.at_price(price).noise.levels[0].mechanism.exact_scale)

@@ -1,6 +1,6 @@
 """`Desk` answers queries: it reserves the price, counts, adds noise, stores the answer and returns it.
 
-`table_plan` gives a query its meaning, `query_plan` draws and publishes, and the ledger charges.
+`table_plan` gives a query its meaning, the ledger charges, `drawing` counts, and `publishing` builds the result.
 """
 
 import secrets
@@ -27,7 +27,10 @@ from noisycount.query.query import ALL, Query
 from noisycount.query.schema import Kind, public_of
 from noisycount.query.typed import Keys
 from noisycount.release.dataset import Dataset, RemainingBudget
-from noisycount.release.query_plan import Forms, QueryPlan, plan_of_debit
+from noisycount.release.drawing import draw_answer
+from noisycount.release.ledger_forms import Forms, ledger_forms
+from noisycount.release.publishing import meets_goal, plan_of_debit, publish
+from noisycount.release.query_plan import QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
@@ -339,7 +342,7 @@ class Desk(Shown, Closeable):
         source, dataset = self.source, self.dataset
         plan = plan or self.plan(query)
         source.require_unchanged()
-        alone = plan.requests(dataset.name, source)
+        alone = ledger_forms(plan, dataset.name, source)
         own = alone if plan.goal is None else self._known(plan, alone, self.analyst)
         plan.require_possible(public_of(source.schema), lambda: self._has_paid(own))
         if purpose is None and dataset.needs_purpose and not self._has_paid(own, answered=True):
@@ -359,15 +362,15 @@ class Desk(Shown, Closeable):
         )
         debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
         remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit states its totals
-        publish = partial(plan.published, charged=charged, remains=remains, source=source, confidence=query.confidence)
+        published = partial(publish, plan, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
-            return publish(entry)
+            return published(entry)
         debited_plan = plan_of_debit(plan, entry)
         if not charged and (debited_plan.goal is not None or not covers(entry, request)):
             # a debit without an answer, of any analyst: its stopping price decides the price of this query
-            replace(self, attach=None)._draw_and_store(entry, debited_plan, publish)  # noqa: SLF001 - a copy of this desk
+            replace(self, attach=None)._draw_and_store(entry, debited_plan, published)  # noqa: SLF001 - a copy of this desk
             return self.answer(query, None if key == entry.key else key, purpose, plan)
-        return self._draw_and_store(entry, debited_plan, publish)
+        return self._draw_and_store(entry, debited_plan, published)
 
     def _facts(self) -> dict[str, object]:
         return {**self._key_facts(), "remaining": self.remaining, "analyst": self.analyst.name}
@@ -393,9 +396,9 @@ class Desk(Shown, Closeable):
         """
         entries = self.ledger.entries_asking(*forms, analyst)
         known = finest_of(entry for entry in entries if entry.answer is not None)
-        if known is None or not plan.is_met(known):
+        if known is None or not meets_goal(plan, known):
             return forms
-        return plan.at(known).requests(self.dataset.name, self.source)
+        return ledger_forms(plan.at_price_of(known), self.dataset.name, self.source)
 
     def _has_paid(self, forms: Forms, *, answered: bool = False) -> bool:
         """Return True if the analyst may know a debit that covers a request, with an answer if `answered`.
@@ -464,7 +467,7 @@ class Desk(Shown, Closeable):
 
     def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
         """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""
-        draw = partial(_result_or_none, partial(plan.outcome, self.source, base))
+        draw = partial(_result_or_none, partial(draw_answer, plan, self.source, base))
         answer = draw() if self.slot is None else self.slot.held(draw)
         if answer is None:
             raise errors.SourceError(

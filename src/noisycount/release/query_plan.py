@@ -1,55 +1,43 @@
-"""Plans of queries: their meaning, noise and price, the noisy draw, and the published result.
+"""Plans of queries: their meaning for records, their noise and their price.
 
-A plan writes the request that a ledger stores (also in the forms of older ledgers), draws the noisy counts, and builds
-the published answer from a stored entry. Here are the plans of a count and of a list; `table_plan` has those of tables
-by keys.
+`table_plan.plan_of` makes a plan from a query, `ledger_forms` writes it as a request for a ledger, `drawing` counts and
+adds the noise, and `publishing` builds the published answer from a stored entry.
 """
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, TypeAlias, cast
+from itertools import islice
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.texts import redacted_name
-from noisycount.engines.interface import Source
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
-from noisycount.ledger.series import EDITION, parts_of, scales_in, standing_of
-from noisycount.ledger.storage import unexpected_answer
-from noisycount.model.gradual import finer_errors
+from noisycount.ledger.entries import Entry
+from noisycount.ledger.series import parts_of, scales_in
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.tables.levels import Level, TableLabels
+from noisycount.model.tables.levels import Level
 from noisycount.query.english import english
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
+from noisycount.query.public_values import foreign_keys
 from noisycount.query.query import ALL
 from noisycount.query.schema import Kind
-from noisycount.release.dataset import RemainingBudget
-from noisycount.release.goal import Goal, Stopping
+from noisycount.query.table import CanonicalTable, TableQuestion
+from noisycount.release.goal import Goal
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.results import Release
 from noisycount.release.table_release import Published, TableRelease
 from noisycount.release.text_orders import text_order_refusals
-from noisycount.validation import exact_text
 
-# A request to a ledger, and the other forms in which the ledger may hold the same request.
-Forms: TypeAlias = tuple[Request, Sequence[Request]]
-# Name of the data set, unit, versions (the present one first), edition, and True if the version is exact.
-RecordsIdentity: TypeAlias = tuple[str, str | None, tuple[str, ...], tuple[str | None, bool]]
-Coarser: TypeAlias = tuple[TablePlan, Sequence[NDArray[np.int64]]]  # noise and counts of the answer that is topped up
+_SHOWN = 3  # largest number of reasons about keys that no record can have
 
 
 class QueryPlan(ABC):
@@ -63,6 +51,11 @@ class QueryPlan(ABC):
     def loss(self) -> Loss:
         """Price of all answers."""
         return self.noise.price.loss
+
+    @cached_property
+    def known_forms(self) -> dict[Any, Any]:
+        """Cache of `ledger_forms`."""
+        return {}
 
     @property
     @abstractmethod
@@ -121,98 +114,13 @@ class QueryPlan(ABC):
         """Index in the stored answer of each count of the first level, in the order asked; None if keys are hidden."""
         return None
 
-    def outcome(self, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
-        """Count the records once, and return the noisy answer with the ε at which it stopped; None at a fixed price.
-
-        Only the deciding level is drawn at each price until it is accurate enough. The other levels are drawn once, at
-        the last price: this gives the same distribution.
-        """
-        if self.goal is None:
-            return self.drawn(source, base), None
-        stopping, coarser = Stopping(self.goal, self.noise, base), self.coarser(base)
-        counts, place = self._counts(source), stopping.place
-        levels = [np.zeros(len(of), dtype=np.int64) for of in counts]
-        plan = self
-        for step, price in enumerate(stopping.prices):
-            if step or coarser is None:
-                last = coarser if plan is self else (plan.noise, levels)
-                plan = self.at_price(price)
-                levels[place] = plan._noisy(place, counts[place], last)  # noqa: SLF001 - same class
-                if stopping.stops(levels, step):
-                    break
-        for other, of in enumerate(counts):
-            if other != place:
-                levels[other] = plan._noisy(other, of, coarser)  # noqa: SLF001 - same class
-        return TableAnswer.of(levels, order=self.order), price
-
     def at_price(self, epsilon: Fraction) -> Self:
         """Return this plan at another price."""
         factor = (self.loss.epsilon or 0) / epsilon
         scales = [level.mechanism.exact_scale * factor for level in self.noise.levels]
         return replace(self, noise=self.noise.at(epsilon, scales))  # type: ignore[type-var]
 
-    def stopping(self, known: Entry) -> Stopping | None:
-        """Return the stopping rule of a stored answer, or that of the new goal if the stored answer already meets it.
-
-        Return None if the price of the stored answer was fixed.
-        """
-        if "within" not in known.request.asked:
-            return None
-        goal, base = cast("Goal", Goal.stored(known)), known.base
-        if self.goal is not None and not goal.promises(self.goal) and self.is_met(known):
-            goal, base = self.goal, known
-        return Stopping(goal, self.at(known).noise, base)
-
-    def is_met(self, known: Entry) -> bool:
-        """Return True if a stored answer meets the accuracy goal, so that it is given in place of a new one."""
-        answer, paid = self.stored(known), standing_of(known.request).price
-        if self.goal is None or answer is None or paid >= self.goal.at_most:
-            return False
-        stored = Goal.stored(known)
-        if stored is not None and stored.is_as(self.goal):
-            return paid < stored.at_most
-        return Stopping(self.goal, self.noise, known).stops(answer.levels, 0)
-
-    def requests(self, dataset: str, source: Source) -> Forms:
-        """Return the request for a ledger, and the forms in which the ledger may hold it.
-
-        They are cached for each version of the records, as every step of a release needs them.
-        """
-        known: dict[RecordsIdentity, Forms] = vars(self).setdefault("_known_requests", {})
-        edition = source.edition, source.has_exact_version
-        records: RecordsIdentity = dataset, source.unit, (source.version, *source.former_versions), edition
-        if records not in known:
-            known[records] = self._forms(records)
-        return known[records]
-
-    def _forms(self, records: RecordsIdentity) -> Forms:
-        """Return the request for records, and that for each former version of them."""
-        scales = [exact_text(level.mechanism.exact_scale) for level in self.noise.levels]
-        request, *formers = self._requests(records, table=self.facts, where=self.where, scales=scales)
-        return request, formers
-
-    def _requests(self, records: RecordsIdentity, **parts: object) -> list[Request]:
-        """Return the request for each version of the records, the newest first."""
-        dataset, unit, known, (edition, is_exact) = records
-        mechanism, price = self.noise.levels[0].mechanism.name, self.loss
-        rho = price.rho if price.epsilon is None else None
-        goal = {} if self.goal is None else {"within": self.goal.json}
-        asked = {**parts, **goal, "unit": unit, "mechanism": mechanism}
-        versions: list[dict[str, str | None]] = [{"version": version} for version in known]
-        if edition is not None or not is_exact:  # requests of older ledgers have no edition
-            versions.insert(0, {**versions[0], EDITION: edition})
-        texts = [json.dumps({**asked, **version}, sort_keys=True) for version in versions]
-        return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
-
-    def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
-        """Count the records for each level, without noise."""
-        raise NotImplementedError
-
-    def counted(self, source: Source) -> TableAnswer | None:
-        """Return the counts of made-up records without noise; None if keys are hidden."""
-        return TableAnswer.of(self._counts(source))
-
-    def at(self, entry: Entry) -> Self:
+    def at_price_of(self, entry: Entry) -> Self:
         """Return this plan at the price and noise of a stored answer, whose price may exceed that of the query."""
         loss = entry.loss
         if loss == self.loss and not entry.replaces:
@@ -231,103 +139,6 @@ class QueryPlan(ABC):
             return replace(self, noise=release.plan)  # type: ignore[type-var]
         scale = release.mechanism.exact_scale
         return replace(self, noise=self.noise.at(release.epsilon, [scale]))  # type: ignore[type-var]
-
-    def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """Draw a noisy count for each node of each level. A top-up of `base` is drawn given the answer of `base`."""
-        counts = self._counts(source)
-        coarser = self.coarser(base)
-        noisy = [self._noisy(level, count, coarser) for level, count in enumerate(counts)]
-        return TableAnswer.of(noisy, order=self.order)
-
-    def coarser(self, base: Entry | None) -> "Coarser | None":
-        """Return the noise and the counts of the answer that is topped up, if there is one."""
-        if base is None:
-            return None
-        plan = self.at(base)
-        answer = plan.stored(base)
-        if answer is None:
-            raise unexpected_answer(base.key)
-        return plan.noise, answer.levels
-
-    def _noisy(self, place: int, counts: NDArray[np.int64], coarser: "Coarser | None") -> NDArray[np.int64]:
-        """Return the counts of a level with noise.
-
-        A top-up under Laplace noise is drawn from the distribution of the noise given the coarser answer. A top-up
-        under Gaussian noise is an independent draw.
-        """
-        fine = self.noise.levels[place].mechanism
-        if isinstance(fine, CombinedGaussian):  # an independent draw, combined with the earlier ones later
-            return counts + fine.newest.samples(len(counts))
-        if coarser is None:
-            return counts + fine.samples(len(counts))
-        plan, levels = coarser
-        errors = levels[place] - counts
-        return counts + finer_errors(errors, plan.levels[place].mechanism.exact_scale, fine.exact_scale)
-
-    def stored(self, entry: Entry) -> TableAnswer | None:
-        """Return the stored answer of an entry; None if it has another form than this query.
-
-        The form is the number of counts of each level, and the presence of keys for hidden keys.
-        """
-        sizes, answer = [level.size for level in self.noise.levels], entry.answer
-        if not isinstance(answer, TableAnswer) or len(sizes) != len(answer.levels):
-            return None
-        fits = all(size in {None, len(of)} for size, of in zip(sizes, answer.levels, strict=True))
-        return answer if fits and (answer.keys is None) == (self.noise.threshold is None) else None
-
-    @abstractmethod
-    def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """Return the members of a `TableRelease` that state the counts, their order and their keys."""
-
-    def result(
-        self,
-        answer: TableAnswer,
-        charged: Loss,
-        stopping: Stopping | None = None,
-        **told: Any,  # noqa: ANN401
-    ) -> Published:
-        """Build the published table from its counts, charge and stopping rule."""
-        shown = self.shown(answer)
-        near = {} if stopping is None else stopping.of_table(shown["answers"])
-        return TableRelease(**shown, charged=charged, where=self.where, **{"plan": self.noise, **told, **near})
-
-    def published(
-        self, entry: Entry, charged: Loss, remains: RemainingBudget, source: Source, confidence: float
-    ) -> Published:
-        """Return the published answer of an entry.
-
-        Args:
-            entry: The entry, which has an answer.
-            charged: The charge of this request for it.
-            remains: The remaining budgets.
-            source: The records.
-            confidence: The confidence of the errors, if the price is fixed.
-
-        Raises:
-            LedgerError: The ledger holds an answer of another form.
-        """
-        plan = self.at(entry)
-        facts: dict[str, Any] = {
-            "remaining": remains.remaining,
-            "remains": remains,
-            "dataset": redacted_name(entry.request.dataset),
-            "key": entry.key,
-            "unit": source.unit,
-            "confidence": confidence,
-            "unreadable_as_missing": unreadable_as_missing(self.read, source),
-            "replaces": entry.replaces,
-            "stopping": self.stopping(entry),
-        }
-        with suppress(ValueError, TypeError, IndexError, OverflowError):
-            entries = parts_of(entry)
-            draws = [draw for draw in map(plan.stored, entries) if draw is not None]
-            if len(draws) == len(entries) and all(draw.keys == draws[0].keys for draw in draws):
-                answer = draws[0]
-                if len(draws) > 1:
-                    answer = nearest_answer(gaussian_noises(entry), draws)
-                    facts["parts"] = tuple(plan.shown(draw)["answers"] for draw in draws)
-                return plan.result(answer, charged, **facts)
-        raise unexpected_answer(entry.key)
 
 
 @frozen(slots=False)
@@ -369,41 +180,6 @@ class ListPlan(QueryPlan):
         """Texts of the conditions, sorted."""
         return {"questions": sorted(self.texts)}
 
-    def _forms(self, records: RecordsIdentity) -> Forms:
-        """Return the request for records, and all forms in which the ledger may hold it.
-
-        Older ledgers hold a list of one condition as a table, a condition as the analyst wrote it, and the version of a
-        file as its size and time. If such a ledger has answers both to a count and to a list of it, each query gets its
-        own answer.
-        """
-        if not self.is_one:
-            return super()._forms(records)
-        scale = exact_text(self.noise.levels[0].mechanism.exact_scale)
-        wordings = dict.fromkeys((self.texts[0], canonical_text(self.readings[0].asked)))
-        of_wordings = [self._requests(records, where=text, scale=scale) for text in wordings]
-        alone = [request for of_version in zip(*of_wordings, strict=True) for request in of_version]
-        listed = self._requests(records, table=self.facts, where=None, scales=[scale])
-        return alone[0], [*alone, *listed] if isinstance(self, CountPlan) else [*listed, *alone]
-
-    def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
-        predicates = self.predicates
-        return [np.array(source.count([predicates[place] for place in self.sorted_places]), dtype=np.int64)]
-
-    def stored(self, entry: Entry) -> TableAnswer | None:
-        """Return the stored counts; for one condition, also those of an entry for a count."""
-        if not self.is_one or asks_for_table(entry):
-            return super().stored(entry)
-        return TableAnswer.of([[entry.answer]]) if isinstance(entry.answer, int) else None
-
-    def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """Return the counts in the order in which the conditions were asked."""
-        return {
-            "answers": (answer.levels[0][self.order],),
-            "levels": (level_of_questions(len(self.texts)),),
-            "labels": TableLabels(("question",), (self.texts,)),
-            "is_additive": False,
-        }
-
 
 class CountPlan(ListPlan):
     """One condition under Laplace noise, whose answer is published as a single count."""
@@ -413,61 +189,58 @@ class CountPlan(ListPlan):
         """Normal form of the condition."""
         return self.readings[0].normal
 
-    @property
-    def epsilon(self) -> Fraction:
-        """Price of the count, in ε."""
-        return cast("Fraction", self.loss.epsilon)
+
+@frozen(slots=False)
+class GroupedPlan(QueryPlan):
+    """A table by keys, with its noise."""
+
+    question: TableQuestion
+    noise: TablePlan  # noise of its levels
+    goal: Goal | None = None
 
     @property
-    def mechanism(self) -> DiscreteLaplace:
-        """Noise of the count."""
-        return cast("DiscreteLaplace", self.noise.levels[0].mechanism)
+    def condition(self) -> Predicate | None:
+        """Condition of all cells."""
+        return self.question.where
 
-    def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """Draw the noisy count, with the faster sampler of a single draw."""
-        if base is not None:
-            return super().drawn(source, base)
-        (count,) = source.count(self.predicates)
-        return TableAnswer.of([[self.mechanism.release(count)]])
-
-    def result(
-        self,
-        answer: TableAnswer,
-        charged: Loss,
-        stopping: Stopping | None = None,
-        **told: Any,  # noqa: ANN401
-    ) -> Release:
-        """Build the published count."""
-        count = int(answer.levels[0][0])
-        return Release(
-            answer=count,
-            epsilon=self.epsilon,
-            paid=charged,
-            where=self.texts[0],
-            mechanism=self.mechanism,
-            **{**told, **({} if stopping is None else stopping.of_count(count))},
-        )
+    @property
+    def read(self) -> set[Column]:
+        """Columns by which it groups, and those of its condition."""
+        return self.question.columns
 
 
-def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
-    """Return the plan by which the answer of a debit is drawn, with the noise, price and goal of the debit."""
-    if isinstance(plan, ListPlan) and plan.is_one:
-        plan = CountPlan(plan.readings, plan.texts, plan.noise)
-    goal = Goal.stored(entry) if "within" in entry.request.asked else None
-    return replace(plan.at(entry), goal=goal)  # type: ignore[type-var]
+class CellsPlan(GroupedPlan):
+    """A table whose keys are known before the count."""
+
+    @cached_property
+    def canonical(self) -> CanonicalTable:
+        """The table in the order in which it is counted and stored."""
+        return self.question.canonical()
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Index in the stored answer of each cell, in the order asked."""
+        return self.canonical.places[0]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Columns, keys and margins in canonical order."""
+        return self.question.facts(self.canonical.keys)
+
+    def impossible_reasons(self, public: Public) -> list[str]:
+        """Return the reasons that follow from the keys; if there are none, those that follow from the condition."""
+        assert self.question.keys is not None  # noqa: S101 - its keys are known
+        foreign = list(islice(foreign_keys(self.question.keys, public), _SHOWN))
+        return foreign or super().impossible_reasons(public)
 
 
-def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
-    """Return the noise of each level of an answer under Gaussian noise, combined over all of its draws."""
-    scales = zip(*(scales_in(part.request.asked) for part in parts_of(entry)), strict=True)
-    return [CombinedGaussian.of(each) if len(each) > 1 else DiscreteGaussian(*each) for each in scales]
+class HiddenKeysPlan(GroupedPlan):
+    """A table with hidden keys: a key is shown if its noisy count reaches a threshold."""
 
-
-def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Sequence[TableAnswer]) -> TableAnswer:
-    """Return the whole numbers nearest to the means of independent draws, weighted by their precisions."""
-    levels = zip(noises, zip(*(part.levels for part in parts), strict=True), strict=True)
-    nearest = [noise.nearest(of) for noise, of in levels if isinstance(noise, CombinedGaussian)]
-    return TableAnswer.of(nearest, parts[0].keys, parts[0].order)
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Columns and threshold."""
+        return {**self.question.facts(None), "threshold": self.noise.threshold}
 
 
 def level_of_questions(number: int) -> Level:
@@ -476,7 +249,7 @@ def level_of_questions(number: int) -> Level:
     return Level("questions", nodes, number, nodes[:, np.newaxis])
 
 
-def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, ...]:
-    """Return the columns of a query whose unreadable values count as missing, as the owner accepted."""
-    names = {column.name for column in read} & {*source.accepted}
-    return tuple(name for name in source.schema if name in names)
+def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
+    """Return the noise of each level of an answer under Gaussian noise, combined over all of its draws."""
+    scales = zip(*(scales_in(part.request.asked) for part in parts_of(entry)), strict=True)
+    return [CombinedGaussian.of(each) if len(each) > 1 else DiscreteGaussian(*each) for each in scales]

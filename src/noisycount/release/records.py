@@ -39,7 +39,9 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.query_plan import Forms, QueryPlan, unreadable_as_missing
+from noisycount.release.ledger_forms import Forms, ledger_forms
+from noisycount.release.publishing import unreadable_as_missing
+from noisycount.release.query_plan import QueryPlan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.table_plan import plan_of
 
@@ -121,7 +123,7 @@ class Records(Shown, Closeable):
 
     def requests(self, plan: QueryPlan) -> Forms:
         """Return the request for a ledger, and the forms in which the ledger may hold it."""
-        return plan.requests(self.name, self._source)
+        return ledger_forms(plan, self.name, self._source)
 
     def unreadable_in(self, plan: QueryPlan) -> tuple[str, ...]:
         """Return the columns of a query whose unreadable values count as missing."""

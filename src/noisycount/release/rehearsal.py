@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 from noisycount.engines.memory import MemorySource
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import TableAnswer
 from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.release.drawing import count_levels, draw_answer
 from noisycount.release.goal import Stopping
-from noisycount.release.query_plan import QueryPlan
-from noisycount.release.table_plan import CellsPlan, HiddenKeysPlan
+from noisycount.release.publishing import build_result, shown_counts
+from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
 from noisycount.release.table_release import Published
 
 if TYPE_CHECKING:
@@ -160,16 +162,16 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     """Answer a query about made-up records, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
     kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda each: each.name)}
-    told: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
-    told["confidence"] = query.confidence
+    facts: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
+    facts["confidence"] = query.confidence
     with made_up(kinds, unit, _examples(plan), units) as source:
-        drawn, stopped = plan.outcome(source)
-        exact = plan.counted(source)
+        answer, stopped = draw_answer(plan, source)
+        exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.of(count_levels(plan, source))
     if (goal := plan.goal) is not None and stopped is not None:
         plan = plan.at_price(stopped)
-        told["stopping"] = Stopping(goal, plan.noise)
-    release = plan.result(drawn, Loss(), **told)
-    levels = () if exact is None else plan.shown(exact)["answers"]
+        facts["stopping"] = Stopping(goal, plan.noise)
+    release = build_result(plan, answer, Loss(), **facts)
+    levels = () if exact is None else shown_counts(plan, exact)["answers"]
     counts = tuple(int(each) for level in levels for each in level)
     return Rehearsal(query, units, None if exact is None else counts, release)
 

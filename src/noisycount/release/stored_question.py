@@ -1,6 +1,6 @@
 """Stored questions: the meaning, noise and answer of a ledger entry, read from its JSON without the records.
 
-Reports, pages, refinement and the ledger's commands use `StoredQuestion`. `query_plan` and `table_plan` write the JSON
+Reports, pages, refinement and the ledger's commands use `StoredQuestion`. `ledger_forms` writes the JSON
 that it reads.
 """
 
@@ -36,7 +36,8 @@ from noisycount.query.table import same_nodes
 from noisycount.query.typed import PERIODS, ColumnGrouping, parse_by_text
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
-from noisycount.release.query_plan import gaussian_noises, level_of_questions, nearest_answer
+from noisycount.release.publishing import nearest_answer
+from noisycount.release.query_plan import gaussian_noises, level_of_questions
 from noisycount.release.table_release import TableRelease
 
 Noises: TypeAlias = Sequence[DiscreteNoise | CombinedGaussian]

@@ -1,170 +1,48 @@
-"""Plans of tables by keys, and `plan_of`, the only way from a query to a plan.
+"""Meaning and price of queries: `plan_of` is the only way from a query to a plan.
 
 `count_plan`, `table_plan` and `hidden_plan` compute the noise of a count, of a table with known keys, and of a table
 with hidden keys.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import islice
+from functools import partial
 from math import floor
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from noisycount.engines.interface import Source
-from noisycount.errors import PredicateError, QueryError, SourceError
-from noisycount.frozen import frozen
-from noisycount.ledger.entries import Entry, TableAnswer
-from noisycount.ledger.entries import Keys as ShownKeys
+from noisycount.errors import PredicateError, QueryError
 from noisycount.ledger.price import TablePrice
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scalar import as_written
-from noisycount.model.tables.levels import Level, all_levels, shares
+from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import threshold
-from noisycount.query import table as tables
 from noisycount.query.grouping import resolve_group_by
-from noisycount.query.impossible import Public
 from noisycount.query.normal_form import parse_predicate
-from noisycount.query.predicate import Column, Constant, Predicate, canonical_text
-from noisycount.query.public_values import foreign_keys
+from noisycount.query.predicate import canonical_text
 from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind, public_of
-from noisycount.query.typed import MAX_CELLS, parse_of, share_of
+from noisycount.query.table import TableQuestion, key_set, margins_of
+from noisycount.query.typed import parse_of, share_of
 from noisycount.release.goal import ALL, Goal, Stopping
 from noisycount.release.noise_plan import LevelPlan, TablePlan
-from noisycount.release.query_plan import Coarser, CountPlan, ListPlan, QueryPlan, level_of_questions
+from noisycount.release.query_plan import (
+    CellsPlan,
+    CountPlan,
+    GroupedPlan,
+    HiddenKeysPlan,
+    ListPlan,
+    QueryPlan,
+    level_of_questions,
+)
 from noisycount.validation import exact_epsilon, is_in_range
 
 NoiseAt: TypeAlias = Callable[[TablePrice], TablePlan]  # the noise of a table at a price
 MOST_QUESTIONS = 1000
-_SHOWN = 3  # largest number of reasons about keys that no record can have
 _SHARE_OF_TOTAL = Fraction(1, 10)  # share of the price for the total of a table with hidden keys
-
-
-@frozen(slots=False)
-class _GroupedPlan(QueryPlan):
-    """A table by keys, with its noise."""
-
-    question: tables.TableQuestion
-    noise: TablePlan  # noise of its levels
-    goal: Goal | None = None
-
-    @property
-    def condition(self) -> Predicate | None:
-        """Condition of all cells."""
-        return self.question.where
-
-    @property
-    def read(self) -> set[Column]:
-        """Columns by which it groups, and those of its condition."""
-        return self.question.columns
-
-
-class CellsPlan(_GroupedPlan):
-    """A table whose keys are known before the count."""
-
-    @cached_property
-    def canonical(self) -> tables.CanonicalTable:
-        """The table in the order in which it is counted and stored."""
-        return self.question.canonical()
-
-    @property
-    def order(self) -> NDArray[np.int64]:
-        """Index in the stored answer of each cell, in the order asked."""
-        return self.canonical.places[0]
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Columns, keys and margins in canonical order."""
-        return self.question.facts(self.canonical.keys)
-
-    def impossible_reasons(self, public: Public) -> list[str]:
-        """Return the reasons that follow from the keys; if there are none, those that follow from the condition."""
-        assert self.question.keys is not None  # noqa: S101 - its keys are known
-        foreign = list(islice(foreign_keys(self.question.keys, public), _SHOWN))
-        return foreign or super().impossible_reasons(public)
-
-    def _counts(self, source: Source) -> Sequence[NDArray[np.int64]]:
-        return source.count_cells(self.question.cell_question(self.canonical))
-
-    def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """Return the counts in the order in which the keys were listed."""
-        assert self.question.keys is not None  # noqa: S101 - its keys are known
-        return {
-            "answers": self.canonical.as_asked(answer.levels),
-            "levels": self.question.levels(),
-            "labels": tables.table_labels(self.question.keys),
-            "has_other": self.question.has_other,
-            "is_additive": self.noise.groups == 1,
-            "is_cumulative": self.question.is_cumulative,
-        }
-
-
-class HiddenKeysPlan(_GroupedPlan):
-    """A table with hidden keys: a key is shown if its noisy count reaches a threshold."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Columns and threshold."""
-        return {**self.question.facts(None), "threshold": self.noise.threshold}
-
-    def counted(self, source: Source) -> None:
-        """Return None: exact counts of hidden keys would reveal keys that a single unit holds."""
-
-    def drawn(self, source: Source, base: Entry | None = None) -> TableAnswer:
-        """Draw the noisy counts, and return those that reach the threshold with their keys in order, and the total.
-
-        A top-up shows exactly the keys of the answer that it tops up.
-        """
-        coarser = self.coarser(base)
-        assert self.noise.threshold is not None  # noqa: S101 - the plan of hidden keys has one
-        if base is not None and coarser is not None:
-            return self._refined(source, cast("TableAnswer", base.answer).keys or [], coarser)
-        found = []
-        for batch in source.count_keys(self.question.key_question()):
-            counts = self._noisy(0, batch.counts, None)
-            shown = np.flatnonzero(counts >= self.noise.threshold).tolist()
-            found += [(batch.keys[place], int(counts[place])) for place in shown]
-            if len(found) > MAX_CELLS:
-                raise SourceError(f"more than {MAX_CELLS:,} keys are shown: group by fewer columns")
-        found.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
-        cells = np.array([count for _, count in found], dtype=np.int64)
-        keys = [[tables.key_to_json(key) for key in keys] for keys, _ in found]
-        return TableAnswer.of([cells, *self._totals(source, None)], keys)
-
-    def _refined(self, source: Source, keys: ShownKeys, coarser: Coarser) -> TableAnswer:
-        """Draw more accurate counts of the keys that the earlier answer shows."""
-        places = {tuple(key): place for place, key in enumerate(keys)}
-        counts = np.zeros(len(keys), dtype=np.int64)
-        for batch in source.count_keys(self.question.key_question()):
-            for key, count in zip(batch.keys, batch.counts.tolist(), strict=True):
-                if (place := places.get(tuple(map(tables.key_to_json, key)))) is not None:
-                    counts[place] = count
-        return TableAnswer.of([self._noisy(0, counts, coarser), *self._totals(source, coarser)], keys)
-
-    def _totals(self, source: Source, coarser: Coarser | None) -> Iterator[NDArray[np.int64]]:
-        """Yield the noisy total of all records that match, if the table has a total."""
-        for place in range(1, len(self.noise.levels)):
-            total = source.count([self.condition or Constant(value=True)])
-            yield self._noisy(place, np.array(total, dtype=np.int64), coarser)
-
-    def shown(self, answer: TableAnswer) -> dict[str, Any]:
-        """Return the counts with the keys that are shown."""
-        keys = tables.key_set_from_json(self.question.parts, answer.keys or [])
-        names = [part.column.name for part in self.question.parts]
-        return {
-            "answers": answer.levels,
-            "levels": all_levels(keys.codes, names, self.question.margins),
-            "labels": tables.table_labels(keys, is_hidden=True),
-            "is_additive": False,
-        }
 
 
 def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
@@ -197,17 +75,17 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, goal)
 
 
-def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> _GroupedPlan:
+def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> GroupedPlan:
     """Return the plan of a table by keys."""
     parts = resolve_group_by(query.by or (), schema, unit)
     needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
     is_hidden = needs_keys and query.delta is not None
     check_query(query, [part.column.name for part in parts], has_hidden_keys=is_hidden)
-    question = tables.TableQuestion(
+    question = TableQuestion(
         parts=parts,
-        keys=None if is_hidden else tables.key_set(parts, query.keys, public_of(schema)),
+        keys=None if is_hidden else key_set(parts, query.keys, public_of(schema)),
         where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
-        margins=tables.margins_of(query.margins, parts),
+        margins=margins_of(query.margins, parts),
         has_other=query.other,
         max_groups=query.groups_per_unit,
         is_cumulative=query.cumulative,

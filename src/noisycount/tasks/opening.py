@@ -23,7 +23,8 @@ from noisycount.ledger.series import covers
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.query_plan import Forms, QueryPlan
+from noisycount.release.ledger_forms import Forms
+from noisycount.release.query_plan import QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick
 

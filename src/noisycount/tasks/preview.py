@@ -17,7 +17,9 @@ from noisycount.ledger.series import covers, difference, finest_of, standing_of,
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.goal import Goal, Stopping
+from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.noise_plan import TablePlan
+from noisycount.release.publishing import meets_goal, stopping_of
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.answer import PricedQuery, check_rows
@@ -88,7 +90,7 @@ class AnswerPreview(PricedQuery):
         base = self.topped_up
         if base is None or self.repeated:
             return None
-        plan, price = self.plan.at(base), replace(base.loss, delta=Fraction(0)).text
+        plan, price = self.plan.at_price_of(base), replace(base.loss, delta=Fraction(0)).text
         error = (_stopped_noise(plan, base) or plan.noise).levels[0].error(self.query.confidence)
         if isinstance(base.answer, int):
             return f"you have {signed(base.answer)} {plus_minus(error)} at {price}"
@@ -143,7 +145,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     if paid is not None:
         return _repeat_preview(replace(preview, total=session.running_total()), paid)
     if base is not None and plan.goal is None:
-        preview = replace(preview, plan=plan.at(_top_up(base, requests[0])))
+        preview = replace(preview, plan=plan.at_price_of(_top_up(base, requests[0])))
     scope = _WITH_ANSWER if plan.goal is None else _WITH_LARGEST_PRICE
     preview = replace(preview, total=session.running_total(preview.cost, scope))
     if not remains.admits(preview.cost):
@@ -160,7 +162,7 @@ def _goal_met_by(plan: QueryPlan, answered: Sequence[Entry], base: Entry | None)
     finest = finest_of(answered)
     if finest is None or plan.goal is None:
         return None
-    if plan.is_met(finest):
+    if meets_goal(plan, finest):
         return finest
     same_goal = finest_of(entry for entry in answered if Goal.stored(entry) == plan.goal)
     return same_goal and (base or same_goal)
@@ -168,8 +170,8 @@ def _goal_met_by(plan: QueryPlan, answered: Sequence[Entry], base: Entry | None)
 
 def _repeat_preview(preview: AnswerPreview, paid: Entry) -> AnswerPreview:
     """Return the preview of a repeat, with the errors of the stored answer."""
-    plan = preview.plan.at(paid)
-    noise, stopping = _stopped_noise(plan, paid), plan.stopping(paid)
+    plan = preview.plan.at_price_of(paid)
+    noise, stopping = _stopped_noise(plan, paid), stopping_of(plan, paid)
     if noise is None or stopping is None:
         return replace(preview, plan=plan)
     query = replace(preview.query, confidence=float(stopping.goal.confidence))
@@ -178,7 +180,7 @@ def _repeat_preview(preview: AnswerPreview, paid: Entry) -> AnswerPreview:
 
 def _stopped_noise(plan: QueryPlan, entry: Entry) -> TablePlan | None:
     """Return the noise with the errors of a stored answer that had an accuracy goal; None if it had none."""
-    answer, stopping = plan.stored(entry), plan.stopping(entry)
+    answer, stopping = stored_answer(plan, entry), stopping_of(plan, entry)
     if stopping is None or answer is None:
         return None
     noise: TablePlan = stopping.of_table(answer.levels)["plan"]

@@ -1,0 +1,83 @@
+"""Forms of a query in a ledger: the request that is charged, and the forms in which older ledgers hold it.
+
+`ledger_forms` writes the JSON that `stored_question` reads without the records. `stored_answer` checks that a stored
+answer has the form of a query.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from noisycount.engines.interface import Source
+from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
+from noisycount.ledger.series import EDITION
+from noisycount.query.predicate import canonical_text
+from noisycount.release.query_plan import CountPlan, ListPlan, QueryPlan
+from noisycount.validation import exact_text
+
+# Name of the data set, unit, versions (the present one first), edition, and True if the version is exact.
+RecordsIdentity: TypeAlias = tuple[str, str | None, tuple[str, ...], str | None, bool]
+# A request to a ledger, and the other forms in which the ledger may hold the same request.
+Forms: TypeAlias = tuple[Request, Sequence[Request]]
+
+
+def ledger_forms(plan: QueryPlan, dataset: str, source: Source) -> Forms:
+    """Return the request of a query about records, and the former forms in which a ledger may hold it.
+
+    They are cached for each version of the records, as a preview and a release of the same plan need them.
+    """
+    versions = (source.version, *source.former_versions)
+    records: RecordsIdentity = dataset, source.unit, versions, source.edition, source.has_exact_version
+    forms: Forms | None = plan.known_forms.get(records)
+    if forms is None:
+        plan.known_forms[records] = forms = _forms(plan, records)
+    return forms
+
+
+def _forms(plan: QueryPlan, records: RecordsIdentity) -> Forms:
+    """Return the request, and the former forms in which a ledger may hold it.
+
+    Older ledgers hold a list of one condition as a table, a condition as the analyst wrote it, and the version of a
+    file as its size and time. If such a ledger has answers both to a count and to a list of it, each query gets its
+    own answer.
+    """
+    scales = [exact_text(level.mechanism.exact_scale) for level in plan.noise.levels]
+    listed: dict[str, object] = {"table": plan.facts, "where": plan.where, "scales": scales}
+    if not (isinstance(plan, ListPlan) and plan.is_one):
+        request, *formers = _requests(plan, records, [listed])
+        return request, formers
+    wordings = dict.fromkeys((plan.texts[0], canonical_text(plan.readings[0].asked)))
+    counts = _requests(plan, records, [{"where": text, "scale": scales[0]} for text in wordings])
+    tables = _requests(plan, records, [{**listed, "where": None}])
+    return counts[0], [*counts, *tables] if isinstance(plan, CountPlan) else [*tables, *counts]
+
+
+def _requests(plan: QueryPlan, records: RecordsIdentity, questions: Sequence[dict[str, object]]) -> list[Request]:
+    """Return the request of each question for each version of the records, the present version first."""
+    dataset, unit, known_versions, edition, is_exact = records
+    price = plan.loss
+    rho = price.rho if price.epsilon is None else None
+    goal = {} if plan.goal is None else {"within": plan.goal.json}
+    shared = {**goal, "unit": unit, "mechanism": plan.noise.levels[0].mechanism.name}
+    versions: list[dict[str, str | None]] = [{"version": version} for version in known_versions]
+    if edition is not None or not is_exact:  # requests of older ledgers have no edition
+        versions.insert(0, {**versions[0], EDITION: edition})
+    texts = [
+        json.dumps({**question, **shared, **version}, sort_keys=True) for version in versions for question in questions
+    ]
+    return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
+
+
+def stored_answer(plan: QueryPlan, entry: Entry) -> TableAnswer | None:
+    """Return the stored answer of an entry; None if it has another form than the query.
+
+    The form is the number of counts of each level, and the presence of keys for hidden keys. A list of one condition
+    also takes the answer of a count.
+    """
+    answer, sizes = entry.answer, [level.size for level in plan.noise.levels]
+    if isinstance(plan, ListPlan) and plan.is_one and not asks_for_table(entry):
+        return TableAnswer.of([[answer]]) if isinstance(answer, int) else None
+    if not isinstance(answer, TableAnswer) or len(sizes) != len(answer.levels):
+        return None
+    fits = all(size in {None, len(counts)} for size, counts in zip(sizes, answer.levels, strict=True))
+    return answer if fits and (answer.keys is None) == (plan.noise.threshold is None) else None

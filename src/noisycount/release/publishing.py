@@ -1,0 +1,176 @@
+"""Published answers: `publish` builds the result of a query from a stored entry.
+
+An entry may have been drawn at another price or for another goal than the query; the result states those of the entry.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+from noisycount.display.texts import redacted_name
+from noisycount.engines.interface import Source
+from noisycount.ledger.budget import Loss
+from noisycount.ledger.entries import Entry, TableAnswer
+from noisycount.ledger.series import parts_of, standing_of
+from noisycount.ledger.storage import unexpected_answer
+from noisycount.model.noises.additive import DiscreteNoise
+from noisycount.model.noises.combined_gaussian import CombinedGaussian
+from noisycount.model.tables.levels import TableLabels, all_levels
+from noisycount.query.predicate import Column
+from noisycount.query.table import key_set_from_json, table_labels
+from noisycount.release.dataset import RemainingBudget
+from noisycount.release.goal import Goal, Stopping
+from noisycount.release.ledger_forms import stored_answer
+from noisycount.release.query_plan import (
+    CellsPlan,
+    CountPlan,
+    GroupedPlan,
+    ListPlan,
+    QueryPlan,
+    gaussian_noises,
+    level_of_questions,
+)
+from noisycount.release.results import Release
+from noisycount.release.table_release import Published, TableRelease
+
+if TYPE_CHECKING:
+    from noisycount.model.noises.laplace import DiscreteLaplace
+
+
+def publish(  # noqa: PLR0913 - the members of a result
+    plan: QueryPlan, entry: Entry, charged: Loss, remains: RemainingBudget, *, source: Source, confidence: float
+) -> Published:
+    """Return the published answer of an entry.
+
+    Args:
+        plan: The plan of the query.
+        entry: The entry, which has an answer.
+        charged: The charge of this request for it.
+        remains: The remaining budgets.
+        source: The records.
+        confidence: The confidence of the errors, if the price is fixed.
+
+    Raises:
+        LedgerError: The ledger holds an answer of another form.
+    """
+    stored = plan.at_price_of(entry)
+    facts: dict[str, Any] = {
+        "remaining": remains.remaining,
+        "remains": remains,
+        "dataset": redacted_name(entry.request.dataset),
+        "key": entry.key,
+        "unit": source.unit,
+        "confidence": confidence,
+        "unreadable_as_missing": unreadable_as_missing(plan.read, source),
+        "replaces": entry.replaces,
+        "stopping": stopping_of(plan, entry),
+    }
+    with suppress(ValueError, TypeError, IndexError, OverflowError):
+        entries = parts_of(entry)
+        draws = [draw for part in entries if (draw := stored_answer(stored, part)) is not None]
+        if len(draws) == len(entries) and all(draw.keys == draws[0].keys for draw in draws):
+            answer = draws[0]
+            if len(draws) > 1:
+                answer = nearest_answer(gaussian_noises(entry), draws)
+                facts["parts"] = tuple(shown_counts(stored, draw)["answers"] for draw in draws)
+            return build_result(stored, answer, charged, **facts)
+    raise unexpected_answer(entry.key)
+
+
+def build_result(
+    plan: QueryPlan,
+    answer: TableAnswer,
+    charged: Loss,
+    stopping: Stopping | None = None,
+    **facts: Any,  # noqa: ANN401 - other members of the result
+) -> Published:
+    """Build a published answer from its counts, its charge and its stopping rule."""
+    if isinstance(plan, CountPlan):
+        count, level = int(answer.levels[0][0]), plan.noise.levels[0]
+        facts |= {} if stopping is None else stopping.of_count(count)
+        return Release(
+            answer=count,
+            epsilon=plan.loss.epsilon or Fraction(0),
+            paid=charged,
+            where=plan.texts[0],
+            mechanism=cast("DiscreteLaplace", level.mechanism),
+            **facts,
+        )
+    shown = shown_counts(plan, answer)
+    facts |= {} if stopping is None else stopping.of_table(shown["answers"])
+    return TableRelease(**shown, charged=charged, where=plan.where, **{"plan": plan.noise, **facts})
+
+
+def shown_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
+    """Return the members of a `TableRelease` that state the counts in the order asked, with their keys."""
+    if isinstance(plan, ListPlan):
+        return {
+            "answers": (answer.levels[0][plan.order],),
+            "levels": (level_of_questions(len(plan.texts)),),
+            "labels": TableLabels(("question",), (plan.texts,)),
+            "is_additive": False,
+        }
+    question = cast("GroupedPlan", plan).question
+    if isinstance(plan, CellsPlan) and question.keys is not None:
+        return {
+            "answers": plan.canonical.as_asked(answer.levels),
+            "levels": question.levels(),
+            "labels": table_labels(question.keys),
+            "has_other": question.has_other,
+            "is_additive": plan.noise.groups == 1,
+            "is_cumulative": question.is_cumulative,
+        }
+    keys = key_set_from_json(question.parts, answer.keys or [])
+    names = [part.column.name for part in question.parts]
+    return {
+        "answers": answer.levels,
+        "levels": all_levels(keys.codes, names, question.margins),
+        "labels": table_labels(keys, is_hidden=True),
+        "is_additive": False,
+    }
+
+
+def stopping_of(plan: QueryPlan, known: Entry) -> Stopping | None:
+    """Return the stopping rule of a stored answer, or that of the new goal if the stored answer already meets it.
+
+    Return None if the price of the stored answer was fixed.
+    """
+    goal, base = Goal.stored(known), known.base
+    if goal is None:
+        return None
+    if plan.goal is not None and not goal.promises(plan.goal) and meets_goal(plan, known):
+        goal, base = plan.goal, known
+    return Stopping(goal, plan.at_price_of(known).noise, base)
+
+
+def meets_goal(plan: QueryPlan, known: Entry) -> bool:
+    """Return True if a stored answer meets the accuracy goal, so that it is given in place of a new one."""
+    answer, paid = stored_answer(plan, known), standing_of(known.request).price
+    if plan.goal is None or answer is None or paid >= plan.goal.at_most:
+        return False
+    stored = Goal.stored(known)
+    if stored is not None and stored.is_as(plan.goal):
+        return paid < stored.at_most
+    return Stopping(plan.goal, plan.noise, known).stops(answer.levels, 0)
+
+
+def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
+    """Return the plan by which the answer of a debit is drawn, with the noise, price and goal of the debit."""
+    if isinstance(plan, ListPlan) and plan.is_one:
+        plan = CountPlan(plan.readings, plan.texts, plan.noise)
+    return replace(plan.at_price_of(entry), goal=Goal.stored(entry))  # type: ignore[type-var]
+
+
+def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Sequence[TableAnswer]) -> TableAnswer:
+    """Return the whole numbers nearest to the means of independent draws, weighted by their precisions."""
+    levels = zip(noises, zip(*(part.levels for part in parts), strict=True), strict=True)
+    nearest = [noise.nearest(counts) for noise, counts in levels if isinstance(noise, CombinedGaussian)]
+    return TableAnswer.of(nearest, parts[0].keys, parts[0].order)
+
+
+def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, ...]:
+    """Return the columns of a query whose unreadable values count as missing, as the owner accepted."""
+    names = {column.name for column in read} & {*source.accepted}
+    return tuple(name for name in source.schema if name in names)
