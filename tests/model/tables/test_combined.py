@@ -147,8 +147,8 @@ def test_a_million_cells_are_combined(levels: Levels) -> None:
 
 def test_margins_that_nest_are_a_forest_and_those_that_cross_are_not() -> None:
     """A town's sum is a part of the total; of a town and a sex none is a part of the other."""
-    assert NestedLevels.of(with_margins(grid(3, 2), [("a",), ()])) is not None
-    assert NestedLevels.of(with_margins(grid(3, 2), [("a",), ("b",)])) is None
+    assert NestedLevels.from_levels(with_margins(grid(3, 2), [("a",), ()])) is not None
+    assert NestedLevels.from_levels(with_margins(grid(3, 2), [("a",), ("b",)])) is None
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -112,17 +112,17 @@ def _released_inputs(table: ReleasedTable) -> TableInputs:
             "several cells or in hidden ones: give answers[0] alone, with their mechanism"
         )
     levels = [_tree_level(table, level) for level in table.levels]
-    others = sorted(range(1, len(levels)), key=lambda place: int(levels[place].of_cell.max()))
-    chain = [*longest_chain(others, lambda up, low: nests(levels[low], levels[up])), 0]
-    left_out = [level.name for place, level in enumerate(levels) if place not in chain]
+    coarser = sorted(range(1, len(levels)), key=lambda index: int(levels[index].of_cell.max()))
+    chain = [*longest_chain(coarser, lambda coarse, fine: nests(levels[fine], levels[coarse])), 0]
+    left_out = [level.name for index, level in enumerate(levels) if index not in chain]
     if left_out:
         warnings.warn(f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4)
-    tree, first = tree_of([levels[place] for place in chain])
+    tree, first = tree_of([levels[index] for index in chain])
     answers, mechanisms = {}, {}
-    for depth, place in enumerate(chain, start=first):
+    for depth, index in enumerate(chain, start=first):
         answers[depth] = np.full(tree.sizes[depth], np.nan)  # a node of other keys has no answer of its own
-        answers[depth][: len(table.means[place])] = table.means[place]
-        mechanisms[depth] = table.plan.levels[place].mechanism
+        answers[depth][: len(table.means[index])] = table.means[index]
+        mechanisms[depth] = table.plan.levels[index].mechanism
     return TableInputs(answers, mechanisms, tree)
 
 
@@ -164,11 +164,11 @@ def read_answers(
     groups: dict[tuple[int, int, str], tuple[Mechanism, list[_AnswerGroup]]] = {}
     for group in _answer_groups(answers, tree):
         if group.nodes.size:
-            law = _mechanism_of(group, mechanisms, tree)
-            groups.setdefault((group.level, group.rank, repr(law)), (law, []))[1].append(group)
+            group_mechanism = _mechanism_of(group, mechanisms, tree)
+            groups.setdefault((group.level, group.rank, repr(group_mechanism)), (group_mechanism, []))[1].append(group)
     if not groups:
         raise ValueError("answers must hold at least one number, got nan everywhere")
-    answer_levels = tuple(_level_answers(parts, law, tree) for law, parts in groups.values())
+    answer_levels = tuple(_level_answers(parts, group_mechanism, tree) for group_mechanism, parts in groups.values())
     if total is None and all(group.suppressed.all() for group in answer_levels):
         raise ValueError("answers must hold at least one number, got suppressed ones everywhere: give the total")
     return answer_levels
@@ -197,21 +197,21 @@ def _answer_groups(answers: TableAnswers, tree: Tree) -> Iterator[_AnswerGroup]:
     for key, values in answers.items():
         if isinstance(key, Integral):
             level = tree.level(int(key))
-            numbers, suppressed = _read(values, tree.sizes[level], tree.names[level])
+            numbers, suppressed = _read_numbers(values, tree.sizes[level], tree.names[level])
             nodes = np.flatnonzero(~np.isnan(numbers))
             yield _AnswerGroup(level, nodes, numbers[nodes], suppressed[nodes])
             continue
         place = tree.place(key)
         listed = list(values) if isinstance(values, Sequence | np.ndarray) else [values]
-        numbers, suppressed = _read(listed, len(listed), str(key))
+        numbers, suppressed = _read_numbers(listed, len(listed), str(key))
         for index in range(numbers.size):
             last_rank[place] = last_rank.get(place, -1) + 1
-            part = slice(index, index + int(not np.isnan(numbers[index])))
-            nodes = np.full(numbers[part].size, place[1])
-            yield _AnswerGroup(place[0], nodes, numbers[part], suppressed[part], index, last_rank[place])
+            answered = slice(index, index + int(not np.isnan(numbers[index])))
+            nodes = np.full(numbers[answered].size, place[1])
+            yield _AnswerGroup(place[0], nodes, numbers[answered], suppressed[answered], index, last_rank[place])
 
 
-def _read(values: Any, size: int, name: str) -> tuple[Reals, Flags]:  # noqa: ANN401  (arrays of every kind)
+def _read_numbers(values: Any, size: int, name: str) -> tuple[Reals, Flags]:  # noqa: ANN401  (arrays of every kind)
     """Return answers as numbers, nan for missing ones, and True for those that are thresholds."""
     try:
         array = np.asarray(values)
@@ -245,35 +245,37 @@ def _number(value: object) -> float:
     raise ValueError(f"answers must be numbers, noisycount.below(t) or nan, got {value!r}")
 
 
-def _level_answers(parts: Sequence[_AnswerGroup], law: Mechanism, tree: Tree) -> LevelAnswers:
+def _level_answers(groups: Sequence[_AnswerGroup], mechanism: Mechanism, tree: Tree) -> LevelAnswers:
     """Return the answers of one mechanism about different nodes of a level."""
-    level = parts[0].level
+    level = groups[0].level
     nodes, answers, suppressed = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "answers", "suppressed")
+        np.concatenate([getattr(group, name) for group in groups]) for name in ("nodes", "answers", "suppressed")
     )
     wrong, expected = ~(np.abs(answers) <= _LARGEST_ANSWER), "a finite number"
-    if is_whole(law):
+    if is_whole(mechanism):
         expected = "an integer"
         wrong |= ~suppressed & (answers != np.floor(answers))
-    if isinstance(law, Exact):
+    if isinstance(mechanism, Exact):
         expected = "a whole number from 0"
         wrong |= np.where(suppressed, answers <= 0, answers < 0)
     if wrong.any():
-        place = int(np.argmax(wrong))
-        answer = f"below {answers[place]:g}" if suppressed[place] else repr(float(answers[place]))
-        node = ", ".join(tree.label(level, int(nodes[place]))) or "the total"
-        raise ValueError(f"answers must each be {expected} up to 2**53 under {short(law)}, got {answer} for {node}")
-    if is_whole(law):
+        index = int(np.argmax(wrong))
+        answer = f"below {answers[index]:g}" if suppressed[index] else repr(float(answers[index]))
+        node = ", ".join(tree.label(level, int(nodes[index]))) or "the total"
+        raise ValueError(
+            f"answers must each be {expected} up to 2**53 under {short(mechanism)}, got {answer} for {node}"
+        )
+    if is_whole(mechanism):
         answers = np.ceil(answers)  # of thresholds alone, as all others are whole
-    return LevelAnswers(level, nodes, answers, suppressed, law)
+    return LevelAnswers(level, nodes, answers, suppressed, mechanism)
 
 
 def _mechanisms_by_place(mechanism: TableMechanisms, tree: Tree) -> Mapping[Any, Any]:
     """Return the mechanisms of a table by level, and by level and position."""
     if isinstance(mechanism, Mapping):
         return {
-            tree.level(int(key)) if isinstance(key, Integral) else tree.place(key): law
-            for key, law in mechanism.items()
+            tree.level(int(key)) if isinstance(key, Integral) else tree.place(key): value
+            for key, value in mechanism.items()
         }
     if not isinstance(mechanism, Sequence):
         return dict.fromkeys(range(tree.depth), mechanism)
@@ -285,26 +287,26 @@ def _mechanisms_by_place(mechanism: TableMechanisms, tree: Tree) -> Mapping[Any,
     return dict(enumerate(mechanism))
 
 
-def _mechanism_of(group: _AnswerGroup, mechanisms: Mapping[Any, Any], tree: Tree) -> Mechanism:
+def _mechanism_of(group: _AnswerGroup, mechanism_of_place: Mapping[Any, Any], tree: Tree) -> Mechanism:
     """Return the mechanism of some answers; raise ValueError if it is missing or cannot be used in a table."""
     place = (group.level, int(group.nodes[0])) if group.rank >= 0 else group.level
-    law = mechanisms.get(place, mechanisms.get(group.level))
-    if isinstance(law, Sequence):
-        law = law[group.number] if group.number < len(law) else None
-    if law is None:
+    mechanism = mechanism_of_place.get(place, mechanism_of_place.get(group.level))
+    if isinstance(mechanism, Sequence):
+        mechanism = mechanism[group.number] if group.number < len(mechanism) else None
+    if mechanism is None:
         where = f"{tree.names[group.level]!r} (level {group.level})"
         raise ValueError(
             f"mechanism must be given for each level with answers, got none for {where}: "
             "give one, such as noisycount.DiscreteLaplace(10)"
         )
-    if isinstance(law, Subsample):
+    if isinstance(mechanism, Subsample):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere)
-            f"mechanism must be additive noise or Exact() in a table, got {law!r}: the cells of "
+            f"mechanism must be additive noise or Exact() in a table, got {mechanism!r}: the cells of "
             "one sample are not independent, so refine its counts one at a time with posterior"
         )
-    if isinstance(law, Exact) or (isinstance(law, SymmetricNoise) and law.is_log_concave):
-        return law
-    raise ValueError(f"mechanism must be additive noise with a log-concave density, or Exact(), got {short(law)}")
+    if isinstance(mechanism, Exact) or (isinstance(mechanism, SymmetricNoise) and mechanism.is_log_concave):
+        return mechanism
+    raise ValueError(f"mechanism must be additive noise with a log-concave density, or Exact(), got {short(mechanism)}")
 
 
 def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> tuple[Bounds, ...]:
@@ -315,21 +317,21 @@ def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Popul
     Raises:
         ValueError: If exact answers or the total contradict each other.
     """
-    direct = _own_bounds(answers, tree, total)
-    bounds = [direct[-1]]
-    _check(direct[-1], tree, tree.depth - 1)
+    direct_bounds = _direct_bounds(answers, tree, total)
+    bounds = [direct_bounds[-1]]
+    _check_bounds(direct_bounds[-1], tree, tree.depth - 1)
     for level in range(tree.depth - 2, -1, -1):
         low, high, is_open = _sums_of_bounds(bounds[0], tree.parents(level + 1), tree.sizes[level])
         sums = Bounds(low, np.where(is_open > 0, NO_END, high))
-        _check_sums(direct[level], sums, tree, level)
-        both = np.maximum(direct[level].low, low), np.minimum(direct[level].high, sums.high)
-        bounds.insert(0, Bounds(*both))
+        _check_sums(direct_bounds[level], sums, tree, level)
+        joint = np.maximum(direct_bounds[level].low, low), np.minimum(direct_bounds[level].high, sums.high)
+        bounds.insert(0, Bounds(*joint))
     for level in range(1, tree.depth):
         bounds[level] = _child_bounds(bounds[level], bounds[level - 1], tree.parents(level))
     return tuple(bounds)
 
 
-def _own_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> list[Bounds]:
+def _direct_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> list[Bounds]:
     """Return the bounds from the exact answers of each node alone, and from the total."""
     bounds = [Bounds(np.zeros(size, np.int64), np.full(size, NO_END)) for size in tree.sizes]
     if isinstance(total, Population):
@@ -343,31 +345,31 @@ def _own_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Popula
             level_bounds = bounds[group.level]
             level_bounds.low[group.nodes] = np.maximum(level_bounds.low[group.nodes], smallest)
             level_bounds.high[group.nodes] = np.minimum(level_bounds.high[group.nodes], largest)
-            _check(level_bounds, tree, group.level)
+            _check_bounds(level_bounds, tree, group.level)
     return bounds
 
 
-def _sums_of_bounds(parts: Bounds, parents: Counts, size: int) -> tuple[Counts, Counts, Counts]:
+def _sums_of_bounds(bounds: Bounds, parents: Counts, size: int) -> tuple[Counts, Counts, Counts]:
     """Return the sums of both bounds over the children of each node, and how many children have no upper bound."""
     low, high, is_open = (np.zeros(size, np.int64) for _ in range(3))  # exact, unlike `bincount`
-    np.add.at(low, parents, parts.low)
-    np.add.at(high, parents, np.where(parts.high >= NO_END, 0, parts.high))
-    np.add.at(is_open, parents, parts.high >= NO_END)
+    np.add.at(low, parents, bounds.low)
+    np.add.at(high, parents, np.where(bounds.high >= NO_END, 0, bounds.high))
+    np.add.at(is_open, parents, bounds.high >= NO_END)
     return low, high, is_open
 
 
-def _child_bounds(parts: Bounds, above: Bounds, parents: Counts) -> Bounds:
+def _child_bounds(bounds: Bounds, parent_bounds: Bounds, parents: Counts) -> Bounds:
     """Return the bounds of children given those of their parents."""
-    low, high, is_open = (each[parents] for each in _sums_of_bounds(parts, parents, above.low.size))
-    is_own_open = parts.high >= NO_END
-    room = above.high[parents] - (low - parts.low)
-    others = high - np.where(is_own_open, 0, parts.high)
-    needed = np.where(is_open - is_own_open > 0, 0, above.low[parents] - others)
-    last = np.where(above.high[parents] >= NO_END, parts.high, np.minimum(parts.high, room))
-    return Bounds(np.maximum(parts.low, needed), last)
+    low, high, is_open = (values[parents] for values in _sums_of_bounds(bounds, parents, parent_bounds.low.size))
+    is_own_open = bounds.high >= NO_END
+    room = parent_bounds.high[parents] - (low - bounds.low)
+    others_high = high - np.where(is_own_open, 0, bounds.high)
+    needed = np.where(is_open - is_own_open > 0, 0, parent_bounds.low[parents] - others_high)
+    last = np.where(parent_bounds.high[parents] >= NO_END, bounds.high, np.minimum(bounds.high, room))
+    return Bounds(np.maximum(bounds.low, needed), last)
 
 
-def _check(bounds: Bounds, tree: Tree, level: int) -> None:
+def _check_bounds(bounds: Bounds, tree: Tree, level: int) -> None:
     """Raise ValueError if the answers of one node contradict each other, or the total."""
     wrong = np.flatnonzero(bounds.low > bounds.high)
     if wrong.size:
@@ -384,11 +386,11 @@ def _check_sums(bounds: Bounds, sums: Bounds, tree: Tree, level: int) -> None:
     if wrong.size:
         node = int(wrong[0])
         is_above = sums.low[node] > bounds.high[node]
-        parts = f"at least {sums.low[node]}" if is_above else f"at most {sums.high[node]}"
+        sum_text = f"at least {sums.low[node]}" if is_above else f"at most {sums.high[node]}"
         bound = bounds.high[node] if is_above else bounds.low[node]
         raise ValueError(
             f"answers and total contradict each other: {_node_name(tree, level, node)} is {bound}, but "
-            f"its parts are {parts} together: correct them, or their mechanism"
+            f"its parts are {sum_text} together: correct them, or their mechanism"
         )
 
 

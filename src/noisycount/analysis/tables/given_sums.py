@@ -28,7 +28,7 @@ from noisycount.model.laws.gamma import Reals
 
 _HARMLESS = 1e-12  # error of an average that transforms may always have
 _BEARABLE = 1e-9  # error that they may have where sums term by term take much longer
-_LEAST = 1e-290  # smallest denominator with full precision
+_SMALLEST_DENOMINATOR = 1e-290  # smallest denominator with full precision
 _QUICK = 1 << 17  # number of products of one angle that take no longer than transforms
 _CHEAP = 1 << 23  # number of products that take little longer
 
@@ -73,7 +73,7 @@ class Crossing:
             return cls(_ratios(shares, law, relative_errors < 1), first, length)
         direct = cls(law, first, 0)
         denominators = direct._numerators(weights)[0].real
-        return cls(_ratios(shares, denominators, denominators > _LEAST), first, 0)
+        return cls(_ratios(shares, denominators, denominators > _SMALLEST_DENOMINATOR), first, 0)
 
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
         """Return the averages at the counts, summed over the sets of parameters, shape (angles, counts).
@@ -118,9 +118,9 @@ def _convolve(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Comple
     angles, sets = weighed[0].shape[:2]
     sums = np.zeros((angles, sets, places.size), dtype=np.complex128)
     for angle, parameters in product(range(angles), range(sets)):
-        row = reduce(np.convolve, (part[angle, parameters] for part in weighed))
-        inside = (places >= 0) & (places < row.size)
-        sums[angle, parameters, inside] = row[places[inside]]
+        convolution = reduce(np.convolve, (part[angle, parameters] for part in weighed))
+        inside = (places >= 0) & (places < convolution.size)
+        sums[angle, parameters, inside] = convolution[places[inside]]
     return sums
 
 
@@ -220,11 +220,11 @@ class _Layer:
         Shapes: family (draws,), sums (draws, pairs).
         """
         pair = family[:, None] * self.pairs + np.arange(self.pairs)
-        first, other = (self.first[:, side::2].ravel()[pair] for side in (0, 1))
+        left_first, right_first = (self.first[:, side::2].ravel()[pair] for side in (0, 1))
         span = 2 * self.laws.shape[2] - 1
-        codes, kind = np.unique(pair * span + sums - first - other, return_inverse=True)
-        left = first + self._draw_left(codes, kind.ravel(), random).reshape(sums.shape)
-        return np.stack([left, sums - left], axis=2).reshape(len(sums), -1)
+        codes, kind = np.unique(pair * span + sums - left_first - right_first, return_inverse=True)
+        left_counts = left_first + self._draw_left(codes, kind.ravel(), random).reshape(sums.shape)
+        return np.stack([left_counts, sums - left_counts], axis=2).reshape(len(sums), -1)
 
     def _draw_left(self, codes: Places, kind: Places, random: np.random.Generator) -> Places:
         """Draw the places of left members; a code stands for a pair and the place of its sum.
@@ -236,15 +236,15 @@ class _Layer:
         order = np.argsort(kind, kind="stable")
         step = max(1, _CHUNK // width)
         starts = np.arange(0, codes.size, step)
-        drawn = np.split(order, np.searchsorted(kind[order], starts[1:]))
-        places = np.empty(kind.shape, np.int64)
-        for start, draws in zip(starts.tolist(), drawn, strict=True):
-            pair, place = np.divmod(codes[start : start + step], 2 * width - 1)
-            rest = place[:, None] - np.arange(width)
-            others = right[pair[:, None], np.clip(rest, 0, width - 1)]
-            weights = np.where((rest >= 0) & (rest < width), left[pair] * others, 0.0)
-            places[draws] = draw_places(weights, kind[draws] - start, random)
-        return places
+        draws_of_chunk = np.split(order, np.searchsorted(kind[order], starts[1:]))
+        positions = np.empty(kind.shape, np.int64)
+        for start, draws in zip(starts.tolist(), draws_of_chunk, strict=True):
+            pair, sum_place = np.divmod(codes[start : start + step], 2 * width - 1)
+            right_place = sum_place[:, None] - np.arange(width)
+            right_chances = right[pair[:, None], np.clip(right_place, 0, width - 1)]
+            weights = np.where((right_place >= 0) & (right_place < width), left[pair] * right_chances, 0.0)
+            positions[draws] = draw_places(weights, kind[draws] - start, random)
+        return positions
 
 
 def _pairs_convolved(left: Reals, right: Reals) -> Reals:
@@ -264,12 +264,12 @@ def _pairs_transformed(left: Reals, right: Reals) -> Reals:
     length = transform_length(width)
     laws = np.empty((*left.shape[:-1], width))
     step = max(1, _CHUNK // length)
-    rows = (each.reshape(-1, each.shape[-1]) for each in (left, right, laws))
+    rows = (array.reshape(-1, array.shape[-1]) for array in (left, right, laws))
     first, second, sums = rows
     for start in range(0, len(sums), step):
-        part = slice(start, start + step)
-        spectra = np.fft.rfft(first[part], length) * np.fft.rfft(second[part], length)
-        sums[part] = np.fft.irfft(spectra, length)[:, :width]
+        chunk = slice(start, start + step)
+        spectra = np.fft.rfft(first[chunk], length) * np.fft.rfft(second[chunk], length)
+        sums[chunk] = np.fft.irfft(spectra, length)[:, :width]
     return np.where(laws > _FLOOR * laws.max(axis=-1, keepdims=True), laws, 0.0)
 
 
@@ -293,17 +293,17 @@ def law_by_characteristic(
 
     Numerical error: about `smallest` of the largest probability, absolute.
     """
-    half = int(np.ceil(-math.log(smallest) * max(deviation, 1.0)))
+    half_width = int(np.ceil(-math.log(smallest) * max(deviation, 1.0)))
     while True:
-        low, high = max(reach[0], -half), min(reach[1], half)
+        low, high = max(reach[0], -half_width), min(reach[1], half_width)
         law = _invert(characteristic, low, high, smallest)
         mean_error = abs(float(law @ np.arange(low, high + 1)) - mean)
-        ends = law[: law.size // _END_PART + 1], law[-(law.size // _END_PART) - 1 :]
-        is_cut = low > reach[0] and ends[0].max() > _ENDED * smallest * law.max()
-        is_cut |= high < reach[1] and ends[1].max() > _ENDED * smallest * law.max()
+        end_probabilities = law[: law.size // _END_PART + 1], law[-(law.size // _END_PART) - 1 :]
+        is_cut = low > reach[0] and end_probabilities[0].max() > _ENDED * smallest * law.max()
+        is_cut |= high < reach[1] and end_probabilities[1].max() > _ENDED * smallest * law.max()
         if (low, high) == reach or not (is_cut or mean_error > _MEAN_ERROR * max(deviation, 1.0)):
             return low, law
-        half *= 4  # ends with all that S can be
+        half_width *= 4  # ends with all that S can be
 
 
 def _invert(characteristic: Characteristic, low: int, high: int, smallest: float) -> Reals:
@@ -312,11 +312,11 @@ def _invert(characteristic: Characteristic, low: int, high: int, smallest: float
     values = np.zeros(length // 2 + 1, dtype=np.complex128)
     for start in range(0, values.size, _AT_ONCE):
         turns = np.arange(start, min(start + _AT_ONCE, values.size), dtype=np.float64)
-        part = characteristic(turns * (2 * math.pi / length))
-        largest = float(np.abs(part).max())
-        if not largest <= 1 + _ROUNDING or (not start and not abs(part[0] - 1) <= _ROUNDING):
-            raise ArithmeticError(f"a characteristic function must be 1 at 0, got {part[0]}")
-        values[start : start + turns.size] = part
+        values_at_angles = characteristic(turns * (2 * math.pi / length))
+        largest = float(np.abs(values_at_angles).max())
+        if not largest <= 1 + _ROUNDING or (not start and not abs(values_at_angles[0] - 1) <= _ROUNDING):
+            raise ArithmeticError(f"a characteristic function must be 1 at 0, got {values_at_angles[0]}")
+        values[start : start + turns.size] = values_at_angles
         if largest < smallest:
             break
     law = np.fft.irfft(np.conj(values), length)[np.arange(low, high + 1) % length]

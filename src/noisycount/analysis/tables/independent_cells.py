@@ -44,7 +44,7 @@ class CellEstimates(NamedTuple):
 
     def ordered(self, cells: Counts) -> "CellEstimates":
         """Return the estimates of these cells, in this order."""
-        return CellEstimates._make(each[cells] for each in self)
+        return CellEstimates._make(column[cells] for column in self)
 
 
 @frozen(eq=False, slots=False)
@@ -82,8 +82,10 @@ class IndependentCells:
         if level:
             return Summary(*self.estimates[:5])
         law = self.law(0, 0)
-        ends = law.quantile(0.5), law.quantile(0.025), law.quantile(0.975)
-        return Summary(np.array([law.mean]), np.array([law.deviation]), *(np.array([end]) for end in ends))
+        quantiles = law.quantile(0.5), law.quantile(0.025), law.quantile(0.975)
+        return Summary(
+            np.array([law.mean]), np.array([law.deviation]), *(np.array([quantile]) for quantile in quantiles)
+        )
 
     def law(self, level: int, position: int) -> CountDistribution:
         """Return the distribution of a cell, or of the sum of all cells."""
@@ -119,43 +121,43 @@ class IndependentCells:
 
     def direct_estimates(self) -> CellEstimates:
         """Return the estimates of all cells; cells with equal answers are computed once."""
-        kind, places = _kinds_of_cells(self.cell_answers, self.cells)
-        kinds = places.shape[1]
+        kind, answer_of_kind = _kinds_of_cells(self.cell_answers, self.cells)
+        kinds = answer_of_kind.shape[1]
         reals = np.empty((3, kinds))
         quantiles = np.empty((3, kinds), dtype=np.int64)
-        silent = (places < 0).all(axis=0)
-        for place in np.flatnonzero(silent).tolist():
-            reals[:, place] = self.cell_law.mean, math.sqrt(self.cell_law.variance), 0.0
-            quantiles[:, place] = [self.cell_law.quantile(level) for level in _QUANTILES]
-        wide = self._is_wide(places)
-        for place in np.flatnonzero(wide).tolist():
-            law, log_top = self._wide_law(places[:, place])
-            reals[:, place] = law.mean, law.deviation, log_top + law.log_mass
-            quantiles[:, place] = [law.quantile(level) for level in _QUANTILES]
-        columns = np.flatnonzero(~silent & ~wide)
-        for some, first, logs in self._weights(places[:, columns]):
-            reals[:, columns[some]], quantiles[:, columns[some]] = _summary(first, logs)
+        is_unanswered = (answer_of_kind < 0).all(axis=0)
+        for number in np.flatnonzero(is_unanswered).tolist():
+            reals[:, number] = self.cell_law.mean, math.sqrt(self.cell_law.variance), 0.0
+            quantiles[:, number] = [self.cell_law.quantile(level) for level in _QUANTILES]
+        is_wide = self._is_wide(answer_of_kind)
+        for number in np.flatnonzero(is_wide).tolist():
+            law, log_top = self._wide_law(answer_of_kind[:, number])
+            reals[:, number] = law.mean, law.deviation, log_top + law.log_mass
+            quantiles[:, number] = [law.quantile(level) for level in _QUANTILES]
+        columns = np.flatnonzero(~is_unanswered & ~is_wide)
+        for rows, first, logs in self._weights(answer_of_kind[:, columns]):
+            reals[:, columns[rows]], quantiles[:, columns[rows]] = _summary(first, logs)
         mean, std, evidence = reals[:, kind]
         median, low, high = quantiles[:, kind]
         return CellEstimates(mean, std, median, low, high, evidence)
 
     def chances(self, counts: Counts) -> Reals:
         """Return P[K <= count] of each cell, all of which have answers. Shapes: counts (several, cells)."""
-        places = answer_positions(self.cell_answers, self.cells)
+        answer_of_cell = answer_positions(self.cell_answers, self.cells)
         chances = np.empty(counts.shape)
-        wide = self._is_wide(places)
-        for cell in np.flatnonzero(wide).tolist():
-            law, _ = self._wide_law(places[:, cell])
+        is_wide = self._is_wide(answer_of_cell)
+        for cell in np.flatnonzero(is_wide).tolist():
+            law, _ = self._wide_law(answer_of_cell[:, cell])
             cell_counts = counts[:, cell].tolist()
             chances[:, cell] = [law.probability(-math.inf, count) for count in cell_counts]
-        columns = np.flatnonzero(~wide)
-        for part, first, logs in self._weights(places[:, columns]):
-            some = columns[part]
+        columns = np.flatnonzero(~is_wide)
+        for rows, first, logs in self._weights(answer_of_cell[:, columns]):
+            cells_of_rows = columns[rows]
             weights = np.exp(logs - logs.max(axis=1)[:, None])
             np.cumsum(weights, axis=1, out=weights)
-            steps = np.clip(counts[:, some] - first, 0, weights.shape[1] - 1)
-            sums = weights[np.arange(some.size), steps] / weights[:, -1]
-            chances[:, some] = np.where(counts[:, some] < first, 0.0, sums)
+            positions = np.clip(counts[:, cells_of_rows] - first, 0, weights.shape[1] - 1)
+            sums = weights[np.arange(cells_of_rows.size), positions] / weights[:, -1]
+            chances[:, cells_of_rows] = np.where(counts[:, cells_of_rows] < first, 0.0, sums)
         return chances
 
     def with_answers(self, answers: Reals) -> "IndependentCells":
@@ -167,45 +169,45 @@ class IndependentCells:
 
     def _cell_posterior(self, cell: int) -> CountDistribution:
         """Return the distribution of the count of one cell."""
-        places = np.full((len(self.cell_answers), 1), -1)
+        answer_of_kind = np.full((len(self.cell_answers), 1), -1)
         for number, group in enumerate(self.cell_answers):
-            own = np.flatnonzero(group.nodes == cell)
-            places[number, 0] = own[0] if own.size else -1
-        if self._is_wide(places)[0]:
-            return self._wide_law(places[:, 0])[0]
-        if (places < 0).all():
+            matching = np.flatnonzero(group.nodes == cell)
+            answer_of_kind[number, 0] = matching[0] if matching.size else -1
+        if self._is_wide(answer_of_kind)[0]:
+            return self._wide_law(answer_of_kind[:, 0])[0]
+        if (answer_of_kind < 0).all():
             return TableLaw(0, self._unanswered_logs)
-        ((_, first, logs),) = self._weights(places)
+        ((_, first, logs),) = self._weights(answer_of_kind)
         possible = np.flatnonzero(logs[0] > -np.inf)
         return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
 
     def draws(self, number: int, random: np.random.Generator) -> Counts:
         """Draw counts from the distribution of each cell, shape (number, cells)."""
-        kind, places = _kinds_of_cells(self.cell_answers, self.cells)
-        drawn = np.empty((number, self.cells), dtype=np.int64)
-        silent, wide = (places < 0).all(axis=0), self._is_wide(places)
-        for place in np.flatnonzero(wide).tolist():
-            cells_of_kind = np.flatnonzero(kind == place)
-            law, _ = self._wide_law(places[:, place])
-            drawn[:, cells_of_kind] = wide_draws(law, number * cells_of_kind.size, random).reshape(number, -1)
-        columns = np.flatnonzero(~wide & ~silent)
-        windows = self._weights(places[:, columns])
-        laws: Iterable[tuple[Counts, Counts, Reals]] = ((columns[some], first, logs) for some, first, logs in windows)
-        if (silent & ~wide).any():
-            no_answer = np.flatnonzero(silent), np.zeros(1, np.int64), self._unanswered_logs[None]
+        kind, answer_of_kind = _kinds_of_cells(self.cell_answers, self.cells)
+        counts = np.empty((number, self.cells), dtype=np.int64)
+        is_unanswered, is_wide = (answer_of_kind < 0).all(axis=0), self._is_wide(answer_of_kind)
+        for wide_kind in np.flatnonzero(is_wide).tolist():
+            cells_of_kind = np.flatnonzero(kind == wide_kind)
+            law, _ = self._wide_law(answer_of_kind[:, wide_kind])
+            counts[:, cells_of_kind] = wide_draws(law, number * cells_of_kind.size, random).reshape(number, -1)
+        columns = np.flatnonzero(~is_wide & ~is_unanswered)
+        windows = self._weights(answer_of_kind[:, columns])
+        laws: Iterable[tuple[Counts, Counts, Reals]] = ((columns[chunk], first, logs) for chunk, first, logs in windows)
+        if (is_unanswered & ~is_wide).any():
+            no_answer = np.flatnonzero(is_unanswered), np.zeros(1, np.int64), self._unanswered_logs[None]
             laws = chain([no_answer], laws)
         for kinds, first, logs in laws:
-            row = np.full(places.shape[1], -1)
+            row = np.full(answer_of_kind.shape[1], -1)
             row[kinds] = np.arange(kinds.size)
             rows = row[kind]
             cells = np.flatnonzero(rows >= 0)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
             step = max(1, _ENTRIES // number)
             for start in range(0, cells.size, step):
-                some = cells[start : start + step]
-                cells_of_kind = np.broadcast_to(rows[some], (number, some.size))
-                drawn[:, some] = first[cells_of_kind] + draw_places(weights, cells_of_kind, random)
-        return drawn
+                chunk = cells[start : start + step]
+                cells_of_kind = np.broadcast_to(rows[chunk], (number, chunk.size))
+                counts[:, chunk] = first[cells_of_kind] + draw_places(weights, cells_of_kind, random)
+        return counts
 
     def _cell_posteriors(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
         """Yield the distributions of some cells, shape (cells,), each with the number of cells that share it."""
@@ -220,83 +222,85 @@ class IndependentCells:
         """Log probabilities of the count of a cell without answers."""
         return self.cell_law.log_pmf(np.arange(self.cell_law.end(DEPTH) + 1))
 
-    def _is_wide(self, places: Counts) -> NDArray[np.bool_]:
+    def _is_wide(self, answer_of_kind: Counts) -> NDArray[np.bool_]:
         """Return True for kinds of cells with too many counts to be added up one by one."""
-        has_answer = places >= 0
-        silent = ~has_answer.any(axis=0)
-        low, high = self._windows(places)
-        counts = np.where(silent, self.cell_law.end(DEPTH), high - low)
-        rough = [~one.is_smooth for one in self.cell_answers]
-        is_rough = (has_answer & np.array(rough)[:, None]).any(axis=0)
+        has_answer = answer_of_kind >= 0
+        is_unanswered = ~has_answer.any(axis=0)
+        low, high = self._windows(answer_of_kind)
+        counts = np.where(is_unanswered, self.cell_law.end(DEPTH), high - low)
+        has_rough_likelihood = [~group.is_smooth for group in self.cell_answers]
+        is_rough = (has_answer & np.array(has_rough_likelihood)[:, None]).any(axis=0)
         return (counts > _MOST) & ~is_rough
 
-    def _wide_law(self, places: Counts) -> tuple[SmoothLaw, float]:
+    def _wide_law(self, answer_of_kind: Counts) -> tuple[SmoothLaw, float]:
         """Return the distribution of a kind of cell that is wide, and the logarithm of its largest weight."""
         answers = [
-            (group, place) for group, place in zip(self.cell_answers, places.tolist(), strict=True) if place >= 0
+            (group, index)
+            for group, index in zip(self.cell_answers, answer_of_kind.tolist(), strict=True)
+            if index >= 0
         ]
 
         def log_weight(counts: Reals) -> Reals:
             logs = self.cell_law.log_between(counts)
-            for group, place in answers:
-                logs += group.log_between(place, counts)
+            for group, index in answers:
+                logs += group.log_between(index, counts)
             return logs
 
         ends, longest = (0, self.cell_law.end(DEPTH)), math.inf
         if answers:
-            (low,), (high,) = self._windows(places[:, None])
+            (low,), (high,) = self._windows(answer_of_kind[:, None])
             ends = _widen_range(log_weight, int(low), int(high))
             longest = min(group.spread for group, _ in answers)
-        bends = [float(group.answers[place]) for group, place in answers]
+        bends = [float(group.answers[index]) for group, index in answers]
         law = wide_law(log_weight, ends, bends, longest)
         return law, float(log_weight(np.array([float(law.centre)]))[0])
 
-    def _weights(self, places: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
+    def _weights(self, answer_of_kind: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """Yield kinds of cells, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
-        low, high = self._windows(places)
-        waiting = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
-        while waiting.size:
-            widths = high[waiting] - low[waiting] + 1
+        low, high = self._windows(answer_of_kind)
+        remaining = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
+        while remaining.size:
+            widths = high[remaining] - low[remaining] + 1
             rows = max(1, int(np.searchsorted(np.arange(1, widths.size + 1) * widths, _ENTRIES)))
-            part, waiting = waiting[:rows], waiting[rows:]
-            logs = self._log_weights(places[:, part], low[part], high[part])
-            short, long = _has_cut_ends(logs, low[part], high[part])
-            again = short | long
-            if again.any():
-                wider = part[again]
+            kinds, remaining = remaining[:rows], remaining[rows:]
+            logs = self._log_weights(answer_of_kind[:, kinds], low[kinds], high[kinds])
+            is_cut_below, is_cut_above = _has_cut_ends(logs, low[kinds], high[kinds])
+            is_cut = is_cut_below | is_cut_above
+            if is_cut.any():
+                wider = kinds[is_cut]
                 extent = high[wider] - low[wider] + 1
-                low[wider] = np.maximum(0, low[wider] - np.where(short[again], extent, 0))
-                high[wider] += np.where(long[again], extent, 0)
-                waiting = np.concatenate([wider, waiting])
-            if not again.all():
-                yield part[~again], low[part[~again]], logs[~again]
+                low[wider] = np.maximum(0, low[wider] - np.where(is_cut_below[is_cut], extent, 0))
+                high[wider] += np.where(is_cut_above[is_cut], extent, 0)
+                remaining = np.concatenate([wider, remaining])
+            if not is_cut.all():
+                yield kinds[~is_cut], low[kinds[~is_cut]], logs[~is_cut]
 
-    def _windows(self, places: Counts) -> tuple[Counts, Counts]:
+    def _windows(self, answer_of_kind: Counts) -> tuple[Counts, Counts]:
         """Return the ranges that no answer of a kind excludes; from answer to answer if these exclude each other."""
         ends = []
-        for group, positions in zip(self.cell_answers, places, strict=True):
+        for group, positions in zip(self.cell_answers, answer_of_kind, strict=True):
             low, high = group.reach()
             has_answer = positions >= 0
             ends.append((np.where(has_answer, low[positions], -1), np.where(has_answer, high[positions], 2**62)))
-        lows, highs = (np.array(each) for each in zip(*ends, strict=True))
+        lows, highs = (np.array(rows) for rows in zip(*ends, strict=True))
         low, high = lows.max(axis=0), highs.min(axis=0)
-        apart = low > high
-        widest = np.where(highs == 2**62, -1, highs).max(axis=0)
-        least = np.where(lows < 0, 2**62, lows).min(axis=0)
-        return np.where(apart, least, low), np.where(apart, widest, high)
+        is_disjoint = low > high
+        highest = np.where(highs == 2**62, -1, highs).max(axis=0)
+        lowest = np.where(lows < 0, 2**62, lows).min(axis=0)
+        return np.where(is_disjoint, lowest, low), np.where(is_disjoint, highest, high)
 
-    def _log_weights(self, places: Counts, low: Counts, high: Counts) -> Reals:
+    def _log_weights(self, answer_of_kind: Counts, low: Counts, high: Counts) -> Reals:
         """Return the logarithms of g(k)·Π f(y | k), −inf beyond the end of a range."""
         counts = low[:, None] + np.arange(int((high - low).max()) + 1)
         logs = self.cell_law.log_pmf_near(counts)
-        add_logs(logs, self.cell_answers, places, counts)
+        add_logs(logs, self.cell_answers, answer_of_kind, counts)
         logs[counts > high[:, None]] = -np.inf
         return logs
 
 
 def _kinds_of_cells(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts, Counts]:
     """Return the kind of each cell by its answers, and the positions of each kind's answers under each mechanism."""
-    places = answer_positions(answers, cells)
+    answer_of_cell = answer_positions(answers, cells)
     kind = np.zeros(cells, dtype=np.int64)
     for group in answers:
         codes = np.zeros(cells, dtype=np.int64)
@@ -305,15 +309,15 @@ def _kinds_of_cells(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts
         joined = kind * (int(codes.max()) + 1) + codes
         kind = np.unique(joined, return_inverse=True)[1]
     first = np.unique(kind, return_index=True)[1]
-    return kind, places[:, first]
+    return kind, answer_of_cell[:, first]
 
 
 def _widen_range(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
     """Return the ends of a range outside of which all weights are negligible."""
     while True:
         logs = log_weight(np.floor(np.linspace(low, high, _TRIED)))
-        least, extent = logs.max() - DEPTH, high - low + 1
-        ends = max(0, low - extent * bool(logs[0] > least)), high + extent * bool(logs[-1] > least)
+        threshold, extent = logs.max() - DEPTH, high - low + 1
+        ends = max(0, low - extent * bool(logs[0] > threshold)), high + extent * bool(logs[-1] > threshold)
         if ends == (low, high):
             return ends
         low, high = ends
@@ -321,10 +325,10 @@ def _widen_range(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
 
 def _has_cut_ends(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether the lower and the upper end of each range cut off weights that are not negligible."""
-    least = logs.max(axis=1) - DEPTH
-    lower = (low > 0) & (logs[:, 0] > least)
+    threshold = logs.max(axis=1) - DEPTH
+    lower = (low > 0) & (logs[:, 0] > threshold)
     ends = np.minimum(high - low, logs.shape[1] - 1)
-    upper = logs[np.arange(ends.size), ends] > least
+    upper = logs[np.arange(ends.size), ends] > threshold
     single = low == high
     return lower & ~single, upper & ~single
 
@@ -398,40 +402,42 @@ def _interpolated_estimates(
     """Return the estimates of answers by polynomials on the unit interval above each floor."""
     nodes = (1 + chebpts2(size)) / 2
     at_nodes = cells.with_answers((floors[:, None] + nodes).ravel())
-    estimates = CellEstimates._make(each.reshape(-1, size) for each in at_nodes.direct_estimates())
+    estimates = CellEstimates._make(column.reshape(-1, size) for column in at_nodes.direct_estimates())
     shares = answers - floors[owners]
     reals = [estimates.mean, estimates.std, estimates.log_evidence]
     mean, std, evidence = _interpolated(nodes, reals, owners, shares)
-    quantiles = [each[owners, 0] for each in estimates[2:5]]
+    quantiles = [column[owners, 0] for column in estimates[2:5]]
     # from the quantile at the first node on, one more where P[K <= k] is too small
-    rises = [each[:, -1] - each[:, 0] for each in estimates[2:5]]
-    steps = [(number, step) for number, rise in enumerate(rises) for step in range(int(rise.max(initial=0)))]
+    increases = [column[:, -1] - column[:, 0] for column in estimates[2:5]]
+    steps = [
+        (number, step) for number, increase in enumerate(increases) for step in range(int(increase.max(initial=0)))
+    ]
     if steps:
         starts = [estimates[2 + number][:, 0] + step for number, step in steps]
         node_chances = at_nodes.chances(np.repeat(np.array(starts), size, axis=1))
         at_answers = _interpolated(nodes, node_chances.reshape(len(steps), -1, size), owners, shares)
         for (number, step), chances_of_step in zip(steps, at_answers, strict=True):
             missing = chances_of_step < _QUANTILES[number] * (1 - TIE)
-            quantiles[number][missing & (step < rises[number][owners])] += 1
+            quantiles[number][missing & (step < increases[number][owners])] += 1
     median, low, high = quantiles
     return CellEstimates(mean, std, median, low, high, evidence)
 
 
-def _interpolated(nodes: Reals, several: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
+def _interpolated(nodes: Reals, functions: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
     """Return polynomials through values at nodes, evaluated within the unit interval by the barycentric formula.
 
     Shapes: several (rows, owners, nodes), owners (answers,), shares (answers,); result (rows, answers).
     """
     signs = (-1.0) ** np.arange(nodes.size)
     signs[[0, -1]] /= 2
-    totals = np.empty((len(several), shares.size))
+    results = np.empty((len(functions), shares.size))
     for start in range(0, shares.size, _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        apart = shares[part, None] - nodes
-        at_node = apart == 0
-        weights = signs / np.where(at_node, 1.0, apart)
-        weights = np.where(at_node.any(axis=1)[:, None], at_node, weights)
+        chunk = slice(start, start + _AT_ONCE)
+        distance = shares[chunk, None] - nodes
+        is_at_node = distance == 0
+        weights = signs / np.where(is_at_node, 1.0, distance)
+        weights = np.where(is_at_node.any(axis=1)[:, None], is_at_node, weights)
         weights /= weights.sum(axis=1)[:, None]
-        for row, values in zip(totals, several, strict=True):
-            row[part] = np.einsum("an,an->a", weights, values[owners[part]])
-    return totals
+        for row, values in zip(results, functions, strict=True):
+            row[chunk] = np.einsum("an,an->a", weights, values[owners[chunk]])
+    return results

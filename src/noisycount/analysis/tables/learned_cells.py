@@ -18,7 +18,7 @@ from noisycount.model.tables.cells import SHAPE, CellLaw
 
 _RATIO = math.sqrt(2)  # ratio of neighbouring means, which is less than the width of a component
 _SMALLEST = 0.5  # records: smallest mean
-_BEYOND = 4.0  # standard deviations of the noise by which the largest mean exceeds the largest answer
+_MARGIN = 4.0  # standard deviations of the noise by which the largest mean exceeds the largest answer
 # weight of the prior in cells, so that few cells do not become one point; by simulation, see the tests
 _PRIOR = 2.0
 _EMPTY = 0.1  # share of the prior's cells that are empty; the others are in proportion to the root of the mean
@@ -28,7 +28,7 @@ _ROUNDS = 300
 _CONVERGED = 1e-5  # largest change of a weight at which learning ends
 _NODES = 64  # number of terms of a sum over counts
 _DEPTH = 14.0  # nats below its maximum at which a likelihood is negligible here
-_TAIL = 7.0  # means: a negative binomial distribution of shape 3 exceeds them with probability 1e-7
+_REACH_IN_MEANS = 7.0  # means: a negative binomial distribution of shape 3 exceeds them with probability 1e-7
 
 
 class _Nodes(NamedTuple):
@@ -42,7 +42,7 @@ class _Rows(NamedTuple):
     """Different answers under one mechanism."""
 
     level: LevelAnswers
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     cells: Reals
 
 
@@ -71,26 +71,26 @@ def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
     has_row = np.zeros(max(int(group.nodes.max(initial=0)) for group in answers) + 1, dtype=np.bool_)
     for group in sorted(answers, key=attrgetter("variance")):
         for is_in_part in (~group.suppressed, group.suppressed):
-            places = np.flatnonzero(is_in_part & ~has_row[group.nodes])
-            has_row[group.nodes[places]] = True
-            if places.size:
-                yield _join_similar_answers(group, places)
+            positions = np.flatnonzero(is_in_part & ~has_row[group.nodes])
+            has_row[group.nodes[positions]] = True
+            if positions.size:
+                yield _join_similar_answers(group, positions)
 
 
-def _join_similar_answers(level: LevelAnswers, places: NDArray[np.int64]) -> _Rows:
+def _join_similar_answers(level: LevelAnswers, positions: NDArray[np.int64]) -> _Rows:
     """Return answers with those that differ by a small share of the noise joined, and an even selection of too many."""
-    answers, step = level.answers[places], math.sqrt(level.variance) * _RESOLUTION
+    answers, step = level.answers[positions], math.sqrt(level.variance) * _RESOLUTION
     rounded = np.round(answers / step) if step > 1 or not is_whole(level.mechanism) else answers
     _, first, cells = np.unique(rounded, return_index=True, return_counts=True)
     excess = max(1.0, first.size / _MOST_ANSWERS)
     groups = (np.arange(first.size) / excess).astype(np.int64)
     middles = np.searchsorted(groups, np.arange(groups[-1] + 1)) + int((excess - 1) / 2)
-    return _Rows(level, places[first[middles]], np.bincount(groups, cells).astype(np.float64))
+    return _Rows(level, positions[first[middles]], np.bincount(groups, cells).astype(np.float64))
 
 
 def _means(rows: Sequence[_Rows]) -> Reals:
     """Return the grid of means, up to beyond the largest answer."""
-    tops = [float(row.level.answers.max()) + _BEYOND * math.sqrt(row.level.variance) for row in rows]
+    tops = [float(row.level.answers.max()) + _MARGIN * math.sqrt(row.level.variance) for row in rows]
     top = max(1.0, *tops)
     steps = max(1, math.ceil(math.log(top / _SMALLEST) / math.log(_RATIO)))
     return _SMALLEST * _RATIO ** np.arange(steps + 1.0)
@@ -98,23 +98,23 @@ def _means(rows: Sequence[_Rows]) -> Reals:
 
 def _likelihoods(rows: _Rows, means: Reals) -> Reals:
     """Return P[answer | component] of each row up to a factor, the empty cell first."""
-    level, places = rows.level, rows.places
-    nearest = np.maximum(np.round(level.answers[places]), 0).astype(np.int64)
-    if level.suppressed[places[0]]:
+    level, positions = rows.level, rows.positions
+    nearest = np.maximum(np.round(level.answers[positions]), 0).astype(np.int64)
+    if level.suppressed[positions[0]]:
         nearest[:] = 0
-    peaks = level.log_likelihood(places, nearest[:, None])
-    likelihoods = np.empty((places.size, means.size + 1))
-    likelihoods[:, 0] = np.exp(level.log_likelihood(places, np.zeros((1, 1), np.int64)) - peaks)[:, 0]
+    peaks = level.log_likelihood(positions, nearest[:, None])
+    likelihoods = np.empty((positions.size, means.size + 1))
+    likelihoods[:, 0] = np.exp(level.log_likelihood(positions, np.zeros((1, 1), np.int64)) - peaks)[:, 0]
     by_noise = _noise_nodes(level)
     for number, mean in enumerate(means.tolist(), 1):
         nodes = _component_nodes(mean)
-        if level.suppressed[places[0]] or nodes.run <= by_noise.run:
+        if level.suppressed[positions[0]] or nodes.run <= by_noise.run:
             chances = _chances(nodes.counts.astype(np.float64), mean)
-            logs = level.log_likelihood(places, nodes.counts[None]) - peaks
+            logs = level.log_likelihood(positions, nodes.counts[None]) - peaks
             likelihoods[:, number] = np.exp(logs) @ (chances / chances.sum())
         else:
             counts = nearest[:, None] + by_noise.counts
-            logs = np.where(counts < 0, -np.inf, level.log_likelihood(places, counts) - peaks)
+            logs = np.where(counts < 0, -np.inf, level.log_likelihood(positions, counts) - peaks)
             densities = np.exp(logs) * _chances(counts.astype(np.float64), mean)
             likelihoods[:, number] = densities.sum(axis=1) * by_noise.run
     return likelihoods
@@ -132,7 +132,7 @@ def _noise_nodes(level: LevelAnswers) -> _Nodes:
 
 def _component_nodes(mean: float) -> _Nodes:
     """Return counts of a negative binomial distribution."""
-    size = math.ceil(_TAIL * mean) + _NODES // 2
+    size = math.ceil(_REACH_IN_MEANS * mean) + _NODES // 2
     run = _range_length(size)
     return _Nodes(run // 2 + run * np.arange(math.ceil(size / run)), run)
 

@@ -75,14 +75,16 @@ def wide_draws(law: SmoothLaw, number: int, random: np.random.Generator) -> NDAr
     candidates = np.column_stack([blocks.starts, points, lasts])
     tops = law.log_weight(candidates).max(axis=1) + math.log(_SLACK)
     block_of_draw = random.choice(masses.size, number, p=masses / masses.sum())
-    drawn, waiting = np.empty(number, np.int64), np.arange(number)
-    while waiting.size:
-        block = block_of_draw[waiting]
-        offsets = blocks.starts[block] + np.floor(random.random(waiting.size) * blocks.lengths[block])
-        is_accepted = np.log(random.random(waiting.size)) <= law.log_weight(offsets) - tops[block]
-        drawn[waiting[is_accepted]] = law.centre + offsets[is_accepted].astype(np.int64)
-        waiting = waiting[~is_accepted]
-    return drawn
+    draws, remaining = np.empty(number, np.int64), np.arange(number)
+    while remaining.size:
+        block_of_remaining = block_of_draw[remaining]
+        offsets = blocks.starts[block_of_remaining] + np.floor(
+            random.random(remaining.size) * blocks.lengths[block_of_remaining]
+        )
+        is_accepted = np.log(random.random(remaining.size)) <= law.log_weight(offsets) - tops[block_of_remaining]
+        draws[remaining[is_accepted]] = law.centre + offsets[is_accepted].astype(np.int64)
+        remaining = remaining[~is_accepted]
+    return draws
 
 
 def stride_within(length: float) -> int:
@@ -142,8 +144,8 @@ def lattice_sum(kinds: Kinds, mean: float, deviation: float) -> TableLaw | Smoot
     length = transform_length(high - low + 1)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for number, law in kinds:
-        places, shares = _shares_at_multiples(law, stride)
-        spectrum *= np.fft.rfft(np.bincount(places % length, shares, length)) ** number
+        remainders, shares = _shares_at_multiples(law, stride)
+        spectrum *= np.fft.rfft(np.bincount(remainders % length, shares, length)) ** number
     chances = np.maximum(np.fft.irfft(spectrum, length)[np.arange(low, high + 1) % length], 0.0)
     if stride > 1:
         near = _first_sums(kinds, _NEAR * stride) if low < _NEAR else np.empty(0)
@@ -166,11 +168,11 @@ def _first_sums(kinds: Kinds, end: int) -> Reals:
     return sums
 
 
-def _convolve(one: Reals, other: Reals) -> Reals:
+def _convolve(first: Reals, second: Reals) -> Reals:
     """Return the probabilities of the lowest sums of two counts, as many as either distribution has."""
-    length = transform_length(2 * one.size)
-    product = np.fft.rfft(one, length) * np.fft.rfft(other, length)
-    sums: Reals = np.fft.irfft(product, length)[: one.size]
+    length = transform_length(2 * first.size)
+    product = np.fft.rfft(first, length) * np.fft.rfft(second, length)
+    sums: Reals = np.fft.irfft(product, length)[: first.size]
     return np.maximum(sums, 0.0)
 
 
@@ -193,10 +195,10 @@ def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviatio
     return _centred_law(log_weight, ends, peak, (), deviation / _BROAD)
 
 
-def _cubic(values: Reals, places: Reals) -> Reals:
+def _cubic(values: Reals, positions: Reals) -> Reals:
     """Return values between 0, 1, …, by cubics through the four nearest."""
-    start = np.clip(np.floor(places), 1, values.size - 3).astype(np.int64)
-    return cubic(values, start, places - start)
+    start = np.clip(np.floor(positions), 1, values.size - 3).astype(np.int64)
+    return cubic(values, start, positions - start)
 
 
 def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[np.int64], Reals]:
@@ -206,11 +208,11 @@ def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[n
         return counts.astype(np.int64), weights
     first = np.maximum(np.floor(counts / stride) - 1, 0)
     nodes = np.arange(4)
-    apart = (counts / stride - first)[:, None] - nodes
+    distance = (counts / stride - first)[:, None] - nodes
     shares = np.repeat(weights[:, None], nodes.size, axis=1)
     for node in nodes:
-        for other in nodes[nodes != node]:
-            shares[:, node] *= apart[:, other] / (node - other)
+        for other_node in nodes[nodes != node]:
+            shares[:, node] *= distance[:, other_node] / (node - other_node)
     places = first[:, None].astype(np.int64) + nodes
     return places.ravel(), shares.ravel()
 
@@ -243,7 +245,7 @@ def pack_size(answers: Sequence[LevelAnswers], cells: int) -> int:
     That is 1/128 for a table of at most four cells, 1/32 for one of 16 or more.
     """
     parts = min(max(_PACKS / max(cells, _FEW), _FEWEST), _PACKS)
-    return stride_within(min((one.spread for one in answers), default=0.0) / parts)
+    return stride_within(min((group.spread for group in answers), default=0.0) / parts)
 
 
 def packed_answers(answers: Sequence[LevelAnswers], size: int) -> tuple[LevelAnswers, ...]:

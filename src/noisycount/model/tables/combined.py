@@ -29,18 +29,18 @@ class NestedLevels:
     parents: Places = field(repr=False)  # the node that each is a part of, a later one; −1: of none
 
     @classmethod
-    def of(cls, levels: Sequence[Level]) -> Self | None:
+    def from_levels(cls, levels: Sequence[Level]) -> Self | None:
         """Return the nodes of levels, the cells first, or None if levels overlap without nesting."""
-        order = sorted(range(len(levels)), key=lambda place: (place > 0, -levels[place].size))
-        starts = np.cumsum([0, *(levels[place].size for place in order)]).tolist()
+        order = sorted(range(len(levels)), key=lambda position: (position > 0, -levels[position].size))
+        starts = np.cumsum([0, *(levels[position].size for position in order)]).tolist()
         parents = []
-        for rank, place in enumerate(order):
-            later = range(rank + 1, len(order))
-            coarser = [(levels[order[after]], starts[after]) for after in later]
-            found = _parents(levels[place], coarser)
-            if found is None:
+        for rank, position in enumerate(order):
+            coarser_ranks = range(rank + 1, len(order))
+            coarser = [(levels[order[rank_above]], starts[rank_above]) for rank_above in coarser_ranks]
+            level_parents = _parents(levels[position], coarser)
+            if level_parents is None:
                 return None
-            parents.append(found)
+            parents.append(level_parents)
         return cls(tuple(order), tuple(slice(*ends) for ends in pairwise(starts)), np.concatenate(parents))
 
     def estimates(
@@ -53,30 +53,30 @@ class NestedLevels:
         """
         total = self.parents.size
         means, spreads, sums, widths = (np.zeros(total) for _ in range(4))
-        for place, here in zip(self.order, self.parts, strict=True):
-            own, spread = np.asarray(answers[place], dtype=np.float64), variances[place]
-            gain = widths[here] / (widths[here] + spread) if place else np.ones(own.size)
-            means[here] = sums[here] + gain * (own - sums[here])
-            spreads[here] = gain * spread
-            inner, parents = self._inner(here)
-            np.add.at(sums, parents, means[inner])
-            np.add.at(widths, parents, spreads[inner])
-        for here in reversed(self.parts):
-            inner, parents = self._inner(here)
-            share = spreads[inner] / widths[parents]
-            means[inner] += share * (means[parents] - sums[parents])
-            spreads[inner] -= share * share * (widths[parents] - spreads[parents])
+        for position, nodes in zip(self.order, self.parts, strict=True):
+            level_answers, variance = np.asarray(answers[position], dtype=np.float64), variances[position]
+            weight = widths[nodes] / (widths[nodes] + variance) if position else np.ones(level_answers.size)
+            means[nodes] = sums[nodes] + weight * (level_answers - sums[nodes])
+            spreads[nodes] = weight * variance
+            children, parents = self._children_and_parents(nodes)
+            np.add.at(sums, parents, means[children])
+            np.add.at(widths, parents, spreads[children])
+        for nodes in reversed(self.parts):
+            children, parents = self._children_and_parents(nodes)
+            share = spreads[children] / widths[parents]
+            means[children] += share * (means[parents] - sums[parents])
+            spreads[children] -= share * share * (widths[parents] - spreads[parents])
         return self._by_level(means), self._by_level(spreads)
 
-    def _inner(self, here: slice) -> tuple[Places, Places]:
+    def _children_and_parents(self, nodes: slice) -> tuple[Places, Places]:
         """Return the nodes of a level that have a parent, and their parents."""
-        inner = here.start + np.flatnonzero(self.parents[here] >= 0)
-        return inner, self.parents[inner]
+        children = nodes.start + np.flatnonzero(self.parents[nodes] >= 0)
+        return children, self.parents[children]
 
     def _by_level(self, values: Reals) -> tuple[Reals, ...]:
         """Return the values of each level, in the given order of levels."""
-        places = np.argsort(self.order)
-        return tuple(values[self.parts[place]] for place in places)
+        order = np.argsort(self.order)
+        return tuple(values[self.parts[position]] for position in order)
 
 
 def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | None:
@@ -85,16 +85,16 @@ def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | Non
     Returns None if a node overlaps two nodes of one coarser level. Each coarser level comes with the index of its first
     node.
     """
-    placed = np.flatnonzero(level.of_cell >= 0)
-    nodes = level.of_cell[placed]
+    cells_in_nodes = np.flatnonzero(level.of_cell >= 0)
+    nodes = level.of_cell[cells_in_nodes]
     some_cell = np.zeros(level.size, dtype=np.int64)
-    some_cell[nodes] = placed
+    some_cell[nodes] = cells_in_nodes
     parents = np.full(level.size, -1, dtype=np.int64)
-    for above, start in coarser:
-        theirs = above.of_cell[some_cell]
-        if not np.array_equal(theirs[nodes], above.of_cell[placed]):
+    for coarser_level, start in coarser:
+        node_above = coarser_level.of_cell[some_cell]
+        if not np.array_equal(node_above[nodes], coarser_level.of_cell[cells_in_nodes]):
             return None
-        parents = np.where((parents < 0) & (theirs >= 0), start + theirs, parents)
+        parents = np.where((parents < 0) & (node_above >= 0), start + node_above, parents)
         if (parents >= 0).all():
             break
     return parents
@@ -118,16 +118,16 @@ def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Seque
 
     Numerical error: 1e-9 of the scale of the noise.
     """
-    given = [np.asarray(each, dtype=np.float64) for each in answers]
-    if [each.shape for each in given] != [(level.size,) for level in levels]:
+    arrays = [np.asarray(values, dtype=np.float64) for values in answers]
+    if [values.shape for values in arrays] != [(level.size,) for level in levels]:
         raise ValueError(f"answers must be one array for each of the {len(levels)} levels, of its size")
-    if len(variances) != len(levels) or not all(0 < each < math.inf for each in variances):
+    if len(variances) != len(levels) or not all(0 < variance < math.inf for variance in variances):
         raise ValueError(f"variances must be positive and finite, one a level, got {variances!r}")
-    nested = NestedLevels.of(levels)
+    nested = NestedLevels.from_levels(levels)
     if nested is not None:
-        return nested.estimates(given, variances)[0]
-    found = given[0] + _correction(levels, given, variances)
-    return (found, *(_sums(level, found) for level in levels[1:]))
+        return nested.estimates(arrays, variances)[0]
+    cells = arrays[0] + _correction(levels, arrays, variances)
+    return (cells, *(_node_sums(level, cells) for level in levels[1:]))
 
 
 def _correction(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> Reals:
@@ -137,31 +137,31 @@ def _correction(levels: Sequence[Level], answers: Sequence[Reals], variances: Se
     """
     coarser = list(zip(levels[1:], variances[1:], strict=True))
     residual = np.zeros(levels[0].size)
-    for (level, variance), told in zip(coarser, answers[1:], strict=True):
-        residual += _spread(level, (told - _sums(level, answers[0])) / variance)
-    found, direction, left = np.zeros_like(residual), residual, residual @ residual
-    enough = left * _PRECISE**2
+    for (level, variance), level_answers in zip(coarser, answers[1:], strict=True):
+        residual += _value_of_each_cell(level, (level_answers - _node_sums(level, answers[0])) / variance)
+    correction, direction, squared_norm = np.zeros_like(residual), residual, residual @ residual
+    tolerance = squared_norm * _PRECISE**2
     for _ in range(_MOST_STEPS):
-        if left <= enough:
+        if squared_norm <= tolerance:
             break
         image = direction / variances[0]
         for level, variance in coarser:
-            image += _spread(level, _sums(level, direction) / variance)
-        step = left / (direction @ image)
-        found = found + step * direction
+            image += _value_of_each_cell(level, _node_sums(level, direction) / variance)
+        step = squared_norm / (direction @ image)
+        correction = correction + step * direction
         residual = residual - step * image
-        before, left = left, residual @ residual
-        direction = residual + left / before * direction
-    return found
+        former_norm, squared_norm = squared_norm, residual @ residual
+        direction = residual + squared_norm / former_norm * direction
+    return correction
 
 
-def _sums(level: Level, values: Reals) -> Reals:
+def _node_sums(level: Level, values: Reals) -> Reals:
     """Return the sum over the cells of each node; cells in no node are left out."""
     sums = np.bincount(level.of_cell % (level.size + 1), values, level.size + 1)
     return sums[: level.size].astype(np.float64, copy=False)
 
 
-def _spread(level: Level, values: Reals) -> Reals:
+def _value_of_each_cell(level: Level, values: Reals) -> Reals:
     """Return for each cell the value of its node; 0 for cells in no node."""
     return np.append(values, 0.0)[level.of_cell]
 
@@ -182,9 +182,12 @@ def _dimensions(sizes: Sequence[int], margin: Margin) -> int:
 def lattice(margins: Collection[Margin]) -> list[Margin]:
     """Return the margins and all margins within them, those with the fewest parts first."""
     within = chain.from_iterable(
-        combinations(sorted(margin), kept) for margin in margins for kept in range(len(margin) + 1)
+        combinations(sorted(margin), number) for margin in margins for number in range(len(margin) + 1)
     )
-    return sorted({frozenset(one) for one in within}, key=lambda one: (len(one), sorted(one)))
+    return sorted(
+        {frozenset(margin_within) for margin_within in within},
+        key=lambda margin_within: (len(margin_within), sorted(margin_within)),
+    )
 
 
 def margin_errors(
@@ -193,7 +196,11 @@ def margin_errors(
     """Return the standard error of a row of each margin B: √(Σ_{A ⊆ B} d_A/p_A)/N_B."""
     return {
         margin: math.sqrt(
-            math.fsum(_dimensions(sizes, one) / told for one, told in precisions.items() if one <= margin)
+            math.fsum(
+                _dimensions(sizes, residual) / precision
+                for residual, precision in precisions.items()
+                if residual <= margin
+            )
         )
         / rows(sizes, margin)
         for margin in margins
@@ -216,8 +223,8 @@ def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: floa
         [1.062, 1.53]
     """
     roots = _roots(sizes, margins)
-    price = math.fsum(_dimensions(sizes, one) * root for one, root in roots.items()) / (2 * rho)
-    return margin_errors(sizes, margins, {one: root / price for one, root in roots.items()})
+    price = math.fsum(_dimensions(sizes, residual) * root for residual, root in roots.items()) / (2 * rho)
+    return margin_errors(sizes, margins, {residual: root / price for residual, root in roots.items()})
 
 
 def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
@@ -228,15 +235,17 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
     """
     roots = _roots(sizes, margins)
     return {
-        one: rows(sizes, one) * math.fsum((-1) ** len(more - one) * root for more, root in roots.items() if more >= one)
-        for one in roots
+        margin: rows(sizes, margin)
+        * math.fsum((-1) ** len(larger - margin) * root for larger, root in roots.items() if larger >= margin)
+        for margin in roots
     }
 
 
 def _roots(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
     """Return √g of each residual."""
     return {
-        one: math.sqrt(math.fsum(1 / rows(sizes, each) for each in margins if each >= one)) for one in lattice(margins)
+        margin_within: math.sqrt(math.fsum(1 / rows(sizes, margin) for margin in margins if margin >= margin_within))
+        for margin_within in lattice(margins)
     }
 
 
@@ -247,7 +256,7 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
     answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
     Shapes: result (nodes,).
     """
-    nested = NestedLevels.of(levels)
+    nested = NestedLevels.from_levels(levels)
     if nested is not None:
         zeros = [np.zeros(level.size) for level in levels]
         return tuple(np.sqrt(spreads) for spreads in nested.estimates(zeros, variances)[1])
@@ -275,15 +284,17 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
     height = (cells - 1).bit_length()
     if len(variances) != height + 1:
         raise ValueError(f"variances must be {height + 1} for {cells} cells, got {len(variances)}")
-    own = [np.full(cells, float(variances[0]))]
+    node_variances = [np.full(cells, float(variances[0]))]
     for variance in variances[1:]:
-        parts = _pairs(own[-1]).sum(axis=1)
-        own.append(parts * variance / (parts + variance))
-    before, joint, spread = np.zeros(1), np.zeros(1), own.pop()
-    for parts in reversed(own):
-        before, joint, spread = _descended(_pairs(parts), before, joint, spread)
-        before, joint, spread = (each[: parts.size] for each in (before, joint, spread))
-    return np.sqrt(np.append(before[1:], before[-1] + 2 * joint[-1] + spread[-1]))
+        parts = _pairs(node_variances[-1]).sum(axis=1)
+        node_variances.append(parts * variance / (parts + variance))
+    before_variance, covariance, node_variance = np.zeros(1), np.zeros(1), node_variances.pop()
+    for parts in reversed(node_variances):
+        before_variance, covariance, node_variance = _descend(_pairs(parts), before_variance, covariance, node_variance)
+        before_variance, covariance, node_variance = (
+            values[: parts.size] for values in (before_variance, covariance, node_variance)
+        )
+    return np.sqrt(np.append(before_variance[1:], before_variance[-1] + 2 * covariance[-1] + node_variance[-1]))
 
 
 def _pairs(values: Reals) -> Reals:
@@ -291,25 +302,29 @@ def _pairs(values: Reals) -> Reals:
     return np.append(values, np.zeros(values.size % 2)).reshape(-1, 2)
 
 
-def _descended(parts: Reals, before: Reals, joint: Reals, spread: Reals) -> tuple[Reals, Reals, Reals]:
+def _descend(
+    parts: Reals, before_variance: Reals, covariance: Reals, node_variance: Reals
+) -> tuple[Reals, Reals, Reals]:
     """For the parts of nodes what is known of the nodes. Shapes: parts (nodes, 2)."""
     left, right = parts.T
-    share, rest = left / (left + right), right / (left + right)
-    free = left * rest
-    first = share**2 * spread + free
-    inner = share * rest * spread - free
-    befores = np.stack([before, before + 2 * share * joint + first], axis=1)
-    joints = np.stack([share * joint, rest * joint + inner], axis=1)
-    spreads = np.stack([first, rest**2 * spread + free], axis=1)
-    return befores.ravel(), joints.ravel(), spreads.ravel()
+    left_share, right_share = left / (left + right), right / (left + right)
+    division_variance = left * right_share
+    left_variance = left_share**2 * node_variance + division_variance
+    between = left_share * right_share * node_variance - division_variance
+    before_variances = np.stack(
+        [before_variance, before_variance + 2 * left_share * covariance + left_variance], axis=1
+    )
+    covariances = np.stack([left_share * covariance, right_share * covariance + between], axis=1)
+    node_variances = np.stack([left_variance, right_share**2 * node_variance + division_variance], axis=1)
+    return before_variances.ravel(), covariances.ravel(), node_variances.ravel()
 
 
 def _grid(levels: Sequence[Level]) -> tuple[list[int], list[Margin]]:
     """Return the sizes of the parts of a whole grid, and the parts that each level keeps."""
     codes = [level.codes for level in levels if level.codes is not None and len(level.codes)]
     if len(codes) == len(levels):
-        sizes = [np.unique(part).size for part in codes[0].T]
-        margins = [frozenset(np.flatnonzero(one[0] >= 0).tolist()) for one in codes]
+        sizes = [np.unique(column).size for column in codes[0].T]
+        margins = [frozenset(np.flatnonzero(level_codes[0] >= 0).tolist()) for level_codes in codes]
         if [level.size for level in levels] == [rows(sizes, margin) for margin in margins]:
             return sizes, margins
     raise ValueError("levels must be nested, or margins of a whole grid without other keys")

@@ -33,18 +33,18 @@ class KeyLabels:
 
     def path(self, tree: "Tree", level: int, position: int) -> tuple[str, ...]:
         """Return the keys of a node below the root, from coarse to fine."""
-        found: list[str] = []
+        keys: list[str] = []
         for below in range(level, 0, -1):
-            found.append(self.texts[below - 1][position])
+            keys.append(self.texts[below - 1][position])
             position = int(tree.parents(below)[position])
-        return tuple(reversed(found))
+        return tuple(reversed(keys))
 
     def place(self, tree: "Tree", texts: tuple[str, ...]) -> tuple[int, int] | None:
         """Return the level and position of the node with these keys, or None if there is none."""
         position: int | None = 0
-        for level, known, text in zip(range(1, tree.depth), self.texts, texts, strict=False):
+        for level, level_texts, text in zip(range(1, tree.depth), self.texts, texts, strict=False):
             children = np.flatnonzero(tree.parents(level) == position).tolist()
-            position = next((child for child in children if known[child] == text), None)
+            position = next((child for child in children if level_texts[child] == text), None)
         return None if position is None or len(texts) >= tree.depth else (len(texts), position)
 
 
@@ -174,7 +174,7 @@ class Tree(Shown):
         levels, texts = [nodes], []
         for column in columns.values():
             codes, distinct = _distinct_texts(column)
-            nodes = _first_seen(nodes * len(distinct) + codes)
+            nodes = _number_by_first_appearance(nodes * len(distinct) + codes)
             firsts = np.unique(nodes, return_index=True)[1]
             texts.append(tuple(distinct[code] for code in codes[firsts].tolist()))
             levels.append(nodes)
@@ -241,26 +241,26 @@ class Tree(Shown):
             ValueError: If there is no such node.
         """
         if isinstance(node, Integral):
-            return self._numbered(whole_number(int(node), "node"))
+            return self._place_of_number(whole_number(int(node), "node"))
         keys: tuple[Any, ...] = tuple(node) if isinstance(node, tuple) else (node,)
         if not keys:
             return 0, 0
         if len(keys) == 2 and all(isinstance(key, Integral) for key in keys):  # noqa: PLR2004  (level, position)
             level, position = self.level(int(keys[0])), int(keys[1])
-            found = (level, position) if 0 <= position < self.sizes[level] else None
+            level_and_position = (level, position) if 0 <= position < self.sizes[level] else None
         else:
             texts = tuple(map(label_text, keys))
-            found = self.labels.place(self, texts)
-        if found is None:
+            level_and_position = self.labels.place(self, texts)
+        if level_and_position is None:
             raise ValueError(f"node must be one of the tree, got {short(node)}: see tree.label")
-        return found
+        return level_and_position
 
-    def _numbered(self, number: int) -> tuple[int, int]:
+    def _place_of_number(self, index: int) -> tuple[int, int]:
         """Return the level and the position of a node from its number in the order of levels."""
         for level, size in enumerate(self.sizes):
-            if number < size:
-                return level, number
-            number -= size
+            if index < size:
+                return level, index
+            index -= size
         raise ValueError(f"node must be below {sum(self.sizes)}, the nodes there are")
 
     def _facts(self) -> dict[str, object]:
@@ -316,16 +316,16 @@ def _check_ends(levels: Sequence[Nodes]) -> None:
         )
 
 
-def _parents(number: int, above: Nodes, own: Nodes, size: int) -> Nodes:
+def _parents(number: int, nodes_above: Nodes, nodes: Nodes, size: int) -> Nodes:
     """Return the parents of the nodes of a level; raise ValueError if the level does not nest."""
     parents = np.empty(size, dtype=np.int64)
-    parents[own] = above
-    crossing = np.flatnonzero(parents[own] != above)
+    parents[nodes] = nodes_above
+    crossing = np.flatnonzero(parents[nodes] != nodes_above)
     if crossing.size:
-        node = int(own[crossing[0]])
+        node = int(nodes[crossing[0]])
         raise ValueError(
             f"levels must nest: node {node} of level {number} lies in nodes "
-            f"{above[crossing[0]]} and {parents[node]} of level {number - 1}"
+            f"{nodes_above[crossing[0]]} and {parents[node]} of level {number - 1}"
         )
     return parents
 
@@ -347,15 +347,15 @@ def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data fr
     columns = {str(name): _texts(column) for name, column in _items(keys)}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
-        told = ", ".join(f"{name}: {length}" for name, length in lengths.items()) or "no column"
+        sizes = ", ".join(f"{name}: {length}" for name, length in lengths.items()) or "no column"
         raise ValueError(
-            f"keys must be columns of one length, a row for each cell, got {told}: "
+            f"keys must be columns of one length, a row for each cell, got {sizes}: "
             "give one key of each column for each cell"
         )
     return columns
 
 
-def _first_seen(values: Nodes) -> Nodes:
+def _number_by_first_appearance(values: Nodes) -> Nodes:
     """Return the values numbered in the order of their first appearance, from 0."""
     _, firsts, codes = np.unique(values, return_index=True, return_inverse=True)
     ranks = np.empty(firsts.size, dtype=np.int64)
@@ -365,9 +365,9 @@ def _first_seen(values: Nodes) -> Nodes:
 
 def _distinct_texts(texts: Sequence[str]) -> tuple[Nodes, list[str]]:
     """Return the number of each text in the order of first appearance, and the distinct texts."""
-    seen: dict[str, int] = {}
-    codes = np.array([seen.setdefault(text, len(seen)) for text in texts], dtype=np.int64)
-    return codes, list(seen)
+    code_of_text: dict[str, int] = {}
+    codes = np.array([code_of_text.setdefault(text, len(code_of_text)) for text in texts], dtype=np.int64)
+    return codes, list(code_of_text)
 
 
 def _items(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frames of every kind)
@@ -378,7 +378,7 @@ def _items(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frame
     if names is not None and hasattr(keys, "__getitem__"):
         return ((str(name), keys[name]) for name in names)
     if isinstance(keys, Sequence | np.ndarray) and not isinstance(keys, str):
-        return ((f"key {place}", column) for place, column in enumerate(keys, 1))
+        return ((f"key {number}", column) for number, column in enumerate(keys, 1))
     raise ValueError(
         f"keys must be a mapping of names to columns, a sequence of columns or a data frame, got {type(keys).__name__}"
     )
@@ -414,10 +414,10 @@ def tree_of(levels: Sequence[TreeLevel]) -> tuple[Tree, int]:
     """Return the tree of nested levels, down to the cells, and the depth of the first level."""
     has_root = len(levels) > 1 and not levels[0].of_cell.any()
     root = [] if has_root else [np.zeros(levels[-1].of_cell.size, np.int64)]
-    named = levels[has_root:]
-    names = (TOTAL, *(level.name for level in named))
+    levels_below_root = levels[has_root:]
+    names = (TOTAL, *(level.name for level in levels_below_root))
     parents = (*root, *(level.of_cell for level in levels))
-    return Tree(parents, names, _level_labels(named)), len(root)
+    return Tree(parents, names, _level_labels(levels_below_root)), len(root)
 
 
 def _level_labels(levels: Sequence[TreeLevel]) -> KeyLabels | RangeLabels:
@@ -425,12 +425,12 @@ def _level_labels(levels: Sequence[TreeLevel]) -> KeyLabels | RangeLabels:
     if any(level.columns is None for level in levels):
         return RangeLabels(tuple(map(", ".join, levels[-1].keys)))
     texts: list[tuple[str, ...]] = []
-    met: set[int] = set()
+    known_columns: set[int] = set()
     for level in levels:
-        new = [at for at in level.columns or () if at not in met]
-        own = [", ".join(keys[at] for at in new) for keys in level.keys]
-        texts.append((*own, *[OTHER_KEYS] * (int(level.of_cell.max()) + 1 - len(own))))
-        met |= set(new)
+        new_columns = [column for column in level.columns or () if column not in known_columns]
+        level_texts = [", ".join(keys[column] for column in new_columns) for keys in level.keys]
+        texts.append((*level_texts, *[OTHER_KEYS] * (int(level.of_cell.max()) + 1 - len(level_texts))))
+        known_columns |= set(new_columns)
     return KeyLabels(tuple(texts))
 
 
@@ -438,8 +438,8 @@ def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list
     """Return the longest chain of levels that contain each other, from levels in coarse-to-fine order."""
     chains: list[list[T]] = []
     for level in levels:
-        above = [chain for chain in chains if is_above(chain[-1], level)]
-        chains.append([*max(above, key=len, default=[]), level])
+        possible = [chain for chain in chains if is_above(chain[-1], level)]
+        chains.append([*max(possible, key=len, default=[]), level])
     return max(chains, key=len, default=[])
 
 
