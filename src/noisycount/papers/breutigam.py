@@ -106,7 +106,9 @@ def _gaussian_claims() -> tuple[Claim, ...]:
             "section 5",
             "With ν = 1 differential privacy achieves δ = 0.38, and 0.128 with ν = 3.",
             f"{number(dp_deltas[0], 5)} and {number(dp_deltas[1], 5)}.",
-            Verdict.of(*(round(found, 3) == said for found, said in zip(dp_deltas, PRINTED, strict=True))),
+            Verdict.of(
+                *(round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True))
+            ),
         ),
         Claim(
             "section 5",
@@ -247,7 +249,10 @@ def equal_losses_against_rate() -> Drawing:
 
 
 def _claim_equal_delta(deltas: dict[float, Deltas]) -> Claim:
-    gaps = {rate: abs(each["sample"] / each["Gaussian"] - 1) for rate, each in deltas.items()}
+    gaps = {
+        rate: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
+        for rate, deltas_of_mechanisms in deltas.items()
+    }
     usual = max(gap for rate, gap in gaps.items() if rate >= USUAL_RATE)
     worst = max(gaps, key=lambda rate: gaps[rate])
     return Claim(
@@ -261,13 +266,13 @@ def _claim_equal_delta(deltas: dict[float, Deltas]) -> Claim:
 
 def _claim_laplace_worse(sample_size: int) -> Claim:
     deltas = {rate: equal_losses(rate, sample_size) for rate in (0.5, 0.1, 0.01)}
-    excess = {rate: each["Laplace"] / each["Gaussian"] - 1 for rate, each in deltas.items()}
-    excess_text = ", ".join(f"{percent(each)} (π = {rate:g})" for rate, each in excess.items())
+    excess = {rate: value["Laplace"] / value["Gaussian"] - 1 for rate, value in deltas.items()}
+    excess_text = ", ".join(f"{percent(value)} (π = {rate:g})" for rate, value in excess.items())
     return Claim(
         "section 6",
         "Laplace noise is about 20 % worse.",
         f"its δ is {excess_text} above that of Gaussian noise.",
-        Verdict.of(*(abs(each - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for each in excess.values())),
+        Verdict.of(*(abs(value - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for value in excess.values())),
     )
 
 
@@ -293,44 +298,47 @@ def equal_losses_against_share() -> Drawing:
 
 
 def _claim_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> Claim:
-    differences = {at: abs(each["sample"] / each["Gaussian"] - 1) for at, each in deltas.items()}
-    large = max(gap for (_, m), gap in differences.items() if m >= SHARE * SIZE)
-    small = max(differences, key=lambda at: differences[at])
+    gaps = {
+        setting: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
+        for setting, deltas_of_mechanisms in deltas.items()
+    }
+    large = max(gap for (_, m), gap in gaps.items() if m >= SHARE * SIZE)
+    small = max(gaps, key=lambda setting: gaps[setting])
     return Claim(
         "section 6",
         "The curves of subsampling and Gaussian noise fall together.",
         f"they differ by at most {percent(large)} for λ from {SHARE:g} on; at worst the one is "
-        f"{number(1 + differences[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
-        Verdict.of(large < ALIKE, differences[small] < ALIKE),
+        f"{number(1 + gaps[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
+        Verdict.of(large < ALIKE, gaps[small] < ALIKE),
     )
 
 
 def _claim_laplace_always_worse(ratios: dict[float, list[float]]) -> Claim:
     free = " and ".join(f"{number(_free_share(rate))} (π = {rate:g})" for rate in ratios)
     worse = " and ".join(
-        number(next(m for m, ratio in zip(DRAWN, each, strict=True) if ratio > 1) / SIZE) for each in ratios.values()
+        number(next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE) for curve in ratios.values()
     )
-    equal = max(abs(each[-1] - 1) for each in ratios.values())
+    equal = max(abs(curve[-1] - 1) for curve in ratios.values())
     return Claim(
         "section 6",
         "Laplace noise is always worse.",
         "not for small λ: noise of the same loss is then so strong that it is differentially "
         f"private at this ε, so that its δ is 0. That is so up to λ = {free}. It is worse from λ = "
         f"{worse} on; at λ = {DRAWN[-1] / SIZE:g} the two agree to {percent(equal)}.",
-        Verdict.of(*(ratio > 1 for each in ratios.values() for ratio in each)),
+        Verdict.of(*(ratio > 1 for curve in ratios.values() for ratio in curve)),
     )
 
 
 def _claim_laplace_deteriorates(ratios: dict[float, list[float]]) -> Claim:
     peaks = " and ".join(
-        f"{number(max(each))} at λ = {number(DRAWN[each.index(max(each))] / SIZE)} (π = {rate:g})"
-        for rate, each in ratios.items()
+        f"{number(max(curve))} at λ = {number(DRAWN[curve.index(max(curve))] / SIZE)} (π = {rate:g})"
+        for rate, curve in ratios.items()
     )
     return Claim(
         "section 6",
         "The relative performance of Laplace noise deteriorates with smaller λ.",
         f"its δ over that of Gaussian noise rises to {peaks}, and falls to 0 below.",
-        Verdict.of(*(a >= b for each in ratios.values() for a, b in pairwise(each))),
+        Verdict.of(*(a >= b for curve in ratios.values() for a, b in pairwise(curve))),
     )
 
 
@@ -351,11 +359,11 @@ ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 
 def sampled() -> Drawing:
     """Return Fig. 7: δ of a sample, and λ times δ of the count of a database of the size of the sample."""
-    sample_epsilons = [math.log1p(part * math.expm1(SAMPLED_EPSILON)) for part in PARTS]
+    sample_epsilons = [math.log1p(share * math.expm1(SAMPLED_EPSILON)) for share in PARTS]
     exact, conjectured, proved = [], [], []
-    for m, part, epsilon in zip(SAMPLES, PARTS, sample_epsilons, strict=True):
+    for m, share, epsilon in zip(SAMPLES, PARTS, sample_epsilons, strict=True):
         exact.append(privacy_curve(Subsample(m), Binomial(SIZE, SAMPLED_RATE)).delta(epsilon))
-        conjectured.append(part * privacy_curve(Exact(), Binomial(m, SAMPLED_RATE)).delta(SAMPLED_EPSILON))
+        conjectured.append(share * privacy_curve(Exact(), Binomial(m, SAMPLED_RATE)).delta(SAMPLED_EPSILON))
         proved.append(amplified_delta(SIZE, m, SAMPLED_RATE, epsilon))
     lines = (
         Line("conjecture", STYLES["printed"], PARTS, tuple(conjectured)),
@@ -373,12 +381,12 @@ def sampled() -> Drawing:
 
 
 def _claim_better_than_bound(exact: list[float], conjectured: list[float]) -> Claim:
-    parts = [found / bound for found, bound in zip(exact[:-1], conjectured[:-1], strict=True)]
+    shares = [delta / bound for delta, bound in zip(exact[:-1], conjectured[:-1], strict=True)]
     return Claim(
         "section 7",
         "Subsampling gives even better results than λ times δ of the smaller database.",
-        f"for λ < 1 its δ is {number(min(parts))} to {number(max(parts))} of that.",
-        Verdict.of(max(parts) < 1),
+        f"for λ < 1 its δ is {number(min(shares))} to {number(max(shares))} of that.",
+        Verdict.of(max(shares) < 1),
     )
 
 
@@ -412,7 +420,7 @@ def numbers() -> tuple[Claim, ...]:
     curve = privacy_curve(Laplace(scale), Binomial(SIZE, 0.1))
     bound = 1 / scale
     just_below = curve.delta(bound * (1 - 1e-3))
-    rare = {each: privacy_curve(Exact(), Binomial(SIZE, each / SIZE)).delta(EPSILON) for each in few}
+    rare = {expected: privacy_curve(Exact(), Binomial(SIZE, expected / SIZE)).delta(EPSILON) for expected in few}
     return (
         Claim(
             "Lemma 5",
@@ -427,7 +435,7 @@ def numbers() -> tuple[Claim, ...]:
             "Good privacy bounds can already be achieved without noise, unless the expected number "
             "of positive entries gets close to 1.",
             f"without noise, n = {SIZE:,} and ε = {EPSILON}, δ is "
-            + ", ".join(f"{number(found)} ({each} expected)" for each, found in rare.items())
+            + ", ".join(f"{number(delta)} ({expected} expected)" for expected, delta in rare.items())
             + f". What is usually asked for, a δ below 1/n = {number(1 / SIZE)}, is never reached.",
             Verdict.of(rare[1] > MUCH * rare[10], min(rare.values()) < 1 / SIZE),
         ),

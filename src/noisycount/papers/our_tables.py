@@ -25,10 +25,10 @@ _GUIDE = Line("", GUIDE, _ENDS, (_LEAST_COVERED, _LEAST_COVERED))
 _COLOURS = (theme.VERMILION, theme.GREEN, theme.BLUE, theme.PURPLE, theme.INK, theme.MUTED)
 _DASHES = (theme.SOLID, theme.LONG, theme.MIXED, theme.DOTS, theme.DENSE, theme.PAIRS)
 
-Part = Callable[[TableErrors], SimulatedErrors]
-_cells: Part = attrgetter("cells")
-_margins: Part = attrgetter("margins")
-_sums: Part = attrgetter("sums")
+Kind = Callable[[TableErrors], SimulatedErrors]
+_cells: Kind = attrgetter("cells")
+_margins: Kind = attrgetter("margins")
+_sums: Kind = attrgetter("sums")
 
 
 def tables() -> Drawing:
@@ -54,9 +54,9 @@ def ranges() -> Drawing:
 def coverage() -> Drawing:
     """Return the figure of the share of intervals, for a learned prior, that contain the count."""
     panels = [
-        Panel(f"{title}, {answered} answered", (*_coverage_lines(answered, part), _GUIDE))
+        Panel(f"{title}, {answered} answered", (*_coverage_lines(answered, kind), _GUIDE))
         for answered in ("cells", "levels")
-        for title, part in (("Cells", _cells), ("Margins", _margins))
+        for title, kind in (("Cells", _cells), ("Margins", _margins))
     ]
     return Drawing(
         tuple(panels),
@@ -69,14 +69,14 @@ def _table_names() -> list[str]:
     return list(dict.fromkeys(errors.table for errors in results()))
 
 
-def _ratio_panels(estimates: Iterable[str], part: Part) -> tuple[Panel, ...]:
+def _ratio_panels(estimates: Iterable[str], kind: Kind) -> tuple[Panel, ...]:
     """Return a panel for each table: the errors of estimates over those of the noisy answers."""
     return tuple(
         Panel(
             table[:1].upper() + table[1:],
             (
                 *(
-                    Line.through(name, STYLES[name], [(e, _error_ratio(table, e, name, "raw", part)) for e in EPSILONS])
+                    Line.through(name, STYLES[name], [(e, _error_ratio(table, e, name, "raw", kind)) for e in EPSILONS])
                     for name in estimates
                 ),
                 Line("", GUIDE, _ENDS, (1, 1)),
@@ -86,18 +86,18 @@ def _ratio_panels(estimates: Iterable[str], part: Part) -> tuple[Panel, ...]:
     )
 
 
-def _error_ratio(table: str, epsilon: float, estimate: str, other: str, part: Part) -> float:
+def _error_ratio(table: str, epsilon: float, estimate: str, reference: str, kind: Kind) -> float:
     """Return the mean absolute error of one estimate over that of another."""
-    numerator, denominator = (part(result(table, "cells", epsilon, name)) for name in (estimate, other))
+    numerator, denominator = (kind(result(table, "cells", epsilon, name)) for name in (estimate, reference))
     return numerator.mean_absolute / denominator.mean_absolute
 
 
-def _coverage_lines(answered: str, part: Part) -> list[Line]:
+def _coverage_lines(answered: str, kind: Kind) -> list[Line]:
     """Return the coverage of the intervals of the tree estimate against ε, a line for each table."""
     lines = []
     for table, style in zip(_table_names(), map(Style, _COLOURS, _DASHES), strict=True):
         points = [
-            (errors.epsilon, part(errors).covered)
+            (errors.epsilon, kind(errors).covered)
             for errors in results()
             if (errors.table, errors.answered, errors.estimate) == (table, answered, "tree")
         ]
@@ -105,30 +105,30 @@ def _coverage_lines(answered: str, part: Part) -> list[Line]:
     return lines
 
 
-def _claim_error_ratio(says: str, other: str, part: Part, limit: float) -> Claim:
+def _claim_error_ratio(says: str, reference: str, kind: Kind, limit: float) -> Claim:
     """Return the claim that the error of the tree is at most `limit` times that of another estimate."""
     ratios = {
-        (table, epsilon): _error_ratio(table, epsilon, "tree", other, part)
+        (table, epsilon): _error_ratio(table, epsilon, "tree", reference, kind)
         for table in _table_names()
         for epsilon in EPSILONS
     }
     (table, epsilon), largest = max(ratios.items(), key=lambda item: item[1])
-    above = sum(ratio > limit for ratio in ratios.values())
+    exceeding = sum(ratio > limit for ratio in ratios.values())
     return Claim(
         _SOURCE,
         says,
         f"over {len(ratios)} tables and prices its error is {number(min(ratios.values()))} to {number(largest)} times "
-        f"that ({table}, ε = {epsilon:g}), in {above} of them more than stated.",
+        f"that ({table}, ε = {epsilon:g}), in {exceeding} of them more than stated.",
         Verdict.of(*(ratio <= limit for ratio in ratios.values())),
     )
 
 
 def _claim_coverage(panels: Iterable[Panel]) -> Claim:
     shares = [y for panel in panels for line in panel.lines if line.name for y in line.ys]
-    below = sum(share < _LEAST_COVERED for share in shares)
+    too_small = sum(share < _LEAST_COVERED for share in shares)
     return Claim(
         _SOURCE,
         f"At least {percent(_LEAST_COVERED)} of the 95 % intervals hold the count.",
-        f"of {len(shares)} cases {percent(min(shares))} to {percent(max(shares))}, {below} below.",
+        f"of {len(shares)} cases {percent(min(shares))} to {percent(max(shares))}, {too_small} below.",
         Verdict.of(*(share >= _LEAST_COVERED for share in shares)),
     )

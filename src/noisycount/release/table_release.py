@@ -209,7 +209,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
         """Return the names of levels, the labels, the answers and both errors, row by row."""
-        labels = [labels for level in self.levels for labels in self.labels.of(level)]
+        labels = [labels for level in self.levels for labels in self.labels.node_labels(level)]
         answers = [answer for level in self.answers for answer in level.tolist()]
         errors = [error for level in self.row_errors for error in level]
         errors_of_all = [error for error, level in zip(self.errors_of_all, self.answers, strict=True) for _ in level]

@@ -136,7 +136,7 @@ def _tree_level(table: ReleasedTable, level: Level) -> TreeLevel:
         columns = tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
     keys = [
         tuple(map(label_text, labels if node < with_keys else (OTHER_KEYS,) * len(labels)))
-        for node, labels in enumerate(table.labels.of(level))
+        for node, labels in enumerate(table.labels.node_labels(level))
     ]
     return TreeLevel(level.name, of_cell, columns, keys)
 

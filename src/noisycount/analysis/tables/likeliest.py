@@ -22,10 +22,10 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.searches import first_true_beyond
 
-_WIDE = 1e30  # records²: variance of a count without any answer
-_SMALL = 0.01  # records
-_LARGEST = 1e25  # records²: larger than the variance of any noise
-_LEAST = 1 / 8  # share of a positive part that a correction leaves
+_UNKNOWN_VARIANCE = 1e30  # records²: variance of a count without any answer
+_SMALLEST_DEVIATION = 0.01  # records
+_LARGEST_KNOWN_VARIANCE = 1e25  # records²: larger than the variance of any noise
+_SMALLEST_SHARE = 1 / 8  # share of a positive part that a correction leaves
 
 
 class LeastSquares(NamedTuple):
@@ -47,11 +47,14 @@ def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
             value = _positive(value, variance)
             levels[level + 1] = value, variance
         total = np.bincount(parents, value, size)
-        spread = np.minimum(np.bincount(parents, variance, size), _WIDE)
-        own, below = 1 / np.maximum(levels[level][1], 1e-12), 1 / np.maximum(spread, 1e-12)
-        levels[level] = (own * levels[level][0] + below * total) / (own + below), 1 / (own + below)
+        spread = np.minimum(np.bincount(parents, variance, size), _UNKNOWN_VARIANCE)
+        answer_precision, sum_precision = 1 / np.maximum(levels[level][1], 1e-12), 1 / np.maximum(spread, 1e-12)
+        levels[level] = (
+            (answer_precision * levels[level][0] + sum_precision * total) / (answer_precision + sum_precision),
+            1 / (answer_precision + sum_precision),
+        )
     values, variances = zip(*levels, strict=True)
-    is_known = tuple(variance < _LARGEST for variance in variances)
+    is_known = tuple(variance < _LARGEST_KNOWN_VARIANCE for variance in variances)
     return LeastSquares(values, tuple(map(np.sqrt, variances)), is_known)
 
 
@@ -71,7 +74,7 @@ def _guesses(model: Model) -> list[Reals]:
         parts = _positive(value + shares * missing[parents], variance)
         # Uncertain parts that were made positive may add up to far more than their sum.
         excess = np.maximum(np.bincount(parents, parts, size) - counts[-1], 0.0)
-        counts.append(np.maximum(parts - shares * excess[parents], _LEAST * parts))
+        counts.append(np.maximum(parts - shares * excess[parents], _SMALLEST_SHARE * parts))
     return counts
 
 
@@ -84,7 +87,7 @@ def _positive(values: Reals, variances: Reals) -> Reals:
 def _mean_answers(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, Reals]:
     """Return the weighted mean of the answers of each node, and its variance."""
     size = level.bounds.low.size
-    value, precision = np.zeros(size), np.full(size, 1 / _WIDE)
+    value, precision = np.zeros(size), np.full(size, 1 / _UNKNOWN_VARIANCE)
     for group in level.answers:
         middle = np.where(group.suppressed, group.answers / 2, group.answers)
         spread = np.where(group.suppressed, np.abs(middle) / 2, 0.0) + _deviation(group.mechanism)
@@ -101,15 +104,15 @@ def _mean_answers(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, 
 def _deviation(mechanism: Mechanism) -> float:
     """Return the standard deviation of noise, and a small number without noise."""
     if isinstance(mechanism, SymmetricNoise) and math.isfinite(mechanism.variance):
-        return max(math.sqrt(mechanism.variance), _SMALL)
-    return _SMALL
+        return max(math.sqrt(mechanism.variance), _SMALLEST_DEVIATION)
+    return _SMALLEST_DEVIATION
 
 
-_STEEP = 8.0  # nats between an answer and the next count under narrow noise
-_DEEP = 300.0  # nats below its peak, from which on a likelihood needs an anchor
-_LOST = 1e6  # nats: larger sums have an error of 1e-10 or more
+_STEEP_FALL = 8.0  # nats between an answer and the next count under narrow noise
+_DEEP_FALL = 300.0  # nats below its peak, from which on a likelihood needs an anchor
+_LOST_FALL = 1e6  # nats: larger sums have an error of 1e-10 or more
 _MOST_NODES = 10_000  # largest tree whose likeliest table is searched
-_ROUNDED = 1e5  # nats under a sum of noises, whose logarithms have a relative error of 1e-15
+_ROUNDED_FALL = 1e5  # nats under a sum of noises, whose logarithms have a relative error of 1e-15
 Gains = NDArray[Any]
 Node = tuple[int, int]
 Step = tuple[int, int, int]  # level and position of a node, and −1 for fewer records or 1 for more
@@ -126,10 +129,10 @@ def add_anchors(model: Model) -> Model:
     """Return the model with estimates of its counts, and with anchors if logarithms would be too large."""
     model = replace(model, guesses=tuple(_guesses(model)))
     drop = _largest_drop(model)
-    if drop <= _DEEP and not _is_steep(model):
+    if drop <= _DEEP_FALL and not _is_steep(model):
         return model
     if sum(model.tree.sizes) > _MOST_NODES:
-        if drop > _LOST:
+        if drop > _LOST_FALL:
             raise ValueError(_TOO_LARGE.format(_MOST_NODES, sum(model.tree.sizes)))
         return model
     search = _Search(model, _possible_table(model))
@@ -141,7 +144,7 @@ def add_anchors(model: Model) -> Model:
 def _is_steep(model: Model) -> bool:
     """Return True if a noise is so narrow that one count is far likelier than its neighbours."""
     answers = (group for level in model.levels for group in level.answers)
-    return any(group.distance(_STEEP) <= 1 for group in answers if not group.is_exact)
+    return any(group.distance(_STEEP_FALL) <= 1 for group in answers if not group.is_exact)
 
 
 def _largest_drop(model: Model) -> float:
@@ -172,15 +175,15 @@ def _possible_table(model: Model) -> list[Counts]:
     for level in range(1, model.tree.depth):
         bounds = model.levels[level].bounds
         counts = np.clip(np.rint(guesses[level]), bounds.low, bounds.high).astype(np.int64)
-        for parent, whole in enumerate(table[-1].tolist()):
+        for parent, parent_count in enumerate(table[-1].tolist()):
             children = model.children(level - 1, parent)
-            missing = whole - int(counts[children].sum())
+            missing = parent_count - int(counts[children].sum())
             for child in children.tolist():
-                room = bounds.high[child] if missing > 0 else bounds.low[child]
-                moved = int(room) - int(counts[child])
-                moved = min(moved, missing) if missing > 0 else max(moved, missing)
-                counts[child] += moved
-                missing -= moved
+                bound = bounds.high[child] if missing > 0 else bounds.low[child]
+                change = int(bound) - int(counts[child])
+                change = min(change, missing) if missing > 0 else max(change, missing)
+                counts[child] += change
+                missing -= change
                 if not missing:
                     break
         table.append(counts)
@@ -192,11 +195,11 @@ def _check_rest(model: Model, search: "_Search") -> None:
     for number, level in enumerate(model.levels):
         for group in level.answers:
             logs = group.log_rest(np.arange(group.nodes.size), search.counts[number][group.nodes, None])
-            if not group.is_exact and float(logs.min()) < -_ROUNDED:
-                place = int(np.argmin(logs))
+            if not group.is_exact and float(logs.min()) < -_ROUNDED_FALL:
+                index = int(np.argmin(logs))
                 raise ValueError(
-                    f"answers must not contradict each other, or the total, by {_ROUNDED:g} nats "
-                    f"under a sum of noises, got {float(group.answers[place])!r}"
+                    f"answers must not contradict each other, or the total, by {_ROUNDED_FALL:g} nats "
+                    f"under a sum of noises, got {float(group.answers[index])!r}"
                 )
 
 
@@ -210,29 +213,29 @@ class _Search:
         for number, level in enumerate(model.levels):
             for group in level.answers:
                 if not group.is_exact:
-                    for place, node in enumerate(group.nodes.tolist()):
-                        self._answers.setdefault((number, node), []).append((group, place))
+                    for index, node in enumerate(group.nodes.tolist()):
+                        self._answers.setdefault((number, node), []).append((group, index))
         self._has_rest = {
             node
             for node, answers in self._answers.items()
-            if any(group.suppressed[place] or not group.main_log(place, -1) for group, place in answers)
+            if any(group.suppressed[index] or not group.main_log(index, -1) for group, index in answers)
         }
 
     def logarithm(self, node: Node, count: int) -> Fraction:
         """Return the log likelihood of a count, up to a constant."""
         answers = self._answers.get(node, ())
-        total = sum((group.main_log(place, count) for group, place in answers), Fraction(0))
+        total = sum((group.main_log(index, count) for group, index in answers), Fraction(0))
         if node in self._has_rest:
-            for group, place in answers:
-                log = group.log_rest(np.array([place]), np.array([[count]]))
+            for group, index in answers:
+                log = group.log_rest(np.array([index]), np.array([[count]]))
                 total += Fraction(float(log[0, 0]))
         return total
 
     def gain(self, node: Node, change: int) -> Fraction | None:
         """Return the change of the log likelihood from more records in a node; None if its bounds do not allow them."""
-        level, place = node
-        bounds, count = self.model.levels[level].bounds, int(self.counts[level][place])
-        if not bounds.low[place] <= count + change <= bounds.high[place]:
+        level, index = node
+        bounds, count = self.model.levels[level].bounds, int(self.counts[level][index])
+        if not bounds.low[index] <= count + change <= bounds.high[index]:
             return None
         if node not in self._answers:
             return Fraction(0)
@@ -240,15 +243,15 @@ class _Search:
 
     def climb(self) -> None:
         """Move records, from many at once down to single ones, to the likeliest table."""
-        far = max(
+        distance = max(
             (
-                abs(float(group.answers[place]) - float(self.counts[level][node]))
+                abs(float(group.answers[index]) - float(self.counts[level][node]))
                 for (level, node), answers in self._answers.items()
-                for group, place in answers
+                for group, index in answers
             ),
             default=1.0,
         )
-        for power in range(math.frexp(max(1.0, far))[1], -1, -1):
+        for power in range(math.frexp(max(1.0, distance))[1], -1, -1):
             self._climb(1 << power, np.float64)
         self._climb(1, np.object_)
 
@@ -263,24 +266,24 @@ class _Search:
             steps = _best_move(model, gains)
             if not self._move(steps, records):
                 return
-            for level, place, _ in steps:
+            for level, index, _ in steps:
                 for row, sign in zip(gains[level], (-1, 1), strict=True):
-                    row[place] = self._gains(level, [place], sign * records, kind)[0]
+                    row[index] = self._gains(level, [index], sign * records, kind)[0]
 
     def _gains(self, level: int, places: Iterable[int], change: int, kind: type) -> Gains:
         """Return the gains from more records in some nodes of a level; −inf if the bounds do not allow them."""
-        gains = [self.gain((level, place), change) for place in places]
+        gains = [self.gain((level, index), change) for index in places]
         return np.array([-math.inf if gain is None else gain for gain in gains], dtype=kind)
 
     def _move(self, steps: Sequence[Step], records: int) -> bool:
         """Move records along the steps, ever more as long as that gains; return True if any were moved."""
         moved = False
         while True:
-            gains = [self.gain((level, place), sign * records) for level, place, sign in steps]
+            gains = [self.gain((level, index), sign * records) for level, index, sign in steps]
             if None in gains or sum(map(Fraction, gains)) <= _GAIN:  # type: ignore[arg-type]  # none is None
                 return moved
-            for level, place, sign in steps:
-                self.counts[level][place] += sign * records
+            for level, index, sign in steps:
+                self.counts[level][index] += sign * records
             moved, records = True, 2 * records
 
     def model_with_anchors(self) -> Model:
@@ -290,8 +293,8 @@ class _Search:
         levels, offset = [], Fraction(0)
         for number, level in enumerate(self.model.levels):
             anchors = []
-            for place, count in enumerate(self.counts[number].tolist()):
-                node = number, place
+            for index, count in enumerate(self.counts[number].tolist()):
+                node = number, index
                 tilt = potentials[self._head(node)] - potentials[self._tail(node)]
                 answers = self._answers.get(node, [])
                 offset += _exact_log(answers, Fraction(0), count)
@@ -302,12 +305,12 @@ class _Search:
 
     def _anchor(self, node: Node, tilt: Fraction, budget: int) -> Anchor:
         """Return the logarithm of a node relative to its count, and the range of the count."""
-        level, place = node
-        answers, count = self._answers.get(node, []), int(self.counts[level][place])
+        level, index = node
+        answers, count = self._answers.get(node, []), int(self.counts[level][index])
         bends = [bend for group, number in answers for bend in group.bends(number)]
         anchor = Anchor.from_logarithm(count, partial(_exact_log, answers, tilt), bends)
         bounds = self.model.levels[level].bounds
-        low, high = int(bounds.low[place]), int(bounds.high[place])
+        low, high = int(bounds.low[index]), int(bounds.high[index])
         if answers or tilt:
             farthest = max([budget, *(2 * group.distance(DEPTH) for group, _ in answers)])
             ends = [self._end(node, anchor, sign, farthest) for sign in (-1, 1)]
@@ -316,9 +319,9 @@ class _Search:
 
     def _end(self, node: Node, anchor: Anchor, sign: int, farthest: int) -> int:
         """Return the largest distance of a node from its count, of at most so many records."""
-        level, place = node
+        level, index = node
         bounds = self.model.levels[level].bounds[sign > 0]
-        room = abs(int(bounds[place]) - anchor.centre)
+        room = abs(int(bounds[index]) - anchor.centre)
 
         def log(far: int) -> float:
             count = anchor.centre + sign * far
@@ -335,8 +338,8 @@ class _Search:
 
     def _tail(self, node: Node) -> Node | None:
         """Return the node whose sum contains this node; None for the root."""
-        level, place = node
-        return (level - 1, int(self.model.tree.parents(level)[place])) if level else None
+        level, index = node
+        return (level - 1, int(self.model.tree.parents(level)[index])) if level else None
 
     def _head(self, node: Node) -> Node | None:
         """Return the node itself if its count is the sum of its children; None for a cell."""
@@ -345,9 +348,9 @@ class _Search:
     def _potentials(self) -> dict[Node | None, Fraction]:
         """Return the multipliers of the sums, with which no move of a record through a sum gains."""
         nodes = [
-            (level, place)
+            (level, index)
             for level in range(self.model.tree.depth - 1, -1, -1)
-            for place in range(self.model.tree.sizes[level])
+            for index in range(self.model.tree.sizes[level])
         ]
         arcs = [(self._tail(node), self._head(node), self.gain(node, 1), self.gain(node, -1)) for node in nodes]
         multipliers: dict[Node | None, Fraction] = {None: Fraction(0)}
@@ -366,60 +369,62 @@ class _Search:
 
 def _exact_log(answers: Sequence[tuple[LevelAnswers, int]], tilt: Fraction, count: int) -> Fraction:
     """Return the exact part of the log likelihoods of a count, with a tilt."""
-    return sum((group.main_log(place, count) for group, place in answers), tilt * count)
+    return sum((group.main_log(index, count) for group, index in answers), tilt * count)
 
 
 def _best_move(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
     """Return the steps of the best move: between two cells, or between one cell and the total."""
-    ways: list[tuple[Counts, Counts]] = []
-    below, top = gains[-1], -math.inf
+    best_children: list[tuple[Counts, Counts]] = []
+    branch_gains, best_gain = gains[-1], -math.inf
     steps: list[Step] = []
     for level in range(model.tree.depth - 2, -1, -1):
-        (less, other_less, second_less), (more, other_more, second_more) = (
-            _two_best(below[sign], *model.families[level]) for sign in range(2)
+        (least_loss, other_less, second_less), (largest_gain, other_more, second_more) = (
+            _two_best(branch_gains[sign], *model.families[level]) for sign in range(2)
         )
-        first_less, first_more = below[0][less], below[1][more]
+        first_less, first_more = branch_gains[0][least_loss], branch_gains[1][largest_gain]
         by_less, by_more = second_less + first_more, first_less + second_more
-        moved = np.where(less == more, np.maximum(by_less, by_more), first_less + first_more)
-        node = int(np.argmax(moved))
-        if moved[node] > top:
-            top, pair = moved[node], [int(less[node]), int(more[node])]
+        move_gain = np.where(least_loss == largest_gain, np.maximum(by_less, by_more), first_less + first_more)
+        node = int(np.argmax(move_gain))
+        if move_gain[node] > best_gain:
+            best_gain, pair = move_gain[node], [int(least_loss[node]), int(largest_gain[node])]
             if pair[0] == pair[1]:
                 is_less = by_less[node] > by_more[node]
                 pair[1 - is_less] = int((other_less if is_less else other_more)[node])
             steps = [
-                step for sign, child in zip((-1, 1), pair, strict=True) for step in _path(ways, level + 1, child, sign)
+                step
+                for sign, child in zip((-1, 1), pair, strict=True)
+                for step in _path(best_children, level + 1, child, sign)
             ]
-        ways.insert(0, (less, more))
-        below = [gains[level][0] + first_less, gains[level][1] + first_more]
-    for sign, (gain,) in zip((-1, 1), below, strict=True):
-        if gain > top:
-            top, steps = gain, _path(ways, 0, 0, sign)
+        best_children.insert(0, (least_loss, largest_gain))
+        branch_gains = [gains[level][0] + first_less, gains[level][1] + first_more]
+    for sign, (gain,) in zip((-1, 1), branch_gains, strict=True):
+        if gain > best_gain:
+            best_gain, steps = gain, _path(best_children, 0, 0, sign)
     return steps
 
 
-def _path(ways: Sequence[tuple[Counts, Counts]], level: int, place: int, sign: int) -> list[Step]:
-    """Return the steps from a node down to the best cell; `ways` begin at the level of the first steps."""
-    steps = [(level, place, sign)]
-    for way in ways:
-        place = int(way[sign > 0][place])
+def _path(best_children: Sequence[tuple[Counts, Counts]], level: int, position: int, sign: int) -> list[Step]:
+    """Return the steps from a node down to the best cell; `best_children` begin at the level of the first steps."""
+    steps = [(level, position, sign)]
+    for children in best_children:
+        position = int(children[sign > 0][position])
         level += 1
-        steps.append((level, place, sign))
+        steps.append((level, position, sign))
     return steps
 
 
 def _two_best(values: Gains, order: Counts, starts: Counts) -> tuple[Counts, Counts, Gains]:
     """Return the positions of the two largest values of each family, and the second value; −inf if there is none."""
     first = _best_positions(values, order, starts)
-    others = values.copy()
-    others[first] = -math.inf
-    second = _best_positions(others, order, starts)
-    return first, second, others[second]
+    without_first = values.copy()
+    without_first[first] = -math.inf
+    second = _best_positions(without_first, order, starts)
+    return first, second, without_first[second]
 
 
 def _best_positions(values: Gains, order: Counts, starts: Counts) -> Counts:
     """Return the position of the largest value of each family."""
     sorted_values = values[order]
     peaks = np.repeat(np.maximum.reduceat(sorted_values, starts[:-1]), np.diff(starts))
-    places = np.where(sorted_values == peaks, np.arange(order.size), order.size)
-    return order[np.minimum.reduceat(places, starts[:-1])]
+    positions = np.where(sorted_values == peaks, np.arange(order.size), order.size)
+    return order[np.minimum.reduceat(positions, starts[:-1])]

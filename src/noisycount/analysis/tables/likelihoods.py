@@ -110,17 +110,17 @@ class LevelAnswers:
         """Typical size of the noise, in records; 0 without noise."""
         return self._errors.spread if self._errors is not None else 0.0
 
-    def log_between(self, place: int, counts: Reals) -> Reals:
+    def log_between(self, index: int, counts: Reals) -> Reals:
         """Return the log likelihood of one answer at any numbers, also between the counts."""
-        answer = float(self.answers[place])
+        answer = float(self.answers[index])
         if not isinstance(law := self._errors, LaplaceErrors | GaussianShape):
             raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
-        if not self.suppressed[place]:
+        if not self.suppressed[index]:
             return law.log_heights(answer - counts)
         threshold = math.ceil(answer) if law.is_discrete else answer
         return law.log_exceedance(law.first + counts - threshold)
 
-    def main_log(self, place: int, count: int) -> Fraction:
+    def main_log(self, index: int, count: int) -> Fraction:
         """Return the exact part of a log likelihood: a line or a parabola.
 
         It is −z/scale or −z²/(2·scale²), where z is the distance from the answer. For a suppressed answer, z is the
@@ -129,19 +129,19 @@ class LevelAnswers:
         law = self._errors
         if not isinstance(law, LaplaceErrors | GaussianShape):
             return Fraction(0)
-        beyond = count - Fraction(float(self.answers[place]))
-        distance = max(beyond + int(law.first), Fraction(0)) if self.suppressed[place] else beyond
+        excess = count - Fraction(float(self.answers[index]))
+        distance = max(excess + int(law.first), Fraction(0)) if self.suppressed[index] else excess
         units = abs(distance) / _exact_scale(self.mechanism, law)
         return -units if isinstance(law, LaplaceErrors) else -units * units / 2
 
-    def bends(self, place: int) -> tuple[int, ...]:
+    def bends(self, index: int) -> tuple[int, ...]:
         """Return the counts next to which the exact part is not a line or a parabola."""
         law = self._errors
-        if isinstance(law, GaussianShape) and not self.suppressed[place]:
+        if isinstance(law, GaussianShape) and not self.suppressed[index]:
             return ()
-        first = law.first if law is not None and self.suppressed[place] else 0.0
-        before = math.floor(float(self.answers[place]) - first)
-        return before, before + 1
+        first = law.first if law is not None and self.suppressed[index] else 0.0
+        count_before = math.floor(float(self.answers[index]) - first)
+        return count_before, count_before + 1
 
     def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
         """Return log likelihoods without the exact part. Shapes: counts (m, w); result (m, w)."""
@@ -151,10 +151,10 @@ class LevelAnswers:
         logs = np.full(counts.shape, math.log(law.peak))
         suppressed = self.suppressed[which]
         if suppressed.any():
-            beyond = counts[suppressed] - self.answers[which][suppressed][:, None] + law.first
-            tails = np.maximum(beyond, law.first)
-            below_threshold = law.log_exceedance(np.minimum(beyond, law.first))
-            logs[suppressed] = np.where(beyond > 0, _log_hazard(law, tails), below_threshold)
+            excess = counts[suppressed] - self.answers[which][suppressed][:, None] + law.first
+            tails = np.maximum(excess, law.first)
+            below_threshold = law.log_exceedance(np.minimum(excess, law.first))
+            logs[suppressed] = np.where(excess > 0, _log_hazard(law, tails), below_threshold)
         return logs
 
     def distance(self, depth: float) -> int:
@@ -201,17 +201,17 @@ def _log_hazard(law: LaplaceErrors | GaussianShape, distances: Reals) -> Reals:
     return np.log(erfcx(distances / (law.scale * math.sqrt(2))) / 2)
 
 
-def _log_below(law: ErrorLaw, beyond: Reals) -> Reals:
+def _log_below(law: ErrorLaw, excess: Reals) -> Reals:
     """Return ln P[Y < t | k] = ln P[Z >= k − t + first] for distances of counts beyond thresholds.
 
     Integer noise uses one table if that is shorter than the distances.
     """
-    places = law.first + (np.floor(beyond) if law.is_discrete else beyond)
-    low, high = float(places.min()), float(places.max())
-    if not law.is_discrete or high - low >= places.size:
-        return law.log_exceedance(places)
+    distances = law.first + (np.floor(excess) if law.is_discrete else excess)
+    low, high = float(distances.min()), float(distances.max())
+    if not law.is_discrete or high - low >= distances.size:
+        return law.log_exceedance(distances)
     table = law.log_exceedance(np.arange(low, high + 1))
-    return table[(places - low).astype(np.int64)]
+    return table[(distances - low).astype(np.int64)]
 
 
 # A function of answers, their positions and counts that returns logarithms, shape (answers, counts).
@@ -220,21 +220,21 @@ Logs = Callable[[LevelAnswers, Counts, Counts], Reals]
 
 def answer_positions(answers: Sequence[LevelAnswers], size: int) -> Counts:
     """Return the position of each node among the answers of each mechanism, −1 for none, shape (mechanisms, nodes)."""
-    places = np.full((len(answers), size), -1)
-    for row, group in zip(places, answers, strict=True):
+    positions = np.full((len(answers), size), -1)
+    for row, group in zip(positions, answers, strict=True):
         row[group.nodes] = np.arange(group.nodes.size)
-    return places
+    return positions
 
 
 def add_logs(
     total: Reals,
     answers: Sequence[LevelAnswers],
-    places: Counts,
+    positions_of_mechanisms: Counts,
     counts: Counts,
     logs: Logs = LevelAnswers.log_likelihood,
 ) -> None:
     """Add the log likelihoods of counts to totals, shape (nodes, counts). Shapes: places (mechanisms, nodes)."""
-    for group, positions in zip(answers, places, strict=True):
+    for group, positions in zip(answers, positions_of_mechanisms, strict=True):
         answered = positions >= 0
         if answered.all():
             total += logs(group, positions, counts)
@@ -259,7 +259,9 @@ class Anchor:
 
         def side(sign: int) -> _Side:
             largest, starts = logarithm(centre), {max(sign * (bend - centre), 0) for bend in bends}
-            return _Side.from_logarithm(lambda far: logarithm(centre + sign * far) - largest, sorted({0, *starts}))
+            return _Side.from_logarithm(
+                lambda distance: logarithm(centre + sign * distance) - largest, sorted({0, *starts})
+            )
 
         return cls(centre, (side(-1), side(1)), (centre, centre))
 
@@ -292,8 +294,8 @@ class _Side:
         """Return the logarithms at distances; undefined for negative ones."""
         piece = np.maximum(np.searchsorted(self.starts, distances, "right") - 1, 0)
         base, step, bend = self.terms[:, piece]
-        beyond = distances - self.starts[piece]
-        return base + beyond * (step + (beyond - 1) * bend)
+        steps_beyond = distances - self.starts[piece]
+        return base + steps_beyond * (step + (steps_beyond - 1) * bend)
 
 
 @frozen(eq=False)
@@ -304,13 +306,13 @@ class LevelLikelihood:
     bounds: Bounds  # certain bounds of the counts
     # counts to which logarithms are relative, for each node; None: logarithms are absolute
     anchors: tuple[Anchor, ...] | None = None
-    _places: Counts = field(init=False, repr=False)
+    _positions: Counts = field(init=False, repr=False)
     is_answered: NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        places = answer_positions(self.answers, self.bounds.low.size)
-        object.__setattr__(self, "_places", places)
-        object.__setattr__(self, "is_answered", (places >= 0).any(axis=0))
+        positions = answer_positions(self.answers, self.bounds.low.size)
+        object.__setattr__(self, "_positions", positions)
+        object.__setattr__(self, "is_answered", (positions >= 0).any(axis=0))
 
     def reach(self, widened: Counts) -> Bounds:
         """Return the range of each answered node, outside of which its likelihood is below e^−42 of its maximum."""
@@ -344,8 +346,8 @@ class LevelLikelihood:
         if self.anchors is None:
             return self.own_logs(nodes, lows, width)
         total = self._added(nodes, lows, width, LevelAnswers.log_rest)
-        for place, (node, low) in enumerate(zip(nodes.tolist(), lows.tolist(), strict=True)):
-            total[place] += self.anchors[node](low, width)
+        for row, (node, low) in enumerate(zip(nodes.tolist(), lows.tolist(), strict=True)):
+            total[row] += self.anchors[node](low, width)
         return total
 
     def own_logs(self, nodes: Counts, lows: Counts, width: int) -> Reals:
@@ -356,7 +358,7 @@ class LevelLikelihood:
         """Return the sums of logarithms over the answers of each node."""
         total = np.zeros((nodes.size, width))
         counts = lows[:, None] + np.arange(width)
-        add_logs(total, self.answers, self._places[:, nodes], counts, logs)
+        add_logs(total, self.answers, self._positions[:, nodes], counts, logs)
         return total
 
 

@@ -80,20 +80,20 @@ def _beyond_bounds(group: LevelAnswers, bounds: Bounds, tree: Tree) -> Iterator[
     if not isinstance(noise, SymmetricNoise):
         return
     low, high = (np.broadcast_to(end, tree.sizes[group.level])[group.nodes] for end in bounds)
-    last = group.answers - (group.suppressed & noise.is_discrete)
-    above = np.where(group.suppressed, 0.0, last - high)
-    gaps = np.maximum(low - last, above)
-    place = int(np.argmax(gaps))
-    if gaps[place] > 0:
-        sides = 1 if group.suppressed[place] else 2
-        chance = sides * math.exp(noise.log_exceedance(float(gaps[place])))
-        nearest = float((high if above[place] > 0 else low)[place])
-        remedy = f"{_node_name(group, place, tree)}, what is known of its sums"
+    largest_answer = group.answers - (group.suppressed & noise.is_discrete)
+    excess = np.where(group.suppressed, 0.0, largest_answer - high)
+    gaps = np.maximum(low - largest_answer, excess)
+    index = int(np.argmax(gaps))
+    if gaps[index] > 0:
+        sides = 1 if group.suppressed[index] else 2
+        chance = sides * math.exp(noise.log_exceedance(float(gaps[index])))
+        nearest = float((high if excess[index] > 0 else low)[index])
+        remedy = f"{_node_name(group, index, tree)}, what is known of its sums"
         yield _Outlier(chance, nearest, "whatever the counts are", remedy)
 
 
 def _beyond_shares(
-    group: LevelAnswers, split: StatedLevel, above: Summary, tree: Tree, *, is_exact: bool
+    group: LevelAnswers, split: StatedLevel, parent_summary: Summary, tree: Tree, *, is_exact: bool
 ) -> Iterator[_Outlier]:
     """Yield the answers that are farthest below and above their stated shares of the counts above.
 
@@ -102,29 +102,33 @@ def _beyond_shares(
     weights, is_multinomial = split.weights, split.is_multinomial
     parents = tree.parents(group.level)
     parent_of_node = parents[group.nodes]
-    part, whole = weights[group.nodes], np.bincount(parents, weights)[parent_of_node]
-    rate = part / whole
-    size = np.clip(np.round(group.answers / rate), np.maximum(above.low[parent_of_node], 1), above.high[parent_of_node])
+    weight, parent_weight = weights[group.nodes], np.bincount(parents, weights)[parent_of_node]
+    rate = weight / parent_weight
+    size = np.clip(
+        np.round(group.answers / rate),
+        np.maximum(parent_summary.low[parent_of_node], 1),
+        parent_summary.high[parent_of_node],
+    )
     differences = group.answers - size * rate
     differences[(rate >= 1) | (group.suppressed & (differences > 0))] = 0.0
-    spread = size * rate * (1 - rate) * (1 if is_multinomial else (whole + size) / (whole + 1))
-    far = differences / np.maximum(np.sqrt(spread + group.variance), _SMALLEST_DEVIATION)
-    for place in {int(np.argmin(far)), int(np.argmax(far))}:
-        if not far[place]:
+    spread = size * rate * (1 - rate) * (1 if is_multinomial else (parent_weight + size) / (parent_weight + 1))
+    standard_distances = differences / np.maximum(np.sqrt(spread + group.variance), _SMALLEST_DEVIATION)
+    for index in {int(np.argmin(standard_distances)), int(np.argmax(standard_distances))}:
+        if not standard_distances[index]:
             continue
-        records, answer = int(size[place]), float(group.answers[place])
-        others = float(whole[place] - part[place])
+        parent_count, answer = int(size[index]), float(group.answers[index])
+        other_weight = float(parent_weight[index] - weight[index])
         law = (
-            Binomial(records, float(rate[place]))
+            Binomial(parent_count, float(rate[index]))
             if is_multinomial
-            else BetaBinomial(records, float(part[place]), others)
+            else BetaBinomial(parent_count, float(weight[index]), other_weight)
         )
-        observed = below(answer) if group.suppressed[place] else answer
-        if not is_exact and not group.suppressed[place] and is_expected(law, answer, group.mechanism):
+        observed = below(answer) if group.suppressed[index] else answer
+        if not is_exact and not group.suppressed[index] and is_expected(law, answer, group.mechanism):
             continue
         chance = two_sided(law, law.law(), observed, group.mechanism)
-        remedy = f"{_node_name(group, place, tree)}, the prior"
-        yield _Outlier(chance, float(size[place] * rate[place]), "under the stated prior", remedy)
+        remedy = f"{_node_name(group, index, tree)}, the prior"
+        yield _Outlier(chance, float(size[index] * rate[index]), "under the stated prior", remedy)
 
 
 def _beyond_total(group: LevelAnswers, total: Population | None, bounds: Bounds) -> Iterator[_Outlier]:
@@ -136,8 +140,8 @@ def _beyond_total(group: LevelAnswers, total: Population | None, bounds: Bounds)
     answer, deviation = float(group.answers.sum()), math.sqrt(group.variance * group.nodes.size)
     if isinstance(total, Population):
         is_one = group.nodes.size == 1 or not deviation
-        law, factor = (group.mechanism, 1.0) if is_one else (Laplace(deviation), math.e)
-        chance = min(1.0, factor * two_sided(total, total.law(), answer, law))
+        noise, factor = (group.mechanism, 1.0) if is_one else (Laplace(deviation), math.e)
+        chance = min(1.0, factor * two_sided(total, total.law(), answer, noise))
         yield _Outlier(chance, total.law().mean, "under the stated total", "the total")
         return
     low, high = float(bounds.low[0]), float(bounds.high[0])
@@ -147,9 +151,9 @@ def _beyond_total(group: LevelAnswers, total: Population | None, bounds: Bounds)
         yield _Outlier(chance, min(max(answer, low), high), "under the stated total", "the total")
 
 
-def _node_name(group: LevelAnswers, place: int, tree: Tree) -> str:
+def _node_name(group: LevelAnswers, index: int, tree: Tree) -> str:
     """Return the name of the node of an answer."""
-    label = ", ".join(tree.label(group.level, int(group.nodes[place])))
+    label = ", ".join(tree.label(group.level, int(group.nodes[index])))
     return f"the answer of {label}" if label else "the total"
 
 
@@ -210,8 +214,10 @@ def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
     """Return the changes under a factor of the concentration."""
     model, records = solution.up.model, solution.records
     settings = centred_settings(solution.up.settings, solution.down) if prior.is_learned else first_settings(model)
-    other = TreeSolution.solve(model, prior.scaled(factor).levels, settings, solution.record_answers, records)
-    before, after = solution.down[-1].summary, other.down[-1].summary  # in packs
+    solution_with_factor = TreeSolution.solve(
+        model, prior.scaled(factor).levels, settings, solution.record_answers, records
+    )
+    before, after = solution.down[-1].summary, solution_with_factor.down[-1].summary  # in packs
     changes = np.abs(after.mean - before.mean)
     deviations = np.divide(changes, before.std, out=np.zeros_like(changes), where=before.std > 0)
     return Move(
@@ -220,5 +226,5 @@ def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
         records * float(changes.mean()),
         float(deviations.max()),
         float(deviations.mean()),
-        other.up.evidence - solution.up.evidence,
+        solution_with_factor.up.evidence - solution.up.evidence,
     )

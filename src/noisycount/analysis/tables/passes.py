@@ -44,10 +44,10 @@ def windows(model: Model, settings: Settings, level: int) -> Bounds:
     low, high = model.levels[level].reach(settings.extra_widths[level])
     if settings.ends is None:
         return Bounds(low, high)
-    first, last = settings.ends[level]
-    width = last - first
+    first_end, last_end = settings.ends[level]
+    width = last_end - first_end
     room = width // _ROOM + _ROOM
-    narrow = np.maximum(low, first - room), np.minimum(high, last + room)
+    narrow = np.maximum(low, first_end - room), np.minimum(high, last_end + room)
     overlaps = narrow[0] <= narrow[1]
     return Bounds(np.where(overlaps, narrow[0], low), np.where(overlaps, narrow[1], high))
 
@@ -84,23 +84,23 @@ def first_settings(model: Model) -> Settings:
     """Return settings for the first passes, with ranges of cells wide enough to add up to the counts above them."""
     ones = tuple(np.ones(size, np.int64) for size in model.tree.sizes)
     spreads = tuple(np.ones(size) for size in model.tree.sizes)
-    start = Settings(model.guesses, spreads, ones, tuple(one - 1 for one in ones))
+    settings = Settings(model.guesses, spreads, ones, tuple(one - 1 for one in ones))
     while True:
-        is_disjoint = _is_disjoint(model, cell_windows(model, start))
+        is_disjoint = _is_disjoint(model, cell_windows(model, settings))
         if not is_disjoint.any():
-            return start
-        cells = np.where(is_disjoint, 2 * start.extra_widths[-1] + 1, start.extra_widths[-1])
-        start = replace(start, extra_widths=(*start.extra_widths[:-1], cells))
+            return settings
+        cells = np.where(is_disjoint, 2 * settings.extra_widths[-1] + 1, settings.extra_widths[-1])
+        settings = replace(settings, extra_widths=(*settings.extra_widths[:-1], cells))
 
 
 def _is_disjoint(model: Model, cells: Bounds) -> NDArray[np.bool_]:
     """Return True for each answered cell whose range cannot add up to the possible counts of a node above it."""
     tree, is_disjoint = model.tree, np.zeros(model.tree.cells, np.bool_)
-    for places, likelihood in zip(tree.levels[:-1], model.levels[:-1], strict=True):
+    for node_of_cell, likelihood in zip(tree.levels[:-1], model.levels[:-1], strict=True):
         smallest, largest = np.zeros(likelihood.bounds.low.size, np.int64), np.zeros_like(likelihood.bounds.low)
-        np.add.at(smallest, places, cells.low)
-        np.add.at(largest, places, cells.high)
-        is_disjoint |= ((smallest > likelihood.bounds.high) | (largest < likelihood.bounds.low))[places]
+        np.add.at(smallest, node_of_cell, cells.low)
+        np.add.at(largest, node_of_cell, cells.high)
+        is_disjoint |= ((smallest > likelihood.bounds.high) | (largest < likelihood.bounds.low))[node_of_cell]
     return is_disjoint & model.levels[-1].is_answered
 
 
@@ -193,21 +193,23 @@ class UpwardPass:
         lows, division = lows.reshape(shape), self.levels[level].division(children)
         zones = int(settings.zones[level][nodes[0]])  # equal for all nodes
         targets = zone_targets(settings.targets[level][nodes], settings.spreads[level][nodes], zones)
-        places = shape[1] * (logs.shape[1] - 1) + 1
+        number_of_sums = shape[1] * (logs.shape[1] - 1) + 1
         products = (shape[1] * logs.shape[1]) ** 2
         is_near = settings.ends is not None  # narrow ranges: no positive sum underflows
         cheap = _CHEAPER * zones * math.sqrt(shape[1]) if is_near else _CHEAP
         is_positive = products < (cheap if zones == 1 or is_near else _BEARABLE)
-        is_small = products * places < _SMALL and not is_near
+        is_small = products * number_of_sums < _SMALL and not is_near
         if is_positive and is_small and zones > 1:
-            targets = lows.sum(axis=1)[:, None] + np.arange(places, dtype=np.float64)
+            targets = lows.sum(axis=1)[:, None] + np.arange(number_of_sums, dtype=np.float64)
         elif is_positive and (is_near or products * zones > _MOST_WORK):
             targets = targets[:, zones // 2, None]
         tilts = None
         if settings.tilts is not None:
-            kinds = division.log_chances.size * targets.shape[1]
+            number_of_tilts = division.log_chances.size * targets.shape[1]
             first_tilts = [settings.tilts[level][node] for node in nodes.tolist()]
-            tilts = np.array(first_tilts) if all(one.size == kinds for one in first_tilts) else None
+            tilts = (
+                np.array(first_tilts) if all(node_tilts.size == number_of_tilts for node_tilts in first_tilts) else None
+            )
         is_bounded = settings.is_bounded or (is_positive and is_small)
         wanted = self._wanted(level, nodes)
         logs = logs.reshape(*shape, -1)
@@ -250,16 +252,16 @@ class UpwardPass:
         bounds = likelihood.bounds
         first = np.where(is_disjoint, np.maximum(split.low, bounds.low[nodes]), first)
         last = np.where(is_disjoint, np.minimum(split.low + width - 1, bounds.high[nodes]), last)
-        for place, family in enumerate(children.tolist()):
-            start = int(split.low[place])
-            row = logs[place, first[place] - start : max(last[place] + 1 - start, 0)]
-            peak = float(row.max(initial=-math.inf))
+        for row, family in enumerate(children.tolist()):
+            start = int(split.low[row])
+            kept_logs = logs[row, first[row] - start : max(last[row] + 1 - start, 0)]
+            peak = float(kept_logs.max(initial=-math.inf))
             if not math.isfinite(peak):
                 raise ValueError(_IMPOSSIBLE)
             has_messages = level + 1 < len(self.levels)
             inner = (self.messages[level + 1][child].constant for child in family) if has_messages else ()
-            constant = math.fsum((float(split.constants[place]), peak, *inner))
-            yield Message(int(first[place]), row - peak, constant)
+            constant = math.fsum((float(split.constants[row]), peak, *inner))
+            yield Message(int(first[row]), kept_logs - peak, constant)
 
 
 def _families(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[tuple[Counts, Counts]]:
@@ -349,12 +351,12 @@ class LevelLaws:
     def empty(cls, model: Model, level: int, edge: float) -> Self:
         """Return arrays for the results of a level."""
         size = model.tree.sizes[level]
-        none = NodeLaw(0, np.zeros(0))
+        no_law = NodeLaw(0, np.zeros(0))
         median, low, high, first, last = (np.zeros(size, np.int64) for _ in range(5))
         summary = Summary(np.zeros(size), np.zeros(size), median, low, high)
         short, ends, zones = np.zeros(size, np.bool_), Bounds(first, last), np.ones(size, np.int64)
         bounds, is_anchored = model.levels[level].bounds, model.is_anchored
-        laws, chances = [none] * size, [none.law] * size
+        laws, chances = [no_law] * size, [no_law.law] * size
         return cls(bounds, is_anchored, edge, summary, short, ends, laws, chances, np.zeros(size), zones)
 
     @property
@@ -367,8 +369,8 @@ class LevelLaws:
         """Store the estimates and the ends of distributions, shape (nodes, width), and which of them are cut off."""
         step = max(1, _CHUNK // laws.shape[1])
         for start in range(0, nodes.size, step):
-            part = slice(start, start + step)
-            self._estimate(nodes[part], lows[part], laws[part])
+            rows = slice(start, start + step)
+            self._estimate(nodes[rows], lows[rows], laws[rows])
         limit = self.edge * laws.max(axis=1)
         is_cut_below = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
         if not self.is_anchored:  # a sum that is too rare to be kept may end a distribution
@@ -382,9 +384,9 @@ class LevelLaws:
     def _estimate(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
         """Store the estimates of some nodes."""
         summary, tail = self.summary, (1 - _LEVEL) / 2
-        places = np.arange(laws.shape[1], dtype=np.float64)
-        mean = laws @ places
-        variance = np.einsum("ij,ij->i", laws, (places - mean[:, None]) ** 2)
+        positions = np.arange(laws.shape[1], dtype=np.float64)
+        mean = laws @ positions
+        variance = np.einsum("ij,ij->i", laws, (positions - mean[:, None]) ** 2)
         summary.mean[nodes], summary.std[nodes] = lows + mean, np.sqrt(variance)
         cumulative = np.cumsum(laws, axis=1)
         for quantiles, level in (summary.median, 0.5), (summary.low, tail), (summary.high, 1 - tail):
@@ -426,6 +428,6 @@ def aligned_laws(laws: Sequence[NodeLaw], nodes: Counts, split: Split) -> Reals:
         node_law = laws[node]
         first = max(node_law.low, low)  # a message alone is narrower than next to wider ones
         law = node_law.law[first - node_law.low :]
-        part = row[first - low :][: law.size]  # the remainder fills up a longer row
-        part[:] = law[: part.size]
+        free_part = row[first - low :][: law.size]  # the remainder fills up a longer row
+        free_part[:] = law[: free_part.size]
     return rows

@@ -19,7 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 SIDES = 8.0  # standard deviations of a count that the zones cover on both sides
-_LEAST = 0.25  # records: smallest target of a zone
+_SMALLEST_TARGET = 0.25  # records: smallest target of a zone
 
 
 def zone_targets(middle: Reals, spread: Reals, zones: int) -> Reals:
@@ -30,17 +30,17 @@ def zone_targets(middle: Reals, spread: Reals, zones: int) -> Reals:
     steps = np.linspace(-SIDES, SIDES, zones) if zones > 1 else np.zeros(1)
     targets = middle[:, None] + spread[:, None] * steps
     # targets must be positive and ascending
-    least = _LEAST * np.minimum(middle, 1.0)[:, None] * np.arange(1, zones + 1) / zones
-    return np.maximum(targets, least)
+    smallest = _SMALLEST_TARGET * np.minimum(middle, 1.0)[:, None] * np.arange(1, zones + 1) / zones
+    return np.maximum(targets, smallest)
 
 
 _NEGLIGIBLE = 1e-9  # share of a distribution, so small that its zone need not be exact
 _NARROW = 0.3  # records: smallest standard deviation of a sum that is not certain
 _BETWEEN = 4.0  # standard deviations of a sum between neighbouring targets
 _MOST_ZONES = 128
-_LITTLE = 1e-12  # share of a distribution that needs no closer bound
-_LITTLE_LEARNED = 1e-8  # the same under a learned prior, which tolerates a larger error
-_FEW = 1 << 20  # number of weights times nodes, up to which steep bounds take little time
+_SMALL_LOSS = 1e-12  # share of a distribution that needs no closer bound
+_SMALL_LOSS_LEARNED = 1e-8  # the same under a learned prior, which tolerates a larger error
+_MOST_WEIGHTS = 1 << 20  # number of weights times nodes, up to which steep bounds take little time
 _ROUNDED = 2.0  # times the floor: bound of a probability that rounding may have put below the floor
 
 
@@ -82,7 +82,7 @@ class Split:
         return int(self.targets.shape[1])
 
     @cached_property
-    def _parts(self) -> tuple[Tilted, Reals, Reals | None]:
+    def _tilted_parts(self) -> tuple[Tilted, Reals, Reals | None]:
         """Tilted distributions of the children, log weights of their lowest counts, and all tilted log weights.
 
         The last is None unless bounds are needed and the weights are few.
@@ -91,27 +91,27 @@ class Split:
         base = self.division.tilt(middle, self.lows.shape[1])
         weights = self.division.weights(self.lows, self.logs.shape[-1], base)
         logs, base, at_low = (
-            np.repeat(each, self._zones, axis=1)
-            for each in (weights.above + self.logs[:, None], base, weights.at_low.sum(axis=-1))
+            np.repeat(values, self._zones, axis=1)
+            for values in (weights.above + self.logs[:, None], base, weights.at_low.sum(axis=-1))
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
         goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
         tilted = tilt_to_mean(logs, goals, start, is_positive=self.is_positive)
         tilted_logs = None
-        if self.is_bounded and logs.size * len(logs) <= _FEW:
-            places = np.arange(logs.shape[-1], dtype=np.float64)
-            tilted_logs = logs + tilted.tilts[..., None, None] * places
+        if self.is_bounded and logs.size * len(logs) <= _MOST_WEIGHTS:
+            positions = np.arange(logs.shape[-1], dtype=np.float64)
+            tilted_logs = logs + tilted.tilts[..., None, None] * positions
         return tilted._replace(tilts=base + tilted.tilts), at_low, tilted_logs
 
     @property
     def laws(self) -> Reals:
         """Tilted distributions of the children, shape (nodes, sets·zones, children, width)."""
-        return self._parts[0].laws
+        return self._tilted_parts[0].laws
 
     @property
     def final_tilts(self) -> Reals:
         """Tilts in nats a record, shape (nodes, sets·zones)."""
-        return self._parts[0].tilts
+        return self._tilted_parts[0].tilts
 
     @cached_property
     def _sum(self) -> sums.FastSum | sums.PositiveSum:
@@ -135,7 +135,7 @@ class Split:
     @cached_property
     def _log_factors(self) -> tuple[Reals, Reals]:
         """Logarithms of the factors of the probabilities of sums, and the constants that were subtracted from them."""
-        tilted, at_low, _ = self._parts
+        tilted, at_low, _ = self._tilted_parts
         tilts, width = tilted.tilts, self._sum.law.shape[-1]
         zones = [self.division.factor(self.low, width, tilts[:, zone :: self._zones]) for zone in range(self._zones)]
         at_first, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
@@ -178,7 +178,7 @@ class Split:
 
         −inf if a sum is kept or impossible.
         """
-        law, (tilted, _, tilted_logs) = self._sum.law, self._parts
+        law, (tilted, _, tilted_logs) = self._sum.law, self._tilted_parts
         positions = np.arange(law.shape[-1], dtype=np.float64) + self._sum.first[:, None, None]
         positions = np.broadcast_to(positions, law.shape)
         is_rare = (law == 0) & (positions >= tilted.least[..., None])
@@ -241,9 +241,9 @@ class Split:
         law = self._sum.law
         if (law > 0).all():
             return np.zeros(len(laws))
-        lost = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(_ROUNDED * self._sum.smallest)))
-        little = _LITTLE_LEARNED if self.is_rough else _LITTLE
-        return lost if lost.max(initial=0.0) < little else _share_sums(laws, logs + self._rare)
+        neglected = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(_ROUNDED * self._sum.smallest)))
+        small_loss = _SMALL_LOSS_LEARNED if self.is_rough else _SMALL_LOSS
+        return neglected if neglected.max(initial=0.0) < small_loss else _share_sums(laws, logs + self._rare)
 
 
 def _share_sums(laws: Reals, logs: Reals) -> Reals:

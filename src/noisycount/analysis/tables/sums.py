@@ -55,15 +55,15 @@ def sum_bounds(weights: Reals, summand_moments: SumMoments) -> tuple[Reals, Real
     Shapes: weights (..., summands, width); result (...).
     """
     width = weights.shape[-1]
-    most = np.full(summand_moments.mean.shape[:-1], float(weights.shape[-2] * (width - 1)))
+    largest = np.full(summand_moments.mean.shape[:-1], float(weights.shape[-2] * (width - 1)))
     if width == 1:
-        return np.zeros_like(most), most
+        return np.zeros_like(largest), largest
     tilts, log_functions = _log_generating_functions(weights, summand_moments, _STEEPNESS)
     reaches = (log_functions + _DEPTH) / tilts
-    middle = most / 2
+    middle = largest / 2
     low = middle + reaches[..., tilts < 0].max(axis=-1)
     high = middle + reaches[..., tilts > 0].min(axis=-1)
-    return np.clip(np.floor(low), 0, most), np.clip(np.ceil(high), 0, most)
+    return np.clip(np.floor(low), 0, largest), np.clip(np.ceil(high), 0, largest)
 
 
 def log_bounds(weights: Reals, summand_moments: SumMoments, sums: Reals) -> Reals:
@@ -314,9 +314,11 @@ class _Groups:
         kept = min(int((last - first).max()) + 1, full)
         first = np.minimum(first, full - kept)
         means = member_moments.mean
-        above = highest - first + (width - 1 - means.min(axis=(1, 3)))
-        below = first + kept - 1 - lowest + means.max(axis=(1, 3))
-        length = transform_length(min(full, math.ceil(max(float(above.max()), float(below.max()), kept - 1)) + 1))
+        length_above = highest - first + (width - 1 - means.min(axis=(1, 3)))
+        length_below = first + kept - 1 - lowest + means.max(axis=(1, 3))
+        length = transform_length(
+            min(full, math.ceil(max(float(length_above.max()), float(length_below.max()), kept - 1)) + 1)
+        )
         return _Groups(grouped, summands, first, kept, length)
 
     @property
@@ -324,10 +326,10 @@ class _Groups:
         """Number of groups."""
         return int(self.weights.shape[2])
 
-    def _places(self, part: _Part, sets: int) -> Places:
+    def _places(self, block: _Part, sets: int) -> Places:
         """Return the positions in a transform at which the kept sums stand, shape (nodes, sets, groups, kept)."""
-        places = (self.first[part][..., None] + np.arange(self.kept)) % self.length
-        return np.broadcast_to(places[:, None], (len(places), sets, *places.shape[1:]))
+        positions = (self.first[block][..., None] + np.arange(self.kept)) % self.length
+        return np.broadcast_to(positions[:, None], (len(positions), sets, *positions.shape[1:]))
 
     @property
     def _parts(self) -> list[_Part]:
@@ -341,10 +343,10 @@ class _Groups:
             for group in range(0, count, groups)
         ]
 
-    def _spectra(self, part: _Part) -> NDArray[np.complex128]:
+    def _spectra(self, block: _Part) -> NDArray[np.complex128]:
         """Return the transforms of the distributions of the members of some groups."""
         if self.weights.size * self.length > _KEPT * self.weights.shape[-1]:
-            return self._transformed(self.weights[part[0], :, part[1]])
+            return self._transformed(self.weights[block[0], :, block[1]])
         return self._all_spectra
 
     @cached_property
@@ -368,28 +370,28 @@ class _Groups:
     @cached_property
     def _laws_and_peaks(self) -> tuple[Reals, Reals]:
         laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept, 1))
-        for part in self._parts:
-            sums = np.fft.irfft(self._spectra(part).prod(axis=3), self.length, axis=-1)
-            places = self._places(part, sums.shape[1])
-            laws[part[0], :, part[1]] = np.maximum(np.take_along_axis(sums, places, axis=-1), 0.0)
-            peaks[part[0], :, part[1]] = sums.max(axis=-1, keepdims=True)
+        for block in self._parts:
+            sums = np.fft.irfft(self._spectra(block).prod(axis=3), self.length, axis=-1)
+            positions = self._places(block, sums.shape[1])
+            laws[block[0], :, block[1]] = np.maximum(np.take_along_axis(sums, positions, axis=-1), 0.0)
+            peaks[block[0], :, block[1]] = sums.max(axis=-1, keepdims=True)
         return laws, peaks
 
     def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return the leave-one-out sums of the members, given those of the groups."""
         nodes, sets, count, members, width = self.weights.shape
         values, squares = np.empty(self.weights.shape), np.zeros((nodes, sets))
-        for part in self._parts:
-            outside_part = outside[part[0], :, part[1]]
-            circular = np.zeros((*outside_part.shape[:-1], self.length))
-            np.put_along_axis(circular, self._places(part, sets), outside_part, axis=-1)
-            others = _products_of_others(self._spectra(part))
-            energy = self._squares(others).max(axis=-1) * (outside_part**2).sum(axis=-1)
-            np.maximum(squares[part[0]], energy.max(axis=-1), out=squares[part[0]])
-            products = np.conj(others, out=others)
+        for block in self._parts:
+            outside_of_block = outside[block[0], :, block[1]]
+            circular = np.zeros((*outside_of_block.shape[:-1], self.length))
+            np.put_along_axis(circular, self._places(block, sets), outside_of_block, axis=-1)
+            products_of_others = _products_of_others(self._spectra(block))
+            energy = self._squares(products_of_others).max(axis=-1) * (outside_of_block**2).sum(axis=-1)
+            np.maximum(squares[block[0]], energy.max(axis=-1), out=squares[block[0]])
+            products = np.conj(products_of_others, out=products_of_others)
             products *= np.fft.rfft(circular, axis=-1)[..., None, :]
             sequences = np.fft.irfft(products, self.length, axis=-1)
-            values[part[0], :, part[1]] = np.maximum(_unfold(sequences, width), 0.0)
+            values[block[0], :, block[1]] = np.maximum(_unfold(sequences, width), 0.0)
         rounding = ERROR * math.log2(self.length) * np.sqrt(squares)
         values = values.reshape(nodes, sets, count * members, width)[:, :, : self.summands]
         return LeaveOneOutSums(values, rounding)
@@ -421,8 +423,8 @@ def fold(weights: NDArray[Number], length: int) -> NDArray[Number]:
         return weights
     folded = weights[..., :length].copy()
     for start in range(length, weights.shape[-1], length):
-        part = weights[..., start : start + length]
-        folded[..., : part.shape[-1]] += part
+        chunk = weights[..., start : start + length]
+        folded[..., : chunk.shape[-1]] += chunk
     return folded
 
 
@@ -433,15 +435,15 @@ def _unfold(values: Reals, width: int) -> Reals:
     return values[..., np.arange(width) % values.shape[-1]]
 
 
-def transform_length(least: int) -> int:
+def transform_length(smallest: int) -> int:
     """Return the smallest even number of at least this size without a prime factor above 5."""
-    best = 1 << max(1, (least - 1).bit_length())
+    best = 1 << max(1, (smallest - 1).bit_length())
     fives = 1
     while fives < best:
         threes = fives
         while threes < best:
-            twos = 1 << max(1, (-(-least // threes) - 1).bit_length())
-            if least <= threes * twos < best:
+            twos = 1 << max(1, (-(-smallest // threes) - 1).bit_length())
+            if smallest <= threes * twos < best:
                 best = threes * twos
             threes *= 3
         fives *= 5

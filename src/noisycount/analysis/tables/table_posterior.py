@@ -162,7 +162,7 @@ class NodePosterior(Shown, Estimates):
         return {"name": self.name, **self._estimates()}
 
 
-_FLAT_SUM = (
+_FLAT_SUM_WARNING = (
     "sums of some cells of a flat table are further from the truth than sums of the answers where "
     "a learned prior moves many cells the same way: use a tree with answers about sums, such as "
     "noisycount.Tree.binary"
@@ -292,7 +292,7 @@ class TablePosterior(Columns, Charted):
         is_in = _chosen_cells(cells, self.tree.cells)
         count = int(is_in.sum())
         if self.tree.depth == _FLAT and 1 < count < self.tree.cells:
-            warnings.warn(_FLAT_SUM, UserWarning, stacklevel=2)
+            warnings.warn(_FLAT_SUM_WARNING, UserWarning, stacklevel=2)
         if count == self.tree.cells:
             return self.node((0, 0))
         if count == 1:

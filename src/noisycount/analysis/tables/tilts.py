@@ -34,9 +34,9 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
     Newton's method, kept inside a bracket. No step is longer than what moves the widest summand by about one standard
     deviation. Shapes: logs (nodes, sets, summands, width), goals (nodes, sets), start (nodes, sets).
     """
-    least, most = _sum_range(logs)
-    room = np.minimum(_ROOM, (most - least) / 4)
-    aims = np.clip(goals, least + room, most - room).ravel()
+    smallest, largest = _sum_range(logs)
+    room = np.minimum(_ROOM, (largest - smallest) / 4)
+    aims = np.clip(goals, smallest + room, largest - room).ravel()
     tolerance = _NEAR_ROUGHLY if is_positive else _NEAR
     rows = logs.reshape(-1, *logs.shape[2:])
     laws, constants, tilts = rows, np.empty(len(rows)), np.empty(len(rows))
@@ -66,15 +66,17 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
         if step > _QUICK and step % 2:  # a mean may jump with the tilt; Newton's steps then fail
             steps = np.where(np.isfinite((high - low)[active]), np.inf, steps)
         trial, active = _next_tilts(trial, steps, low[active], high[active])[is_far], active[is_far]
-    return Tilted(tilts.reshape(start.shape), laws.reshape(logs.shape), constants.reshape(start.shape), least, most)
+    return Tilted(
+        tilts.reshape(start.shape), laws.reshape(logs.shape), constants.reshape(start.shape), smallest, largest
+    )
 
 
 def _sum_range(logs: Reals) -> tuple[Reals, Reals]:
     """Return the smallest and the largest possible sum of positions, shape (nodes, sets)."""
-    possible = logs > -np.inf
-    least = possible.argmax(axis=-1).sum(axis=-1)
-    most = (logs.shape[-1] - 1 - possible[..., ::-1].argmax(axis=-1)).sum(axis=-1)
-    return least, most
+    is_possible = logs > -np.inf
+    smallest = is_possible.argmax(axis=-1).sum(axis=-1)
+    largest = (logs.shape[-1] - 1 - is_possible[..., ::-1].argmax(axis=-1)).sum(axis=-1)
+    return smallest, largest
 
 
 def _tilted(logs: Reals, tilts: Reals) -> tuple[Reals, Reals]:

@@ -122,18 +122,18 @@ class TreeSolution:
     @property
     def rounding(self) -> float:
         """Bound of the error of any distribution by rounding, in total variation; see `TablePosterior`."""
-        return math.fsum(float(own.rounding.sum()) for own in self.down)
+        return math.fsum(float(level.rounding.sum()) for level in self.down)
 
     @property
     def evidence(self) -> float:
         """Logarithm of the probability, or the density, of the answers in records."""
-        numbers = sum(int((~one.suppressed).sum()) for one in self.record_answers)
+        answered = sum(int((~group.suppressed).sum()) for group in self.record_answers)
         is_open = not any(isinstance(level, CellLevel) for level in self.up.levels)
-        return self.up.evidence + (is_open - numbers) * math.log(self.records)
+        return self.up.evidence + (is_open - answered) * math.log(self.records)
 
     def answers(self, level: int) -> tuple[LevelAnswers, ...]:
-        """Return the answers centred_settings a level, from 0, that of the root."""
-        return tuple(one for one in self.record_answers if one.level == level)
+        """Return the answers about a level, counted from 0 for the root."""
+        return tuple(group for group in self.record_answers if group.level == level)
 
     def summary(self, level: int) -> Summary:
         """Return the estimates of a level; quantiles are whole packs."""
@@ -148,9 +148,9 @@ class TreeSolution:
             return self._in_records(self.down[level].laws[position])
         parent = int(self.up.model.tree.parents(level)[position])
         split, above, children = self.family(level - 1, parent)
-        child = int(np.flatnonzero(children == position)[0])
-        law = split.descent(above).laws[0, child]
-        return self._in_records(NodeLaw(int(split.lows[0, child]), law))
+        position_in_family = int(np.flatnonzero(children == position)[0])
+        law = split.descent(above).laws[0, position_in_family]
+        return self._in_records(NodeLaw(int(split.lows[0, position_in_family]), law))
 
     def _in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
         """Return a distribution of packs as one of records, linear between packs."""
@@ -185,8 +185,8 @@ class TreeSolution:
         reach = -centre, root.low + root.law.size - 1 - centre
         angle = _SMALL / max(float(cells.std[is_in].sum()), 1.0)
         spread = math.sqrt(max(-2 * math.log(abs(characteristic(np.array([angle]))[0])), 0.0)) / angle
-        least = _ROUGH if self.up.is_rough else _FINE
-        low, law = law_by_characteristic(characteristic, mean - centre, spread, reach, least)
+        negligible = _ROUGH if self.up.is_rough else _FINE
+        low, law = law_by_characteristic(characteristic, mean - centre, spread, reach, negligible)
         return self._in_records(NodeLaw(centre + low, law))
 
     def draws(self, number: int, random: np.random.Generator) -> Counts:
@@ -196,26 +196,26 @@ class TreeSolution:
         drawn given the count, then the children given both.
         """
         tables = np.empty((number, self.up.model.tree.cells), np.int64)
-        step = max(1, _AT_ONCE // tables.shape[1])
-        for start in range(0, number, step):
-            part = tables[start : start + step]
-            part[:] = self._drawn(len(part), random)
+        tables_at_once = max(1, _AT_ONCE // tables.shape[1])
+        for start in range(0, number, tables_at_once):
+            chunk = tables[start : start + tables_at_once]
+            chunk[:] = self._draw_packs(len(chunk), random)
         return tables * self.records
 
-    def _drawn(self, number: int, random: np.random.Generator) -> Counts:
+    def _draw_packs(self, number: int, random: np.random.Generator) -> Counts:
         """Draw a few tables, in packs."""
         root = self.down[0].laws[0]
         counts = root.low + draw_places(root.law[None], np.zeros((number, 1), np.int64), random)
         for level, size in enumerate(self.up.model.tree.sizes[1:]):
-            below = np.empty((number, size), np.int64)
+            children_counts = np.empty((number, size), np.int64)
             for nodes, children, split in self.up.splits(level):
                 step = max(1, _TOGETHER // (number * children.shape[1]))
                 messages = split.messages_of_sets
                 for start in range(0, nodes.size, step):
-                    part = np.arange(start, min(start + step, nodes.size))
-                    drawn = _draw_children(split, messages, part, counts[:, nodes[part]], random)
-                    below[:, children[part].ravel()] = drawn
-            counts = below
+                    nodes_of_chunk = np.arange(start, min(start + step, nodes.size))
+                    drawn = _draw_children(split, messages, nodes_of_chunk, counts[:, nodes[nodes_of_chunk]], random)
+                    children_counts[:, children[nodes_of_chunk].ravel()] = drawn
+            counts = children_counts
         return counts
 
 
@@ -239,7 +239,7 @@ def revised_settings(
             zones[level] = np.where(nodes, more, level_zones)
     pairs = zip(settings.extra_widths, down, strict=True)
     widened = tuple(np.where(laws.short, 2 * times + 1, times) for times, laws in pairs)
-    ends = None if settings.ends is None else tuple(level_zones.likely_ends for level_zones in down)
+    ends = None if settings.ends is None else tuple(laws.likely_ends for laws in down)
     return Settings(tuple(targets), tuple(spreads), tuple(zones), widened, ends)
 
 
@@ -315,10 +315,10 @@ class _PartlySummed:
                 parts.append(_Part(law, np.arange(law.shape[-1]) - part_middle if is_in else None))
                 starts.append(first)
                 middle += is_in * (int(split.lows[0, children_in_part].sum()) + first + part_middle)
-        for place in np.flatnonzero((cell_shares > 0) & (cell_shares < 1)).tolist():
-            below = level + 1, int(children[place])
-            inner = cls.from_node(solution, shares, below, int(split.lows[0, place]))
-            parts.append(_Part(split.laws[0, :, place], inner=inner))
+        for child in np.flatnonzero((cell_shares > 0) & (cell_shares < 1)).tolist():
+            child_node = level + 1, int(children[child])
+            inner = cls.from_node(solution, shares, child_node, int(split.lows[0, child]))
+            parts.append(_Part(split.laws[0, :, child], inner=inner))
             starts.append(0)
             middle += inner.middle
         pairs = [(start, part.law) for start, part in zip(starts, parts, strict=True)]
@@ -331,7 +331,7 @@ class _PartlySummed:
         It is E[e^(i·t·S) | the count, the answers below], where S is the part of the sum that is in the node. Its
         modulus is at most 1. It is 0 for impossible counts.
         """
-        averages = self.crossing.averages([one.weighted_law(angles) for one in self.parts])
+        averages = self.crossing.averages([part.weighted_law(angles) for part in self.parts])
         values = np.zeros((angles.size, width), dtype=np.complex128)
         first = max(low, self.low)
         after = max(first, min(low + width, self.low + averages.shape[1]))

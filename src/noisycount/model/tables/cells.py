@@ -25,10 +25,10 @@ _AT_ONCE = 1 << 14  # counts processed at once, as rows of a matrix over all com
 
 def cubic(values: Reals, nodes: NDArray[np.int64], shares: Reals) -> Reals:
     """Return values between nodes, at `shares` of a step beyond each node, by cubics through the four nearest nodes."""
-    before, own, after, last = (values[nodes + step] for step in (-1, 0, 1, 2))
+    below_node, at_node, next_value, second_next = (values[nodes + step] for step in (-1, 0, 1, 2))
     outer, inner = (shares + 1) * (shares - 2), shares * (shares - 1)
-    totals: Reals = outer * ((shares - 1) * own - shares * after) / 2
-    totals += inner * ((shares + 1) * last - (shares - 2) * before) / 6
+    totals: Reals = outer * ((shares - 1) * at_node - shares * next_value) / 2
+    totals += inner * ((shares + 1) * second_next - (shares - 2) * below_node) / 6
     return totals
 
 
@@ -61,11 +61,11 @@ class CellLaw(Shown):
         """
         values = np.asarray(counts, dtype=np.float64)
         logs = np.full(values.shape, -np.inf)
-        whole = (values >= 0) & (values == np.floor(values))
-        near = whole & (values < _TABLE)
-        logs[near] = self._near[values[near].astype(np.int64)]
-        far = whole & ~near
-        logs[far] = self._log_far(values[far])
+        is_whole = (values >= 0) & (values == np.floor(values))
+        is_near = is_whole & (values < _TABLE)
+        logs[is_near] = self._near[values[is_near].astype(np.int64)]
+        is_far = is_whole & ~is_near
+        logs[is_far] = self._log_far(values[is_far])
         return logs
 
     def log_pmf_near(self, counts: NDArray[np.int64]) -> Reals:
@@ -124,31 +124,31 @@ class CellLaw(Shown):
         """Return the logarithms at counts beyond the table; for many counts, by cubic interpolation."""
         if counts.size < _AT_ONCE:
             return self._log_sums(counts)
-        places = np.log(counts / _TABLE) / _STEP
-        beyond = places > self._far.size - 4
-        first = np.where(beyond, 0, places).astype(np.int64)
-        share = np.where(beyond, 0.0, places - first)
+        steps = np.log(counts / _TABLE) / _STEP
+        is_beyond = steps > self._far.size - 4
+        first = np.where(is_beyond, 0, steps).astype(np.int64)
+        share = np.where(is_beyond, 0.0, steps - first)
         logs = cubic(self._far, first + 1, share)
-        logs[beyond] = self._log_sums(counts[beyond])
+        logs[is_beyond] = self._log_sums(counts[is_beyond])
         return logs
 
     def _log_sums(self, counts: Reals) -> Reals:
         """Return the logarithms of the mixture without the component that is always empty."""
-        used = self.weights > 0
-        if not used.any():
+        is_used = self.weights > 0
+        if not is_used.any():
             return np.full(counts.shape, -np.inf)
-        means, weights = self.means[used], self.weights[used]
+        means, weights = self.means[is_used], self.weights[is_used]
         starts = np.log(weights) - SHAPE * np.log1p(means / SHAPE)
         slopes = np.log1p(SHAPE / means)
         logs = np.empty(counts.shape)
         for first in range(0, counts.size, _AT_ONCE):
-            some = slice(first, first + _AT_ONCE)
-            terms = starts - counts[some, None] * slopes
+            chunk = slice(first, first + _AT_ONCE)
+            terms = starts - counts[chunk, None] * slopes
             peaks = terms.max(axis=1)
             terms -= peaks[:, None]
-            logs[some] = peaks + np.log(np.exp(terms).sum(axis=1))
-        ways: Reals = np.log1p(counts) + np.log1p(counts / 2)
-        return logs + ways
+            logs[chunk] = peaks + np.log(np.exp(terms).sum(axis=1))
+        log_ways: Reals = np.log1p(counts) + np.log1p(counts / 2)
+        return logs + log_ways
 
 
 Complexes = NDArray[np.complex128]
@@ -206,9 +206,9 @@ class CellSums:
         """Return the logarithms at ascending counts, by integration."""
         logs = np.full(counts.size, -np.inf)
         logs[counts == 0] = self.cells * self.law.log_pmf(0)
-        some = counts > 0
-        if some.any() and (self.law.weights > 0).any():
-            logs[some] = _Paths.of(self, counts[some]).log_integrals()
+        is_positive = counts > 0
+        if is_positive.any() and (self.law.weights > 0).any():
+            logs[is_positive] = _Paths.through_saddles(self, counts[is_positive]).log_integrals()
         return logs
 
 
@@ -224,9 +224,9 @@ class _Paths:
     gaps: Reals  # distances of the saddle points from the pole, same shape
 
     @classmethod
-    def of(cls, sums: CellSums, counts: Reals) -> "_Paths":
+    def through_saddles(cls, sums: CellSums, counts: Reals) -> "_Paths":
         """Return the paths of some positive counts."""
-        pole = 1 + _beyond(sums.law)
+        pole = 1 + _gap_to_pole(sums.law)
 
         def excess(logits: Reals) -> Reals:
             return sums.cells * _moments(sums.law, pole / (1 + np.exp(logits)))[0] - counts
@@ -239,10 +239,10 @@ class _Paths:
         deviations = np.sqrt(self.sums.cells * _moments(self.sums.law, self.gaps)[1])
         is_narrow = deviations <= _NARROW
         totals = np.empty(self.counts.size)
-        for some, integral in ((is_narrow, _Paths._circles), (~is_narrow, _Paths._hyperbolas)):
-            if some.any():
-                part = _Paths(self.sums, self.counts[some], self.gaps[some])
-                totals[some] = integral(part, deviations[some])
+        for is_of_method, integral in ((is_narrow, _Paths._circles), (~is_narrow, _Paths._hyperbolas)):
+            if is_of_method.any():
+                paths = _Paths(self.sums, self.counts[is_of_method], self.gaps[is_of_method])
+                totals[is_of_method] = integral(paths, deviations[is_of_method])
         return totals
 
     def _circles(self, deviations: Reals) -> Reals:
@@ -253,17 +253,17 @@ class _Paths:
         peaks = self._logs(self.gaps[:, None])[:, 0].real
         totals = np.full(self.counts.size, 0.5)
         for start in range(1, half + 1, _STEPS_AT_ONCE):
-            turns = np.arange(start, min(start + _STEPS_AT_ONCE, half + 1))
-            gaps = self.gaps[:, None] - saddles[:, None] * np.expm1(1j * math.pi / half * turns)
+            step_numbers = np.arange(start, min(start + _STEPS_AT_ONCE, half + 1))
+            gaps = self.gaps[:, None] - saddles[:, None] * np.expm1(1j * math.pi / half * step_numbers)
             terms = np.exp(self._logs(gaps) - peaks[:, None])
-            totals += (terms.real * np.where(turns == half, 0.5, 1.0)).sum(axis=1)
+            totals += (terms.real * np.where(step_numbers == half, 0.5, 1.0)).sum(axis=1)
             if np.abs(terms).max() <= _VANISHED:
                 break
         return np.asarray(peaks + np.log(totals / half))
 
     def _hyperbolas(self, deviations: Reals) -> Reals:
         """Return the logarithms of integrals along hyperbolas."""
-        saddles, beyond = self._saddles, _beyond(self.sums.law)
+        saddles, beyond = self._saddles, _gap_to_pole(self.sums.law)
         sizes = np.minimum(self.gaps, saddles)
         steps = np.minimum(_PATH_STEP, _SHARE * saddles / (sizes * deviations))
         peaks = self._logs(self.gaps[:, None])[:, 0].real
@@ -282,30 +282,30 @@ class _Paths:
     @property
     def _saddles(self) -> Reals:
         """Positions of the saddle points on the real line."""
-        return 1 + (_beyond(self.sums.law) - self.gaps)
+        return 1 + (_gap_to_pole(self.sums.law) - self.gaps)
 
     def _logs(self, gaps: Complexes | Reals) -> Complexes:
         """Return the logarithms of G(z)^m/z^k, shape (counts, places)."""
         law = self.sums.law
         generating = _components(law, gaps).sum(axis=-1)
-        powers = self.counts[:, None] * _log_beyond(_beyond(law) - gaps)
+        powers = self.counts[:, None] * _log_beyond(_gap_to_pole(law) - gaps)
         return self.sums.cells * np.log(law.zero + generating) - powers
 
 
 def _log_beyond(places: Complexes | Reals) -> Complexes:
     """Return ln(1 + places) with full precision for small values, which complex `log1p` loses."""
     real, imaginary = places.real, places.imag
-    near = np.maximum(2 * real + real**2 + imaginary**2, -0.5)
-    sizes = np.where(np.abs(places) < _NEAR, np.log1p(near) / 2, np.log(np.abs(1 + places)))
+    bounded = np.maximum(2 * real + real**2 + imaginary**2, -0.5)
+    sizes = np.where(np.abs(places) < _NEAR, np.log1p(bounded) / 2, np.log(np.abs(1 + places)))
     return np.asarray(sizes + 1j * np.arctan2(imaginary, 1 + real))
 
 
-def _beyond(law: CellLaw) -> float:
+def _gap_to_pole(law: CellLaw) -> float:
     """Return the distance from 1 to the nearest pole."""
     return SHAPE / float(law.means[law.weights > 0].max())
 
 
-def _bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
+def _power_bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """Return the bases of the power −shape in the generating functions of the components, on a last axis."""
     means = law.means[law.weights > 0]
     return 1 - means / means.max() + gaps[..., None] * (means / SHAPE)
@@ -313,15 +313,15 @@ def _bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
 
 def _components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """Return the generating functions of the components times their weights."""
-    return law.weights[law.weights > 0] / _bases(law, gaps) ** SHAPE
+    return law.weights[law.weights > 0] / _power_bases(law, gaps) ** SHAPE
 
 
 def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
     """Return the mean and the variance of a cell whose distribution is tilted to a position."""
     parts = _components(law, gaps)
     shares = parts / (law.zero + parts.sum(axis=-1, keepdims=True))
-    places = 1 + (_beyond(law) - gaps[:, None])
-    means = law.means[law.weights > 0] * places / _bases(law, gaps)
+    places = 1 + (_gap_to_pole(law) - gaps[:, None])
+    means = law.means[law.weights > 0] * places / _power_bases(law, gaps)
     average = (shares * means).sum(axis=-1)
     squares = (shares * (means + means**2 * (1 + 1 / SHAPE))).sum(axis=-1)
     return average, squares - average**2

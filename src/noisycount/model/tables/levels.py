@@ -144,10 +144,10 @@ def _readable(weights: Sequence[float]) -> tuple[Fraction, ...]:
     while steps < _STEPS_A_LEVEL * len(weights):
         steps *= 10
     exact = [weight / math.fsum(weights) * steps for weight in weights]
-    counts = [max(1, math.floor(one)) for one in exact]
-    by_remainder = sorted(range(len(exact)), key=lambda place: counts[place] - exact[place])
-    for place in by_remainder[: max(0, steps - sum(counts))]:
-        counts[place] += 1
+    counts = [max(1, math.floor(exact_count)) for exact_count in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda index: counts[index] - exact[index])
+    for index in by_remainder[: max(0, steps - sum(counts))]:
+        counts[index] += 1
     counts[counts.index(max(counts))] -= sum(counts) - steps
     return tuple(Fraction(count, steps) for count in counts)
 
@@ -165,7 +165,7 @@ class TableLabels:
     cells: Codes | None = field(default=None, repr=False, compare=False)
     is_hidden: bool = False  # True if the keys are hidden; the total then includes keys that are not shown
 
-    def of(self, level: Level) -> Iterator[tuple[Label, ...]]:
+    def node_labels(self, level: Level) -> Iterator[tuple[Label, ...]]:
         """Yield the labels of each node; None for missing values and for parts that are summed over."""
         if level.codes is None:
             (values,) = self.values
@@ -180,13 +180,13 @@ class TableLabels:
     def texts(self, level: Level, node: int) -> tuple[str, ...]:
         """Return the displayed keys of one node; for a part that is summed over, the list of its keys."""
         if level.codes is None:
-            return tuple(map(str, next(islice(self.of(level), node, None))))
+            return tuple(map(str, next(islice(self.node_labels(level), node, None))))
         return self._texts(level, level.codes, [node])[0]
 
     def all_texts(self, level: Level) -> list[tuple[str, ...]]:
         """Return the displayed keys of each node of a level."""
         if level.codes is None:
-            return [tuple(map(str, labels)) for labels in self.of(level)]
+            return [tuple(map(str, labels)) for labels in self.node_labels(level)]
         return self._texts(level, level.codes, range(level.size))
 
     def sums(self, level: Level) -> list[str | None]:
@@ -198,11 +198,11 @@ class TableLabels:
 
     def _texts(self, level: Level, codes: Codes, nodes: Sequence[int]) -> list[tuple[str, ...]]:
         """Return the displayed keys of some nodes."""
-        found = []
+        texts_of_nodes = []
         for node, sums in zip(nodes, self._sums(level, _summed_parts(codes), nodes), strict=True):
             summed = iter(sums)
             listed = codes[node].tolist() if node < len(codes) else []
-            found.append(
+            texts_of_nodes.append(
                 tuple(
                     next(summed) if code < 0 else label_text(values[code])
                     for values, code in zip(self.values, listed, strict=True)
@@ -210,7 +210,7 @@ class TableLabels:
                 if listed
                 else (OTHER_KEYS,) * len(self.names)
             )
-        return found
+        return texts_of_nodes
 
     def _sums(self, level: Level, summed: Sequence[int], nodes: Sequence[int]) -> list[tuple[str, ...]]:
         """Return the texts of the parts over which some nodes of a level sum."""
@@ -224,10 +224,10 @@ class TableLabels:
         nodes_of_cells = level.of_cell[: len(cells)]
         rows = np.flatnonzero(nodes_of_cells == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
         keys = zip(nodes_of_cells[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
-        found = summed_texts(
+        texts_of_node = summed_texts(
             (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)]) for node, codes in keys
         )
-        return [found[node] for node in nodes]
+        return [texts_of_node[node] for node in nodes]
 
 
 def _summed_parts(codes: Codes) -> list[int]:

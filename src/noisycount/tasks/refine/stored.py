@@ -82,7 +82,7 @@ def _table(release: TableRelease, words: str) -> PublishedTable:
         below=np.full(answers.size, np.nan),
         columns=written_columns(
             names,
-            [keys for level in counted for keys in release.labels.of(level)],
+            [keys for level in counted for keys in release.labels.node_labels(level)],
             release.level_names,
             answers.tolist(),
         ),
