@@ -252,7 +252,7 @@ def test_a_researcher_opens_a_figure_with_other_parameters(chromium: Browser, se
         opened.go("/explore?size=1000&rate=0.5&noise=gaussian&scale=3&sample=1&known=0&deviations=1")
         opened.page.get_by_label("Chance that a record counts", exact=True).fill("0.01")
         opened.page.get_by_text("All charts are drawn.").wait_for()
-        placed = Sliders.of_query({"size": "1000", "rate": "0.01", "noise": "gaussian", "scale": "3", "known": "0"})
+        placed = Sliders.from_query({"size": "1000", "rate": "0.01", "noise": "gaussian", "scale": "3", "known": "0"})
         for name in ("posterior", "error", "delta", "utility"):
             expect(opened.page.locator(f"#chart-{name} .meaning")).to_have_text(view(name, placed).sentence)
         look(opened, "explore", 1000)

@@ -14,7 +14,7 @@ from noisycount.query.schema import Kind
 from noisycount.query.typed import ColumnGrouping
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.table_plan import plan_of
-from noisycount.tasks.plan import planned, planned_error
+from noisycount.tasks.plan import plan_for_error, plan_for_guess
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 TABLE = {"by": "town", "keys": {"town": ["a", "b"]}, "groups_per_unit": 1}
@@ -34,12 +34,12 @@ def test_a_table_within_a_share_of_a_guess_has_the_price_of_a_dry_run() -> None:
 @given(guess=st.integers(1, 10**6), percent=st.integers(1, 100), confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_the_price_of_a_count_is_that_of_the_plan_command(guess: int, percent: int, confidence: float) -> None:
     """The spelling of the share makes no difference, and an error in units has the same price."""
-    price = planned(guess, percent / 100, confidence).epsilon
+    price = plan_for_guess(guess, percent / 100, confidence).epsilon
     for within in (f"{percent}%", f"±{percent} %", f"{percent / 100}", percent / 100, Fraction(percent, 100)):
         assert plan(within=within, guess=guess, confidence=confidence).loss.epsilon == price
     error = Fraction(percent * guess, 100)
     assert plan(error=error, confidence=confidence).loss.epsilon == price
-    assert planned_error(error, confidence).epsilon == price
+    assert plan_for_error(error, confidence).epsilon == price
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.tasks.answer import Answer, PaidQuery, answer_to, charged_so_far
+from noisycount.tasks.answer import Answer, PaidQuery, answer_to, interrupted_charge
 from noisycount.tasks.answer_display import print_answer, print_preview
 from noisycount.tasks.answer_json import answer_json, preview_json
 from noisycount.tasks.opening import dataset_of_source, existing_ledger
@@ -334,7 +334,7 @@ def count(
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
             raise
-        raise StoppedError(charged_so_far(key, configuration, asking.slot)) from None
+        raise StoppedError(interrupted_charge(key, configuration, asking.slot)) from None
 
 
 def _write_and_print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:

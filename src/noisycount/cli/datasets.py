@@ -86,7 +86,7 @@ def check(  # noqa: PLR0913 - one argument per option
     is stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
     """
     from noisycount.tasks import check_display as display
-    from noisycount.tasks.check import examined
+    from noisycount.tasks.check import examine
     from noisycount.tasks.check_json import inspection_json
     from noisycount.tasks.findings import findings_of
     from noisycount.tasks.opening import dataset_of_source
@@ -94,7 +94,7 @@ def check(  # noqa: PLR0913 - one argument per option
 
     with output.status("reading"):
         dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
-        inspection = examined(dataset, configuration, renews=renews)
+        inspection = examine(dataset, configuration, renews=renews)
     if as_json:
         output.print_json(inspection_json(inspection))
     else:
@@ -189,7 +189,7 @@ def _means_records(place: Path) -> bool:
 
 def _write_description(described: InitOptions, place: str, source: Source) -> None:
     """Write a configuration for some records, and show what the owner must state or correct next."""
-    from noisycount.tasks.check import former_of
+    from noisycount.tasks.check import find_earlier_account
     from noisycount.tasks.init import Draft
 
     path, existing = Path(FILE_NAME), find_config(Path.cwd())
@@ -205,7 +205,7 @@ def _write_description(described: InitOptions, place: str, source: Source) -> No
     former_dataset = None
     with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
         dataset = configuration.table_of(configuration.dataset(place), table)
-        former_dataset = former_of(dataset, configuration)
+        former_dataset = find_earlier_account(dataset, configuration)
     if unit is None and former_dataset is not None:
         unit = former_dataset.unit
     stated = DatasetConfig(str(source), source, unit=unit)
@@ -237,17 +237,17 @@ def _inspect(
 ) -> tuple["Inspection", tuple["Proposal", ...]]:
     """Return the check of some records, and the proposals that it applied, if `takes` lets it apply them."""
     from noisycount.catalog.folder import Certificates
-    from noisycount.tasks.check import examined_place
+    from noisycount.tasks.check import examine_place
     from noisycount.tasks.init import accept_proposals
 
     with output.status("reading"):
         certificates = Certificates(configuration.data_folder)
         if not takes:
-            return examined_place(dataset, former, certificates), ()
+            return examine_place(dataset, former, certificates), ()
         try:
-            inspection = examined_place(dataset, former, certificates)
+            inspection = examine_place(dataset, former, certificates)
         except SourceError:  # the unit may be a column that exists only once the proposals are applied
-            inspection = examined_place(replace(dataset, unit=None), former, certificates)
+            inspection = examine_place(replace(dataset, unit=None), former, certificates)
         return accept_proposals(inspection, certificates, dataset.unit)
 
 
@@ -327,7 +327,7 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
     from noisycount.tasks import show as task
 
     with output.status("reading"):
-        view = task.View.of(configuration.table_of(configuration.dataset(source), table), configuration)
+        view = task.View.for_owner(configuration.table_of(configuration.dataset(source), table), configuration)
     if as_json:
         output.print_json(task.view_json(view, configuration))
         return
@@ -355,7 +355,7 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
     from noisycount.catalog.folder import discard
     from noisycount.tasks.backup import CopyFolder
 
-    folder = CopyFolder.of(source, configuration)
+    folder = CopyFolder.find(source, configuration)
     removed_count = discard(folder.copies) if removes else None
     if as_json:
         output.print_json(folder.to_dict(removed_count))
@@ -411,7 +411,7 @@ def doctor(  # noqa: PLR0913 - one argument per option
     from noisycount.tasks.doctor import Diagnosis
 
     with output.progress("testing") as done:
-        diagnosis = Diagnosis.of(source, configuration, lambda answered, total: done(answered / total))
+        diagnosis = Diagnosis.make(source, configuration, lambda answered, total: done(answered / total))
     if as_json:
         output.print_json(diagnosis.to_dict())
     else:
@@ -431,7 +431,7 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
     if as_json and is_accepted:
         raise click.UsageError("--json writes nothing: leave --yes out, or --json")
     with output.progress("timing") as done:
-        times = TickTimes.of(configuration.dataset(source), size, done)
+        times = TickTimes.measure(configuration.dataset(source), size, done)
     if as_json:
         output.print_json(times.to_dict())
         return

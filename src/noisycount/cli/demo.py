@@ -40,7 +40,7 @@ def demo(out: Path, survey: Path | None, *, as_json: bool) -> None:
         task.write_survey(survey)
         _print_survey_file(survey, as_json=as_json)
         return
-    demonstration = task.Demonstration.of(out)
+    demonstration = task.Demonstration.run(out)
     if as_json:
         print_json(task.demonstration_json(demonstration))
     else:

@@ -12,7 +12,7 @@ from noisycount.charts.png import check_png
 from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
 from noisycount.papers.catalogue import select_keys
 from noisycount.readers.options import json_option, repeatable_option, value_option
-from noisycount.tasks.figures import FORMATS, computed, counted, figure_table, figures_json, save_figures
+from noisycount.tasks.figures import FORMATS, compute_figures, figure_table, figures_json, save_figures, verdict_words
 
 
 def _parse_names(texts: Sequence[str]) -> list[str]:
@@ -67,7 +67,7 @@ def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
     if "png" in formats:
         check_png()
     with progress("computing") as done:
-        sections = computed(keys, done)
+        sections = compute_figures(keys, done)
     with progress("drawing") as done:
         *files, page = save_figures(sections, out, formats, done)
     if as_json:
@@ -76,5 +76,5 @@ def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
     print_table(*figure_table(sections))
     file_text = f"{len(files) + 1} in {seen_from_here(out)}"
     verdicts = [claim.verdict for section in sections for claim in section.all_claims]
-    claim_text = f"{len(verdicts)}: {counted(verdicts)}" if verdicts else "none"
+    claim_text = f"{len(verdicts)}: {verdict_words(verdicts)}" if verdicts else "none"
     print_facts([("claims", claim_text), ("page", seen_from_here(page)), ("files", file_text)])

@@ -19,9 +19,9 @@ from noisycount.ledger.storage import RESTORE, Row
 from noisycount.ledger.verification import verification
 from noisycount.readers.options import common_options, flag, value_option
 from noisycount.tasks import ledger as task
-from noisycount.tasks.backup import at_copy, backed_up, backup_json, backup_words, restoring
+from noisycount.tasks.backup import back_up, backup_json, backup_words, for_copy, restore_commands
 from noisycount.tasks.opening import existing_ledger
-from noisycount.tasks.report.forms import FORMS, written_report
+from noisycount.tasks.report.forms import FORMS, report_text
 from noisycount.tasks.report.report import report_of
 from noisycount.tasks.unproven import unproven_in, unproven_words
 
@@ -88,7 +88,7 @@ def verify(
     """
     known_head = known_head or configuration.known_head
     if place is not None:
-        configuration = at_copy(configuration, place)
+        configuration = for_copy(configuration, place)
     result = task.verification(configuration, known_head)
     unproven = [] if result is None else unproven_in(configuration, result.head.number)
     if as_json:
@@ -185,7 +185,7 @@ def report(  # noqa: PLR0913 - one argument per option
     detected only with --head.
     """
     result = report_of(configuration, known_head)
-    text = written_report(result, configuration, "json" if as_json else form)
+    text = report_text(result, configuration, "json" if as_json else form)
     if out is None:
         click.echo(writable(text, output_encoding()), nl=False)
     else:
@@ -210,7 +210,7 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
     even if queries arrive meanwhile, with the keys and certificates from the folder next to it. The copy must contain
     the head of noisycount.toml. Back up a ledger on PostgreSQL by pg_dump.
     """
-    copy = backed_up(configuration, folder, configuration.known_head, with_copies=with_copies)
+    copy = back_up(configuration, folder, configuration.known_head, with_copies=with_copies)
     if as_json:
         print_json(backup_json(copy))
         return
@@ -218,5 +218,5 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
     print_text(task.intact_words(copy.found, configuration.known_head))
     click.echo(f"head: {copy.found.head}")  # on one line, however narrow the terminal
     print_text("To restore it, stop all that uses the ledger, give the old files other names, and type:")
-    for line in restoring(copy):
+    for line in restore_commands(copy):
         click.echo(line)

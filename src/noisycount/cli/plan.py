@@ -247,11 +247,11 @@ def _make_plan(goal: PlanGoal, guess: float | None) -> task.Plan:
     """Return the plan of the only goal that is given."""
     goals = [value for value in (goal.within, goal.error, goal.epsilon) if value is not None]
     if len(goals) == 1 and goal.within is not None and guess is not None:
-        return task.planned(guess, goal.within, goal.confidence, goal.queries)
+        return task.plan_for_guess(guess, goal.within, goal.confidence, goal.queries)
     if len(goals) == 1 and goal.error is not None:
-        return task.planned_error(goal.error, goal.confidence, goal.queries, guess)
+        return task.plan_for_error(goal.error, goal.confidence, goal.queries, guess)
     if len(goals) == 1 and goal.epsilon is not None:
-        return task.planned_epsilon(goal.epsilon, goal.confidence, goal.queries, guess)
+        return task.plan_at_epsilon(goal.epsilon, goal.confidence, goal.queries, guess)
     raise _usage_error("give one goal: --within 20%, or --error 15, or --epsilon 0.1")
 
 

@@ -116,7 +116,7 @@ def risk(inputs: RiskOptions, plot: Path | None, configuration: Config, *, as_js
     assumption = options.assumed_of_options(size, inputs.rate, inputs.strata)
     scenario = task.RiskScenario(assumption, noise, inputs.sample, inputs.known, inputs.known_positives)
     with progress("computing") as done:
-        risks = task.Risks.of(scenario, inputs.epsilon, done)
+        risks = task.Risks.compute(scenario, inputs.epsilon, done)
     if plot is not None:
         from noisycount.tasks.pictures import save_risk_plot  # noqa: PLC0415 - for pictures alone
 
@@ -147,7 +147,7 @@ def _print_list_risks(inputs: RiskOptions, plot: Path | None, configuration: Con
     background = task.BackgroundKnowledge(inputs.size, inputs.rate, inputs.atoms, least, inputs.known)
     answers = answers_so_far(str(inputs.dataset), configuration)
     with progress("computing") as done:
-        risks = ListRisks.of(answers, background, inputs.epsilon)
+        risks = ListRisks.compute(answers, background, inputs.epsilon)
         done(1.0)
     print_list_risks(risks, as_json=as_json)
 

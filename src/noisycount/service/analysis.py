@@ -126,7 +126,7 @@ class Revealing(BaseModel):
         assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
         epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
-        return Risks.of(setting, epsilon, lambda _: None)
+        return Risks.compute(setting, epsilon, lambda _: None)
 
     @property
     def _mechanism(self) -> AdditiveNoise | Exact:

@@ -230,7 +230,7 @@ def dataset(
     price = exact_epsilon(epsilon)
 
     def told() -> dict[str, Any]:
-        view = View.at(state.session(user, name), state.analyst(user), price)
+        view = View.for_analyst(state.session(user, name), state.analyst(user), price)
         return {**offer_json(view), "budget_words": budget_words(view)}
 
     return state.reply(told)

@@ -34,7 +34,7 @@ from noisycount.release.table_plan import table_plan
 from noisycount.release.table_release import TableRelease
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of
-from noisycount.tasks.plan import planned
+from noisycount.tasks.plan import plan_for_guess
 from noisycount.validation import exact_text
 
 _INDEPENDENT = (
@@ -221,7 +221,7 @@ def answer_at(
 _ASK_AGAIN = "ask the same again, which costs nothing more"
 
 
-def charged_so_far(key: str, configuration: Config, slot: ReplyTick | None) -> str:
+def interrupted_charge(key: str, configuration: Config, slot: ReplyTick | None) -> str:
     """Return a sentence about the charge of an interrupted question, as the ledger has it.
 
     If answers leave at ticks, the question may still be in progress, so that its charge is not known.
@@ -267,7 +267,7 @@ def guess_hints(release: Release, query: Query, size: int | None) -> Iterator[st
         return
     largest = "" if is_above_error else ", the largest count in the interval,"
     with suppress(NoisyCountError):  # the price is outside the range of a ledger
-        price = planned(better_guess, within, release.confidence).epsilon
+        price = plan_for_guess(better_guess, within, release.confidence).epsilon
         only = "only " if price < release.epsilon else ""
         yield f"{fault}: ±{percent(within)} of {signed(better_guess)}{largest} needs {only}ε = {exact_text(price)}"
 

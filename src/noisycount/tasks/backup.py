@@ -46,7 +46,7 @@ class Backup:
         return self.folder / self.ledger.name
 
 
-def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, with_copies: bool = False) -> Backup:
+def back_up(configuration: Config, folder: Path, known_head: Head | None, *, with_copies: bool = False) -> Backup:
     """Copy a ledger at one moment, and the files beside it, and verify the copy. An incomplete copy is removed.
 
     Raises:
@@ -75,7 +75,7 @@ def backed_up(configuration: Config, folder: Path, known_head: Head | None, *, w
     return Backup(folder, ledger, data, files, verified)
 
 
-def at_copy(configuration: Config, place: str) -> Config:
+def for_copy(configuration: Config, place: str) -> Config:
     """Return the configuration with another ledger, which is only read."""
     url = place
     if "://" in place:
@@ -176,7 +176,7 @@ def backup_words(backup: Backup) -> str:
     return f"copied {ledger}{data_words} to {seen_from_here(backup.folder.absolute())}"
 
 
-def restoring(backup: Backup) -> list[str]:
+def restore_commands(backup: Backup) -> list[str]:
     """Return the lines of a shell that restore the copy."""
     copy, ledger = backup.copy.absolute(), backup.ledger.absolute()
     lines = [f"cp -p {_quoted(copy)} {_quoted(ledger)}"]
@@ -194,7 +194,7 @@ def backup_json(backup: Backup) -> dict[str, Any]:
         "files": list(backup.files),
         "rows": backup.found.head.number,
         "head": str(backup.found.head),
-        "restore": restoring(backup),
+        "restore": restore_commands(backup),
     }
 
 
@@ -215,7 +215,7 @@ class CopyFolder:
     copies: tuple[Copy, ...]
 
     @classmethod
-    def of(cls, source: str | None, configuration: Config) -> "CopyFolder":
+    def find(cls, source: str | None, configuration: Config) -> "CopyFolder":
         """Return the copies of a data set, or without a name those of all."""
         chosen = None if source is None else configuration.dataset(source).account
         folder = configuration.data_folder

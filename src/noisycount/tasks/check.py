@@ -1,6 +1,6 @@
 """Checks of a data set: the content of its records compared with its configuration and its ledger description.
 
-If everything fits and the privacy unit is stated, `examined` stores the description of the records in the ledger.
+If everything fits and the privacy unit is stated, `examine` stores the description of the records in the ledger.
 """
 
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ class Inspection:
         return not (is_blocked or self.unstated_encoding or self.is_changed)
 
 
-def examined_place(
+def examine_place(
     dataset: DatasetConfig,
     former: EarlierAccount | None = None,
     certificates: Certificates = Certificates(),  # noqa: B008 - frozen
@@ -131,7 +131,7 @@ def examined_place(
     return Inspection(dataset, check, is_configured=False, is_unit_stated=is_unit_stated, former=former)
 
 
-def former_of(dataset: DatasetConfig, configuration: Config) -> EarlierAccount | None:
+def find_earlier_account(dataset: DatasetConfig, configuration: Config) -> EarlierAccount | None:
     """Return the account under which answers about a data set were charged.
 
     Return None if the ledger is no file, or if it does not know the data set.
@@ -146,7 +146,7 @@ def former_of(dataset: DatasetConfig, configuration: Config) -> EarlierAccount |
     return EarlierAccount(dataset.account, configuration.ledger_url, unit)
 
 
-def examined(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
+def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> Inspection:
     """Check a data set. If everything fits and the privacy unit is stated, store its description in the ledger.
 
     Nothing is stored if column names look like values of a record, unless the ledger already describes the data set or

@@ -1,6 +1,6 @@
 """A demonstration on a real survey: the plan of a private count, its answer, a refined estimate and a chart.
 
-`Demonstration.of` runs it; `steps` explains it in words.
+`Demonstration.run` runs it; `steps` explains it in words.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class Demonstration:
     pictures: tuple[Path, ...]  # files of the chart
 
     @classmethod
-    def of(cls, folder: Path) -> "Demonstration":
+    def run(cls, folder: Path) -> "Demonstration":
         """Run the demonstration; its ledger and its chart are stored in a folder.
 
         Privacy budget is charged to that ledger only.

@@ -19,7 +19,7 @@ from noisycount.query.schema import Stated
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import desk_of_frame
-from noisycount.tasks.opening import as_configured, dataset_of_source, records_of
+from noisycount.tasks.opening import configured_dataset, dataset_of_source, records_of
 
 
 def desk_of(  # noqa: PLR0913 - the arguments of `open_desk`
@@ -61,7 +61,7 @@ def desk_of(  # noqa: PLR0913 - the arguments of `open_desk`
         else:
             chosen = None if columns is None else tuple(columns)
             stated = {"budget": budget_from(budget), "name": name, "size": size, "columns": chosen, "values": public}
-            dataset = _with_arguments(as_configured(dataset, configuration, catalog), stated)
+            dataset = _with_arguments(configured_dataset(dataset, configuration, catalog), stated)
             records = resources.enter_context(records_of(dataset, catalog))
             desk = records.desk(opened, dataset.for_desk(records.name), analyst=asking_analyst)
         resources.pop_all()

@@ -44,7 +44,7 @@ class Diagnosis:
     file: Path | None  # file of the stored certificate; None: not stored
 
     @classmethod
-    def of(cls, source: str, configuration: Config, progress: Callable[[int, int], None]) -> Self:
+    def make(cls, source: str, configuration: Config, progress: Callable[[int, int], None]) -> Self:
         """Test the engine of a data set or a server. Store its certificate if it passes, else withdraw the stored one.
 
         `progress` receives the number of asked questions and that of all questions.
@@ -156,7 +156,7 @@ class TickTimes:
     table: float  # duration of the table in seconds
 
     @classmethod
-    def of(cls, dataset: DatasetConfig, size: int | None, progress: Callable[[float], None]) -> Self:
+    def measure(cls, dataset: DatasetConfig, size: int | None, progress: Callable[[float], None]) -> Self:
         """Measure the durations on made-up persons, as many as `size` or the public size of the data set.
 
         Reads no record of the data set. Raise ConfigError if the data set is on a server, or if there is no size.

@@ -36,7 +36,7 @@ class Section:
         yield from self.claims
 
 
-def computed(keys: Sequence[str], done: Done) -> list[Section]:
+def compute_figures(keys: Sequence[str], done: Done) -> list[Section]:
     """Compute the figures with the given keys. Return a section for each paper that has one.
 
     `done` receives the finished share of the work. A section has the claims outside figures only if all figures of its
@@ -60,11 +60,11 @@ OUTSIDE = "Numbers outside the figures"
 _HEADS = {Verdict.HOLDS: "holds", Verdict.PARTLY: "in part", Verdict.FAILS: "not"}
 
 
-def counted(verdicts: Sequence[Verdict]) -> str:
+def verdict_words(verdicts: Sequence[Verdict]) -> str:
     """Return the number of claims with each verdict as text.
 
     Example:
-        >>> counted([Verdict.FAILS, Verdict.HOLDS, Verdict.PARTLY, Verdict.PARTLY]), counted([])
+        >>> verdict_words([Verdict.FAILS, Verdict.HOLDS, Verdict.PARTLY, Verdict.PARTLY]), verdict_words([])
         ('1 holds, 2 hold in part, 1 does not hold', '')
     """
     words = {
@@ -146,7 +146,7 @@ def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterato
         "beside what they say of it in short; and some of our own. Where a claim has no number (“quite small”), a "
         "bound of our own decides; our number stands there to judge anew.</p>"
     )
-    yield f"<p>Of {len(verdicts)} claims {counted(verdicts)}.</p>" if verdicts else ""
+    yield f"<p>Of {len(verdicts)} claims {verdict_words(verdicts)}.</p>" if verdicts else ""
     yield '<nav aria-label="Figures"><ul>'
     for section in sections:
         links = " ".join(f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures)

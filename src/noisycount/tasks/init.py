@@ -15,7 +15,7 @@ from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import FILLED_UP, LEFT_OUT, Finding, Proposal, Severity
 from noisycount.engines.formats import FileFormat
 from noisycount.frozen import frozen
-from noisycount.tasks.check import Inspection, examined_place
+from noisycount.tasks.check import Inspection, examine_place
 from noisycount.tasks.check_display import finding_words
 from noisycount.tasks.findings import findings_of
 from noisycount.tasks.proposals import form_lines
@@ -97,9 +97,9 @@ def accept_proposals(
             inspection = replace(inspection, dataset=replace(inspection.dataset, kinds=None))
         applied += of_file or proposals
         dataset = _with_statements(inspection, of_file or proposals)
-        inspection = examined_place(replace(dataset, unit=unit or dataset.unit), inspection.former, certificates)
+        inspection = examine_place(replace(dataset, unit=unit or dataset.unit), inspection.former, certificates)
     if unit is not None and inspection.dataset.unit != unit:
-        inspection = examined_place(replace(inspection.dataset, unit=unit), inspection.former, certificates)
+        inspection = examine_place(replace(inspection.dataset, unit=unit), inspection.former, certificates)
     return inspection, tuple(applied)
 
 

@@ -64,7 +64,7 @@ def records_of(
     return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog, checked)
 
 
-def as_configured(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
+def configured_dataset(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
     """Return the configured data set with the same records as a path; the data set of the path if there is none.
 
     The ledger knows a copy of a file by its content. The configured columns, budget and size apply to the copy too.
@@ -201,6 +201,6 @@ def session_of(dataset: DatasetConfig, configuration: Config, *, makes: bool = F
     with ExitStack() as resources:
         ledger = resources.enter_context(existing_ledger(configuration, makes=makes))
         catalog = catalog_of(ledger, configuration, makes=makes)
-        dataset = as_configured(dataset, configuration, catalog)
+        dataset = configured_dataset(dataset, configuration, catalog)
         records = resources.enter_context(records_of(dataset, catalog))
         yield DatasetSession(dataset, records, ledger, configuration)

@@ -72,7 +72,7 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
 
 
 def _answers(plan: Plan) -> PossibleAnswers:
-    dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
+    dots = Dots.from_errors(plan.possible_errors, plan.centre, _COLUMNS)
     guess = None if plan.guess is None else signed(plan.centre)
     about = "Fifty possible errors" if guess is None else "Fifty possible answers"
     centre = "no error" if guess is None else f"the guess, {guess}"

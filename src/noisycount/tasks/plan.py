@@ -115,19 +115,19 @@ class Plan:
         return (*(-error for error in farthest_first), *reversed(farthest_first))
 
 
-def planned(guess: float, within: float, confidence: float, queries: int = 1) -> Plan:
+def plan_for_guess(guess: float, within: float, confidence: float, queries: int = 1) -> Plan:
     """Return the plan for answers within ±within·guess with a confidence. Reads no data."""
     error = as_written(within, "within") * as_written(guess, "guess")
     goal = f"--within {within:g} of --guess {guess:g}"
     return _plan(error, confidence, queries, goal, within, guess)
 
 
-def planned_error(error: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
+def plan_for_error(error: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
     """Return the plan for answers within ±error records with a confidence."""
     return _plan(error, confidence, queries, f"--error {float(error):g}", None, guess)
 
 
-def planned_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
+def plan_at_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
     """Return the plan of answers at a given ε."""
     width = error_within(DiscreteLaplace.for_epsilon(epsilon), confidence, queries)
     return Plan(epsilon, width, confidence, queries, guess=guess)
@@ -196,7 +196,7 @@ class Dots:
     heights: tuple[int, ...]  # number of dots in each column, from −reach to reach
 
     @classmethod
-    def of(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
+    def from_errors(cls, errors: Sequence[int], centre: int, most_columns: int) -> "Dots":
         """Return the plot of the values centre + error, with at most `most_columns` columns."""
         smallest = 2 * max(errors) / max(1, most_columns - 2)
         step = next((step for step in _STEPS if step >= smallest), 0) or round_step(smallest)
@@ -329,7 +329,7 @@ def preview_heading(plan: Plan) -> str:
 
 def preview(plan: Plan, columns: int) -> list[str]:
     """Return fifty possible answers or errors as lines of dots on an axis."""
-    dots = Dots.of(plan.possible_errors, plan.centre, (columns - 2 * _MARGIN) // 2)
+    dots = Dots.from_errors(plan.possible_errors, plan.centre, (columns - 2 * _MARGIN) // 2)
     return [" " * _MARGIN + line for line in dots.lines(is_offset=plan.guess is None)]
 
 

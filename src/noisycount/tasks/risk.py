@@ -165,7 +165,7 @@ class Risk:
     usual_epsilon: float  # smallest ε with δ at most 1e-6; infinite if none up to 700 is known
 
     @classmethod
-    def of(cls, mechanism: Mechanism, adversary: Adversary, epsilon: float) -> "Risk":
+    def compute(cls, mechanism: Mechanism, adversary: Adversary, epsilon: float) -> "Risk":
         """Return the risk of a mechanism against an adversary, with δ at this ε."""
         curve = privacy_curve(mechanism, adversary.population)
         low, high = curve.bracket(epsilon)
@@ -198,12 +198,12 @@ class Risks:
     overlapping: float | None = None  # lower bound of δ for two questions that differ in one person
 
     @classmethod
-    def of(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
+    def compute(cls, setting: RiskScenario, epsilon: Fraction | None, done: Done) -> "Risks":
         """Return the risks of a scenario at an ε, by default its natural ε. `done` receives the share of work done."""
         chosen_epsilon = epsilon or setting.natural_epsilon
         number, adversaries, risks = float_above(chosen_epsilon), list(setting.adversaries()), []
         for adversary in adversaries:
-            risks.append(Risk.of(setting.mechanism, adversary, number))
+            risks.append(Risk.compute(setting.mechanism, adversary, number))
             done(len(risks) / (len(adversaries) + 1))
         loss = utility_loss(setting.mechanism, setting.assumed.population)
         return cls(setting, chosen_epsilon, tuple(risks), loss, setting.overlapping_delta(number))

@@ -73,14 +73,14 @@ class PaidSoFar:
     protected: str = "person"  # the privacy unit: "person" or "row"
 
     @property
-    def told(self) -> tuple[float | Fraction, Fraction]:
+    def epsilon_and_delta(self) -> tuple[float | Fraction, Fraction]:
         """Values ε and δ of all answers together; δ is 0 if pure differential privacy holds."""
         return approximate_loss(self.loss, self.rho_delta)
 
     @property
-    def is_told_as_paid(self) -> bool:
-        """True if `told` is the sums of ε and δ, not values that follow from ρ."""
-        return self.told == (self.loss.epsilon, self.loss.delta)
+    def is_sum_of_prices(self) -> bool:
+        """True if `epsilon_and_delta` is the sums of ε and δ, not values that follow from ρ."""
+        return self.epsilon_and_delta == (self.loss.epsilon, self.loss.delta)
 
     @property
     def odds(self) -> str:
@@ -175,7 +175,7 @@ class OutsiderRisk:
     least: float  # smallest expected number of records of a large group
 
     @classmethod
-    def of(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
+    def from_risk(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
         """Return the values of δ at an ε."""
         of_large = risk.rest(epsilon)
         delta = risk.worst(epsilon) if risk.given > 0 else of_large
@@ -187,7 +187,7 @@ class OutsiderRisk:
 class ListRisks:
     """Disclosure risk of the answers so far."""
 
-    asked: AnswersSoFar  # the answers
+    answers: AnswersSoFar  # the answers
     epsilon: Fraction  # ε at which δ is computed
     worst: float  # δ against an adversary who knows all other records
     outsider: OutsiderRisk | None  # δ against an outsider; None if it cannot be computed
@@ -196,26 +196,26 @@ class ListRisks:
     held: int | None = None  # number of records that the partly informed adversary knows
 
     @classmethod
-    def of(cls, answers: AnswersSoFar, background: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
+    def compute(cls, answers: AnswersSoFar, background: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
         """Return the risks of the answers at an ε, by default the largest price of an answer."""
         chosen_epsilon = answers.dearest if epsilon is None else epsilon
         epsilon_above = float_above(chosen_epsilon)
         if answers.tables:
             reason = "no figure of its own, as tables are among the answers"
-            _check_untold(background, reason)
+            _refuse_known(background, reason)
             return cls(answers, chosen_epsilon, answers.paid.delta(chosen_epsilon), None, reason)
         atoms = _atoms(answers, background)
         if atoms is None:
-            reason = _untold(answers)
-            _check_untold(background, reason)
+            reason = _missing_figure_reason(answers)
+            _refuse_known(background, reason)
             return cls(answers, chosen_epsilon, _of_counts(answers, chosen_epsilon), None, reason)
         risk = _risk(answers, atoms, background)
         partly = None
         if background.held is not None:
             check_known(background.held, atoms.size)
             others = Atoms(atoms.size - background.held, atoms.rates, atoms.questions)
-            partly = OutsiderRisk.of(_risk(answers, others, background), epsilon_above)
-        outsider = OutsiderRisk.of(risk, epsilon_above)
+            partly = OutsiderRisk.from_risk(_risk(answers, others, background), epsilon_above)
+        outsider = OutsiderRisk.from_risk(risk, epsilon_above)
         worst = min(answers.paid.delta(chosen_epsilon), risk.worst(epsilon_above))
         return cls(answers, chosen_epsilon, worst, outsider, partly=partly, held=background.held)
 
@@ -231,7 +231,7 @@ def _risk(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) 
     return list_risk(answers.mechanisms, atoms, sets, least=background.least)
 
 
-def _check_untold(background: BackgroundKnowledge, why: str) -> None:
+def _refuse_known(background: BackgroundKnowledge, why: str) -> None:
     """Raise NoisyCountError if `--known` is given although no risk against an outsider can be computed."""
     if background.held is not None:
         raise NoisyCountError(f"leave --known {background.held} out: {why}")
@@ -244,7 +244,7 @@ def _of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
     return min(answers.paid.delta(epsilon), counts.worst(float_above(epsilon)))
 
 
-def _untold(answers: AnswersSoFar) -> str:
+def _missing_figure_reason(answers: AnswersSoFar) -> str:
     """Return the reason why there is no δ against an outsider."""
     if len(answers.questions) > 1:
         number = len(answers.questions)
@@ -283,7 +283,7 @@ _CHARGED = "the ledger charges the worst case, whatever an outsider learns"
 
 def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
     """Return the facts of a list: δ of each adversary, the questions, the tables and the total loss."""
-    answers = risks.asked
+    answers = risks.answers
     delta_title = f"δ at ε = {approximately(risks.epsilon)}"
     numbers = ", ".join(f"{delta} {name}" for name, _, delta in _list_rows(risks))
     return [
@@ -291,7 +291,7 @@ def _list_facts(risks: ListRisks) -> list[tuple[str, str]]:
         ("list", f"{_list_words(answers)}, {answers.dataset}"),
         *[(str(place), words) for place, words in enumerate(answers.questions, start=1)],
         *[("table", f"{words}, {price.text}") for words, price in answers.tables],
-        *([] if answers.paid.is_told_as_paid else [("paid", f"{answers.paid.loss.text} together")]),
+        *([] if answers.paid.is_sum_of_prices else [("paid", f"{answers.paid.loss.text} together")]),
         ("asked", delta_title),
     ]
 
@@ -300,7 +300,7 @@ def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
     """Return a row for each adversary: name, knowledge, and δ."""
     worst = (_WORST, "all other records", at_most(risks.worst))
     if risks.outsider is None:
-        of_group = risks.asked.paid.delta_replaced(risks.epsilon)
+        of_group = risks.answers.paid.delta_replaced(risks.epsilon)
         group = [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
         return [worst, *group]
     partly = [] if risks.partly is None else _rows(_PARTLY, risks.partly, risks.held)
@@ -318,7 +318,7 @@ def _rows(name: str, risk: OutsiderRisk, held: int | None) -> list[tuple[str, st
 
 def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     """Return explanations of the numbers, and the conditions under which they hold."""
-    worst, charged = (_WORST, promised(risks.asked)), ("charged", _CHARGED)
+    worst, charged = (_WORST, promise_words(risks.answers)), ("charged", _CHARGED)
     if risks.outsider is None:
         return [worst, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
@@ -336,9 +336,9 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     return [*explanations, charged]
 
 
-def promised(answers: AnswersSoFar) -> str:
+def promise_words(answers: AnswersSoFar) -> str:
     """Return ε, δ and odds of the total loss, in words. They hold for any questions and any background knowledge."""
-    epsilon, delta = answers.paid.told
+    epsilon, delta = answers.paid.epsilon_and_delta
     epsilon_text = approximately(epsilon) if isinstance(epsilon, Fraction) else at_most(epsilon)
     at = f" at δ = {at_most(float(delta))}" if delta else ""
     return f"ε = {epsilon_text}{at}: {answers.paid.odds}"
@@ -357,8 +357,8 @@ def _list_words(answers: AnswersSoFar) -> str:
 
 def _list_json(risks: ListRisks) -> dict[str, Any]:
     """Return the risks as JSON; the members of the outsider are null if they cannot be computed."""
-    answers, outsider, partly = risks.asked, risks.outsider, risks.partly
-    epsilon, delta = answers.paid.told
+    answers, outsider, partly = risks.answers, risks.outsider, risks.partly
+    epsilon, delta = answers.paid.epsilon_and_delta
     return {
         "dataset": answers.dataset,
         "size": answers.size if outsider is None else outsider.size,

@@ -23,7 +23,7 @@ from noisycount.tasks import ledger
 from noisycount.tasks.answer_display import remaining_words
 from noisycount.tasks.answer_json import stored_rows_json
 from noisycount.tasks.check_display import value_words
-from noisycount.tasks.opening import DatasetSession, as_configured, catalog_of, existing_ledger, records_of
+from noisycount.tasks.opening import DatasetSession, catalog_of, configured_dataset, existing_ledger, records_of
 from noisycount.tasks.report.words import answer_cell
 from noisycount.validation import exact_text
 
@@ -44,11 +44,11 @@ class View:
     usual: Fraction = _USUAL  # ε of an answer if nothing was asked yet
 
     @classmethod
-    def of(cls, dataset: DatasetConfig, configuration: Config) -> "View":
+    def for_owner(cls, dataset: DatasetConfig, configuration: Config) -> "View":
         """Return the view of a data set for its owner, with all debits. Creates no ledger."""
         with existing_ledger(configuration) as opened:
             catalog = catalog_of(opened, configuration)
-            dataset = as_configured(dataset, configuration, catalog)
+            dataset = configured_dataset(dataset, configuration, catalog)
             is_unit_stated = dataset.unit is not None or catalog.knows(dataset.account)
             described = dataset if is_unit_stated else replace(dataset, unit=ROW)
             with records_of(described, catalog) as records:
@@ -59,7 +59,7 @@ class View:
         return cls(dataset, unit, is_unit_stated, columns, public, remains, entries)
 
     @classmethod
-    def at(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
+    def for_analyst(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """Return the view of open records for an analyst, without the debits."""
         records = session.records
         remains = session.remaining_budget(analyst)

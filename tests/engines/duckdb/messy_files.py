@@ -16,7 +16,7 @@ from noisycount.catalog.folder import Certificates
 from noisycount.config.config import DatasetConfig
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.tasks.check import examined_place
+from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import accept_proposals
 
 TABLE = Path(__file__).with_name("messy_files.tsv")
@@ -57,7 +57,7 @@ def messy_files() -> Iterator[MessyFile]:
 def read_messy_file(path: Path) -> Reading:
     """Return how a file is read once every proposal is taken."""
     try:
-        inspection = examined_place(DatasetConfig(name="messy", source=path, unit="row"))
+        inspection = examine_place(DatasetConfig(name="messy", source=path, unit="row"))
         inspection, taken = accept_proposals(inspection, Certificates())
     except SourceError:
         return Reading(None, None)

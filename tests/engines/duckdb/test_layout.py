@@ -27,7 +27,7 @@ from noisycount.errors import EncodingError, SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from noisycount.release.records import checked_records
-from noisycount.tasks.check import examined_place
+from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import accept_proposals
 from tests.engines.duckdb.test_source import CANARY, counts, write_csv
 from tests.engines.duckdb.workbooks import write_workbook
@@ -203,7 +203,7 @@ def written(path: Path, rows: Rows) -> Path:
 
 def accepted(path: Path) -> tuple[Check, dict[str, object]]:
     """Return the check of a file once every proposal is taken, and the parts of its form that were proposed."""
-    first = examined_place(DatasetConfig(name="x", source=path, unit="row"))
+    first = examine_place(DatasetConfig(name="x", source=path, unit="row"))
     last, taken = accept_proposals(first, Certificates())
     keys = {proposal.key for proposal in taken if not proposal.table}
     assert last.check.form is not None

@@ -10,7 +10,7 @@ from noisycount.query.typed import ColumnGrouping
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
 from noisycount.service.pages.preview import dots_picture
 from noisycount.service.questions import Question
-from noisycount.tasks.plan import planned_epsilon
+from noisycount.tasks.plan import plan_at_epsilon
 from noisycount.validation import exact_epsilon
 
 COLUMNS = {
@@ -151,7 +151,7 @@ def test_a_share_is_of_the_count_unless_there_is_a_guess(price: Price, sent: dic
 @pytest.mark.parametrize("guess", [None, 1, 123456])
 def test_dots_are_fifty(epsilon: str, guess: int | None) -> None:
     """Whatever the noise, there are fifty dots, a band and a text for those who see none."""
-    drawn = dots_picture(planned_epsilon(exact_epsilon(epsilon), 0.95, guess=guess), "rows")
+    drawn = dots_picture(plan_at_epsilon(exact_epsilon(epsilon), 0.95, guess=guess), "rows")
     assert f"{'error' if guess is None else 'answer'}, rows</text>" in drawn
     assert drawn.count('class="dot"') == 50
     assert 'role="img" aria-label="Fifty possible' in drawn

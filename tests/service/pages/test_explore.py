@@ -53,7 +53,7 @@ def test_address_is_made_canonical(caller: Caller) -> None:
     reply = caller.get("/explore?epsilon=0.15&rate=0.10")
     assert reply.status_code == 303
     onwards = reply.headers["Location"]
-    assert onwards == f"/explore?{Sliders.of_query({'epsilon': '0.15'}).query}"
+    assert onwards == f"/explore?{Sliders.from_query({'epsilon': '0.15'}).query}"
     assert caller.get(onwards).status_code == 200
 
 
@@ -75,11 +75,11 @@ def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> No
     stop = data.draw(st.integers(0, len(quantity.stops) - 1))
     form = {"from": placed.query, **placed.texts, f"{name}-slider": str(stop)}
     place = quantity.nearest(getattr(placed, name))
-    said = Sliders.of_query(form_values(form))
+    said = Sliders.from_query(form_values(form))
     expected = getattr(placed, name) if stop == place else quantity.stops[stop]
     assert getattr(said, name) == expected
     typed = data.draw(st.sampled_from(quantity.stops).filter(lambda one: one != getattr(placed, name)))
-    said = Sliders.of_query(form_values(form | {name: str(typed)}))
+    said = Sliders.from_query(form_values(form | {name: str(typed)}))
     assert getattr(said, name) == typed
 
 
@@ -87,7 +87,7 @@ def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> No
 def test_odd_sliders_are_left_alone(odd: str) -> None:
     """A slider that says nothing sensible says nothing."""
     form = {"from": START.query, **START.texts, "size-slider": odd}
-    assert Sliders.of_query(form_values(form)) == START
+    assert Sliders.from_query(form_values(form)) == START
     assert form_values({"from": "size=x", "size": "5", "size-slider": "1"}) == {"size": "5"}
 
 

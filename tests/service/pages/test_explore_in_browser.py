@@ -30,7 +30,7 @@ def test_charts_follow_a_slider(opened: Window) -> None:
     opened.page.keyboard.press("Shift+Tab")
     opened.page.keyboard.press("ArrowRight")
     opened.page.get_by_text(DRAWN).wait_for()
-    placed = Sliders.of_query({"scale": "15"})
+    placed = Sliders.from_query({"scale": "15"})
     expect(opened.page.locator("#scale")).to_have_value("15")
     for name in ("posterior", "error", "delta", "utility"):
         expect(opened.page.locator(f"#chart-{name} .meaning")).to_have_text(view(name, placed).sentence)

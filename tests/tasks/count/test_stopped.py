@@ -118,8 +118,8 @@ def test_what_is_stopped_while_it_is_imported_says_so_too(started: list["subproc
 
 def test_a_stopped_plan_says_that_nothing_was_charged(started: list["subprocess.Popen[str]"]) -> None:
     """Of commands that charge nothing everybody knows it."""
-    code = PAUSED.format(module="tasks", name="plan", method="planned", before="pass").replace(
-        "main()\n", "import noisycount.cli.plan as c; c.planned = paused\nmain()\n"
+    code = PAUSED.format(module="tasks", name="plan", method="plan_for_guess", before="pass").replace(
+        "main()\n", "import noisycount.cli.plan as c; c.task.plan_for_guess = paused\nmain()\n"
     )
     found = stopped(code, ("plan", "--within", "20%", "--guess", "100"), started)
     assert found == (130, "", f"\n{NOTHING}\n")

@@ -27,7 +27,7 @@ def configured(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that needs two seconds."""
-    monkeypatch.setattr(TickTimes, "of", lambda *_: SLOW)
+    monkeypatch.setattr(TickTimes, "measure", lambda *_: SLOW)
 
 
 def test_no_record_is_looked_at_and_nothing_is_left(run: Run, configured: Path) -> None:

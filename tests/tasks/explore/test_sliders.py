@@ -14,7 +14,7 @@ from tests.tasks.explore.strategies import sliders
 @given(sliders())
 def test_address_says_all(placed: Sliders) -> None:
     """What was written is read again, and is written the same again."""
-    again = Sliders.of_query(dict(parse_qsl(placed.query)))
+    again = Sliders.from_query(dict(parse_qsl(placed.query)))
     assert again == placed
     assert again.query == placed.query
     assert tuple(name for name, _ in parse_qsl(placed.query)) == NAMES
@@ -28,7 +28,7 @@ def test_every_place_makes_sense(placed: Sliders) -> None:
     assert 0 <= placed.known_records < placed.size
     assert placed.is_sampled == (placed.drawn < placed.size)
     assert placed.setting.mechanism == (
-        nc.Subsample(placed.drawn, placed.made_noise) if placed.is_sampled else placed.made_noise
+        nc.Subsample(placed.drawn, placed.added_noise) if placed.is_sampled else placed.added_noise
     )
 
 
@@ -39,14 +39,14 @@ def test_different_spellings_are_one_address() -> None:
         {"scale": "40/6", "rate": "1e-1", "size": "1000"},
         {"epsilon": "0.15", "rate": "1/10", "deviations": " 1.0 "},
     ]
-    assert len({Sliders.of_query(given).query for given in spelled}) == 1
+    assert len({Sliders.from_query(given).query for given in spelled}) == 1
 
 
 def test_epsilon_stands_for_a_scale() -> None:
     """ε of Laplace noise is 1/scale, exactly; Gaussian noise has none."""
-    assert Sliders.of_query({"epsilon": "0.15"}).made_noise == nc.DiscreteLaplace(Fraction(20, 3))
-    assert Sliders.of_query({"epsilon": "0.15"}).epsilon == Fraction(3, 20)
-    assert Sliders.of_query({"noise": "gaussian"}).epsilon is None
+    assert Sliders.from_query({"epsilon": "0.15"}).added_noise == nc.DiscreteLaplace(Fraction(20, 3))
+    assert Sliders.from_query({"epsilon": "0.15"}).epsilon == Fraction(3, 20)
+    assert Sliders.from_query({"noise": "gaussian"}).epsilon is None
 
 
 def test_answer_is_so_many_deviations_away() -> None:
@@ -93,4 +93,4 @@ def test_ends_are_inside(name: str) -> None:
 def test_refusals_are_one_line(given: dict[str, str], sentence: str) -> None:
     """What no slider reaches is named with its value and the remedy."""
     with pytest.raises(nc.NoisyCountError, match=f"^{sentence}[^\n]*$"):
-        Sliders.of_query(given)
+        Sliders.from_query(given)

@@ -37,7 +37,7 @@ def points(shown: ChartView, name: str) -> list[tuple[float, float]]:
 @PLACES
 def test_posterior_is_the_librarys(placed: Sliders) -> None:
     """Each point is P[K = k] before and after the answer."""
-    shown, told = (view("posterior", placed), posterior(placed.answer, placed.counted, placed.made_noise))
+    shown, told = (view("posterior", placed), posterior(placed.answer, placed.counted, placed.added_noise))
     before = placed.counted.law()
     for count, chance in points(shown, "after, from both together"):
         assert chance == told.pmf(count)
@@ -61,7 +61,7 @@ def test_errors_are_the_librarys(placed: Sliders) -> None:
     """The error at the mark is the mean absolute error of the noise of the sliders."""
     shown = view("error", placed)
     own = dict(points(shown, "the answer itself"))[shown.marks[0].x]
-    assert own == mean_absolute_error(placed.counted, placed.made_noise, "answer")
+    assert own == mean_absolute_error(placed.counted, placed.added_noise, "answer")
 
 
 def test_refined_errors_are_the_librarys() -> None:
@@ -100,7 +100,7 @@ def test_deltas_are_the_librarys(placed: Sliders) -> None:
     """Each point is δ(ε) against that adversary, cut at the smallest that is drawn."""
     shown, size = view("delta", placed), placed.size
     sample = placed.is_sampled
-    mechanism = Subsample(placed.drawn, placed.made_noise) if sample else placed.made_noise
+    mechanism = Subsample(placed.drawn, placed.added_noise) if sample else placed.added_noise
     population = Binomial(size, 0.1)
     held = population.given(size // 2, size // 20)
     known = {

@@ -16,7 +16,7 @@ from noisycount.config.file import load_config
 from noisycount.display import output
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import Kind
-from noisycount.tasks.check import examined_place
+from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import Draft
 from tests.commands import Refused, Run
 from tests.layers import examples
@@ -227,10 +227,10 @@ def test_what_is_written_is_what_was_guessed(
     with TemporaryDirectory() as folder:
         source = Path(folder).resolve() / "Umfrage 2025 (1).csv"
         source.write_bytes(text.getvalue().encode(encoding))
-        found = examined_place(DatasetConfig(str(source), source))
+        found = examine_place(DatasetConfig(str(source), source))
         draft = Draft(found, "umfrage", "row").text
         written, mended = (loaded(source, text) for text in (draft, ACCEPTED.sub(r"\1", draft)))
-        again = examined_place(mended.datasets["umfrage"])
+        again = examine_place(mended.datasets["umfrage"])
     stated = written.datasets["umfrage"].kinds
     assert stated == found.check.forms
     assert [*stated] == names

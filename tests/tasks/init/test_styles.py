@@ -16,7 +16,7 @@ from noisycount.config.config import DatasetConfig
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat
 from noisycount.query.schema import Kind
-from noisycount.tasks.check import examined_place
+from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import accept_proposals
 
 ROWS = 80
@@ -240,7 +240,7 @@ def require_read_back(tmp_path: Path, style: Style, draw: random.Random) -> None
     path = tmp_path / "table.csv"
     style.write(path, rows)
     dataset = DatasetConfig("table", path, unit="row")
-    inspection, _ = accept_proposals(examined_place(dataset), Certificates())
+    inspection, _ = accept_proposals(examine_place(dataset), Certificates())
     check, dataset = inspection.check, replace(inspection.dataset, form=inspection.check.form)
     forms = {column.name: column.form for column in check.columns}
     wanted = {column.name: [row[name] for row in rows] for column, name in zip(check.columns, NAMES, strict=True)}

@@ -18,7 +18,7 @@ from noisycount.model.half_width import error_within
 from noisycount.query.query import Query
 from noisycount.release.results import Release
 from noisycount.release.table_release import TableRelease
-from noisycount.tasks.report.forms import written_report
+from noisycount.tasks.report.forms import report_text
 from noisycount.tasks.report.report import report_of
 
 TOWNS = {"town": ["Köln", "Bern", "Aarau"]}
@@ -28,7 +28,7 @@ SURVEY = pl.DataFrame({"town": ["Köln"] * 900 + ["Bern"] * 90 + ["Aarau"] * 9, 
 def reported(folder: Path, form: str = "json") -> str:
     """Give the report of the ledger of a folder."""
     configuration = _configuration(folder)
-    return written_report(report_of(configuration), configuration, form)
+    return report_text(report_of(configuration), configuration, form)
 
 
 def _configuration(folder: Path) -> Config:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from noisycount.tasks.report.forms import written_report
+from noisycount.tasks.report.forms import report_text
 from noisycount.tasks.report.report import report_of
 from tests.browser import HEIGHT, NARROW, chromium
 from tests.tasks.report.ledgers import HOSTILE, configured, filled
@@ -21,7 +21,7 @@ def printed(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     configuration = configured(tmp_path)
     filled(configuration, 61)
     file = tmp_path / "report.html"
-    file.write_text(written_report(report_of(configuration), configuration, "html"), "utf-8")
+    file.write_text(report_text(report_of(configuration), configuration, "html"), "utf-8")
     context = chromium.new_context()
     page = context.new_page()
     asked = list[str]()

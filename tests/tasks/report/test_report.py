@@ -22,7 +22,7 @@ from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
-from noisycount.tasks.report.forms import FORMS, as_inline, as_text, written_report
+from noisycount.tasks.report.forms import FORMS, as_inline, as_text, report_text
 from noisycount.tasks.report.registry import registry_json
 from noisycount.tasks.report.report import Report, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
@@ -42,14 +42,14 @@ def requests(tmp_path: Path) -> list[Request]:
 def told(folder: Path) -> dict[str, Any]:
     """The report as JSON."""
     configuration = configured(folder)
-    text = written_report(report_of(configuration), configuration, "json")
+    text = report_text(report_of(configuration), configuration, "json")
     return dict(json.loads(text))
 
 
 def report(folder: Path, form: str) -> str:
     """The report in another form."""
     configuration = configured(folder)
-    return written_report(report_of(configuration), configuration, form)
+    return report_text(report_of(configuration), configuration, form)
 
 
 def test_totals_are_the_sums_of_all_debits(tmp_path: Path, requests: list[Request]) -> None:
@@ -219,7 +219,7 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
     assert (found.is_verified, found.found.broken, found.found.head.number) == (False, 9, 8)
     assert sum(len(each.releases) for each in found.datasets) < len(requests)
     for form in ("html", "md"):
-        text = written_report(found, configuration, form)
+        text = report_text(found, configuration, form)
         assert "NOT VERIFIED: row 9 was changed: its hash is that of other columns" in text
         assert text.index("NOT VERIFIED") < text.index("survey")
         accounts = len(found.datasets) + len(found.analysts)
@@ -302,7 +302,7 @@ def test_a_size_that_was_taken_away_changes_no_price(tmp_path: Path) -> None:
     configured(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("size = 5912", ""), encoding="utf-8")
     configuration = load_config(path)
-    text = written_report(report_of(configuration), configuration, "md")
+    text = report_text(report_of(configuration), configuration, "md")
     assert "adding or removing one person; 1 release was priced for replacement\n" in text
     assert (
         "all answers so far, ε = 0.5: a 50:50 guess whether one person is in the records becomes at most 63:37" in text
@@ -389,7 +389,7 @@ def test_data_sets_that_nobody_asked_are_listed_once(tmp_path: Path, form: str) 
     with (tmp_path / "noisycount.toml").open("a", encoding="utf-8") as file:
         file.write(more)
     configuration = load_config(tmp_path / "noisycount.toml")
-    text = written_report(report_of(configuration), configuration, form)
+    text = report_text(report_of(configuration), configuration, form)
     assert text.count("Nothing was asked yet") == 1
     assert "300 data sets: ward-0, ward-1, " in text
     assert text.count("ward-299") == 1
@@ -414,7 +414,7 @@ def test_a_report_of_nothing_is_one(tmp_path: Path) -> None:
     found: Report = report_of(configuration)
     assert found.is_verified
     for form in FORMS:
-        assert written_report(found, configuration, form)
+        assert report_text(found, configuration, form)
     assert not (tmp_path / "ledger.db").exists()
 
 
@@ -506,11 +506,11 @@ def test_the_odds_of_a_rho_are_at_the_delta_of_the_budget(tmp_path: Path) -> Non
 def test_nothing_is_called_verified_that_was_compared_with_nothing(tmp_path: Path, form: str) -> None:
     """A box is green only where a head was written down and found again."""
     configuration = configured(tmp_path)
-    empty = written_report(report_of(configuration), configuration, form)
+    empty = report_text(report_of(configuration), configuration, form)
     filled(configuration, 6)
     alone = report_of(configuration)
     compared = report_of(configuration, alone.found.head)
-    texts = [empty, *(written_report(each, configuration, form) for each in (alone, compared))]
+    texts = [empty, *(report_text(each, configuration, form) for each in (alone, compared))]
     assert ["notice good" in text for text in texts] == [False, False, form == "html"]
     assert not any("**verified**" in text for text in texts)
 

@@ -309,10 +309,10 @@ def test_a_table_alone_is_counted(here: Path, run: Run) -> None:
 def test_many_cheap_answers_have_the_smaller_of_two_sums() -> None:
     """Of a budget in (ε, δ) the ρ may imply less than the sum of the ε."""
     entry = paid(Loss(Fraction(8), Fraction(8, 200)), Fraction(1, 10**6))
-    epsilon, delta = entry.told
+    epsilon, delta = entry.epsilon_and_delta
     assert (epsilon, delta) == (epsilon_of_rho(Fraction(1, 25), 1e-6), Fraction(1, 10**6))
     assert entry.delta(Fraction(1)) == delta_of_rho(Fraction(1, 25), Fraction(1)) < 1e-4
-    assert paid(Loss.of(Fraction(1, 2)), None).told == (Fraction(1, 2), Fraction(0))
+    assert paid(Loss.of(Fraction(1, 2)), None).epsilon_and_delta == (Fraction(1, 2), Fraction(0))
     assert paid(Loss.of(Fraction(1, 2)), None).delta(Fraction(1, 2)) == 0
     assert paid(Loss.of(Fraction(1, 2)), None).delta_replaced(Fraction(1, 2)) is None
 

@@ -131,7 +131,7 @@ def explore_page(request: Request, user: ChartUser) -> Response:
     fields = dict(request.query_params)
     values = form_values(fields)
     try:
-        sliders = Sliders.of_query(values)
+        sliders = Sliders.from_query(values)
     except NoisyCountError as error:
         return _page(request, user, Sliders(), typed=values, error=_form_error(error))
     if fields and (FROM in fields or request.url.query != sliders.query):
@@ -171,7 +171,7 @@ def _chart_request(request: Request) -> tuple[str, Sliders]:
     name = fields.pop("chart", "")
     if name not in VIEWS:
         raise NoisyCountError(f"chart must be {' or '.join(VIEWS)}, got {name[:20]!r}: choose one")
-    return name, Sliders.of_query(fields)
+    return name, Sliders.from_query(fields)
 
 
 def _form_error(refusal: NoisyCountError) -> FormError:

@@ -21,7 +21,7 @@ from noisycount.query.schema import Kind
 from noisycount.query.typed import LARGEST, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.release.text_orders import text_order_refusals
-from noisycount.tasks.plan import planned_error
+from noisycount.tasks.plan import plan_for_error
 from noisycount.validation import exact_epsilon
 
 
@@ -209,7 +209,7 @@ class Price:
         if not self.is_goal or self._is_share:
             return self.of_rows()
         try:
-            plan = planned_error(self._units(), self.sure)
+            plan = plan_for_error(self._units(), self.sure)
         except NoisyCountError as error:
             raise FormError("within", str(error)) from None
         return {"epsilon": plan.epsilon, "confidence": self.sure}

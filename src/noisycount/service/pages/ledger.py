@@ -27,7 +27,7 @@ from noisycount.service.pages.layout import download, page
 from noisycount.service.questions import told_keys
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
-from noisycount.tasks.report.forms import MEDIA, release_json, releases_sheet, report_fragment, written_report
+from noisycount.tasks.report.forms import MEDIA, release_json, releases_sheet, report_fragment, report_text
 from noisycount.tasks.report.report import questions_of, report_on
 from noisycount.tasks.report.words import HEADER, TITLE, account_cells, notice_kind, release_cells, verified_words
 
@@ -259,7 +259,7 @@ def report_page(request: Request, user: Owner, state: State) -> Response:
 def report_file(_: Owner, state: State, form: Literal["html", "csv", "md", "json", "registry"] = "html") -> Response:
     """Return the report as a file."""
     report = report_on(state.ledger, state.configuration)
-    text = written_report(report, state.configuration, form)
+    text = report_text(report, state.configuration, form)
     kind, ending = ("registry", "json") if form == "registry" else ("report", form)
     name = f"noisycount-{kind}-{report.made:%Y-%m-%d}.{ending}"
     return download(text, MEDIA[form], name)

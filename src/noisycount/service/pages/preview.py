@@ -33,7 +33,7 @@ from noisycount.tasks.answer_display import (
     table_promise,
 )
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.plan import Dots, Plan, planned_epsilon, preview_heading, round_step
+from noisycount.tasks.plan import Dots, Plan, plan_at_epsilon, preview_heading, round_step
 from noisycount.tasks.preview import AnswerPreview, preview_at
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
@@ -58,7 +58,7 @@ class Offer:
     @classmethod
     def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
         """Return the offer of an open data set to an analyst."""
-        view = View.at(session, analyst)
+        view = View.for_analyst(session, analyst)
         counts = "Counts rows" if view.unit is None else f"Counts distinct persons (column {view.unit})"
         size = session.dataset.size
         protected = unit_noun(view.unit)
@@ -139,7 +139,7 @@ class Preview:
             facts=[fact for fact in facts if fact[0] not in _SAID_ELSEWHERE],
             levels=level_rows(noise, preview.confidence) if is_table else None,
             promise=_promise(preview),
-            plan=planned_epsilon(drawn, preview.confidence, guess=guess) if is_drawn else None,
+            plan=plan_at_epsilon(drawn, preview.confidence, guess=guess) if is_drawn else None,
             price="" if preview.repeated else preview.charge.text,
             is_payable=preview.affordable,
             more=preview.affordable_answers,
@@ -247,7 +247,7 @@ _LARGEST = 7.0  # radius of a dot
 
 def dots_picture(plan: Plan, unit: str) -> Markup:
     """Draw fifty equally likely answers of a plan as dots over the band ±width, on an axis in units."""
-    dots = Dots.of(plan.possible_errors, plan.centre, _COLUMNS)
+    dots = Dots.from_errors(plan.possible_errors, plan.centre, _COLUMNS)
     reach = max((dots.reach + 0.5) * dots.step, plan.width + 1)
     step = (_WIDTH - 2 * _SIDE) / (2 * reach)
 

@@ -131,7 +131,7 @@ class Sliders:
     """The positions of all sliders: a count that is answered with noise, and a possible answer. All of it is public.
 
     Example:
-        >>> Sliders.of_query({"epsilon": "0.15", "size": "5912"}).scale
+        >>> Sliders.from_query({"epsilon": "0.15", "size": "5912"}).scale
         Fraction(20, 3)
     """
 
@@ -155,7 +155,7 @@ class Sliders:
             object.__setattr__(self, name, int(value) if quantity.is_whole else value)
 
     @classmethod
-    def of_query(cls, texts_by_name: Mapping[str, str]) -> Self:
+    def from_query(cls, texts_by_name: Mapping[str, str]) -> Self:
         """Return the positions that the query of an address states; a missing one has its start value.
 
         Raise NoisyCountError if a name is unknown, a value is out of range, or both `epsilon` and `scale` are given.
@@ -190,7 +190,7 @@ class Sliders:
         return urlencode(self.texts)
 
     @property
-    def made_noise(self) -> AdditiveNoise:
+    def added_noise(self) -> AdditiveNoise:
         """Noise that is added to the count."""
         return noise_of(self.noise, self.scale)
 
@@ -200,7 +200,7 @@ class Sliders:
 
         Sampling is not taken into account.
         """
-        noise_epsilon = self.made_noise.epsilon
+        noise_epsilon = self.added_noise.epsilon
         return None if noise_epsilon is None else 1 / self.scale
 
     @property
@@ -234,7 +234,7 @@ class Sliders:
 
         The standard deviation is that of the answer, which includes the count and the noise.
         """
-        spread = math.sqrt(self.counted.law().variance + self.made_noise.variance)
+        spread = math.sqrt(self.counted.law().variance + self.added_noise.variance)
         return round(float(self.drawn * self.rate) + float(self.deviations) * spread)
 
     @property
@@ -242,7 +242,7 @@ class Sliders:
         """These positions as a scenario of `noisycount risk`."""
         return RiskScenario(
             Assumed.of_rate(self.size, Rate(float(self.rate))),
-            self.made_noise,
+            self.added_noise,
             sample=self.drawn if self.is_sampled else None,
             known=self.known_records or None,
         )

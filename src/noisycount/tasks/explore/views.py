@@ -56,7 +56,7 @@ _POINTS = 61  # over the whole range, and as many again where the count probably
 
 def _posterior(sliders: Sliders) -> ChartView:
     """Return the chart of the posterior distribution of the count, given the answer."""
-    result = posterior_of(sliders.answer, sliders.counted, sliders.made_noise)
+    result = posterior_of(sliders.answer, sliders.counted, sliders.added_noise)
     curves = RefinementCurves.from_posterior(result)
     points, low, high = _shown_points(curves), curves.low, curves.high
     counts = tuple(float(curves.counts[point]) for point in points)
@@ -82,7 +82,7 @@ def _posterior(sliders: Sliders) -> ChartView:
         ),
         f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to {signed(high)} with 95 % "
         f"probability, given the rate; the best estimate is {to_one_place(result.mean)}, with a standard deviation of "
-        f"{records(result.std)} in place of the {records(sliders.made_noise.variance**0.5)} of the answer alone.",
+        f"{records(result.std)} in place of the {records(sliders.added_noise.variance**0.5)} of the answer alone.",
         marks=(mark,) if counts[0] <= sliders.answer <= counts[-1] else (),
         band=(low - 0.5, high + 0.5),
         band_words=f"{signed(low)} to {signed(high)} records, 95 % probability",
@@ -117,9 +117,9 @@ _CACHED = 4096
 def _error(sliders: Sliders) -> ChartView:
     """Return the chart of mean absolute errors against the price, for the sampled records."""
     counted, is_pure = sliders.counted, sliders.epsilon is not None
-    own_epsilon = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.made_noise)
+    own_epsilon = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.added_noise)
     price, at_delta = ("ε", "") if is_pure else ("ε at δ = 10⁻⁶", f" (with δ = {Decimal(str(_DELTA)):e})")
-    noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own_epsilon: sliders.made_noise}
+    noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own_epsilon: sliders.added_noise}
     epsilons = tuple(sorted(noises))
     answer = tuple(_mean_error(counted, noises[epsilon], "answer") for epsilon in epsilons)
     guess = _mean_error(counted, _NO_INFORMATION, "mean")
@@ -258,7 +258,7 @@ def _utility(sliders: Sliders) -> ChartView:
         tuple((1 + _deltas(mechanism, each.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
         for each in adversaries
     ]
-    sources = f"{records(sliders.made_noise.variance**0.5 * size / drawn)} of privacy noise"
+    sources = f"{records(sliders.added_noise.variance**0.5 * size / drawn)} of privacy noise"
     if sliders.is_sampled:
         sampling = math.sqrt(utility_loss(Subsample(drawn), sliders.population)) * size
         sources += f" and {records(sampling)} of sampling error"

@@ -347,6 +347,6 @@ MEDIA = {
 }
 
 
-def written_report(report: Report, configuration: Config, form: str) -> str:
+def report_text(report: Report, configuration: Config, form: str) -> str:
     """Return a report in one of the formats `FORMS`."""
     return _WRITERS[form](report, configuration)

@@ -58,7 +58,7 @@ def _entry(dataset: DatasetReport) -> Object:
                 "data_product_sector": None,
             },
             "dp_flavor": {
-                "name": _flavor(dataset.lost_now),
+                "name": _flavor(dataset.total_loss),
                 "data_domain": None,
                 "unprotected_quantities": _unprotected(dataset),
             },
@@ -111,7 +111,7 @@ def _flavor(spent: Loss) -> str:
 
 
 def _loss(dataset: DatasetReport) -> Object:
-    spent, unit = dataset.lost_now, dataset.protected
+    spent, unit = dataset.total_loss, dataset.protected
     column_text = "" if dataset.unit is None else f", told apart by the column {dataset.unit}"
     now, more, others = neighbours_words(dataset).partition("; ")
     budget = dataset.account.budget

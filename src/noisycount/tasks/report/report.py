@@ -96,7 +96,7 @@ class DatasetReport:
         return lost / charged if charged and lost else Fraction(1)
 
     @property
-    def lost_now(self) -> Loss:
+    def total_loss(self) -> Loss:
         """Total loss of all answers under the present neighbour relation; at least what was charged."""
         if self.neighbours is NeighbourRelation.REPLACEMENT:
             return self.replaced
@@ -123,7 +123,7 @@ class DatasetReport:
             return None
         is_replacement = self.neighbours is NeighbourRelation.REPLACEMENT
         return RunningTotal(
-            self.lost_now, self.protected, is_replacement=is_replacement, rho_delta=self.rho_delta
+            self.total_loss, self.protected, is_replacement=is_replacement, rho_delta=self.rho_delta
         ).words
 
     @property

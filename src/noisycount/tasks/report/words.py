@@ -171,10 +171,10 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
     unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
     size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
     if dataset.unproven:
-        spent = f"{spent} as charged, {loss_words(dataset.lost_now)} is proved"
+        spent = f"{spent} as charged, {loss_words(dataset.total_loss)} is proved"
     elif dataset.replaced != account.spent:
         spent = f"{spent} as charged, {loss_words(dataset.replaced)} for replacement"
-    if dataset.lost_now != account.spent:
+    if dataset.total_loss != account.spent:
         left = f"{left}, by what was charged"
     return [
         ("unit", f"{unit}{size}"),
