@@ -4,9 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from noisycount.charts.chart_view import view_picture
 from noisycount.charts.picture import AxisRange
+from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.plot import Axis
-from noisycount.charts.svg import chart_svg
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS, view
 
@@ -29,16 +30,17 @@ def placed(request: pytest.FixtureRequest) -> Sliders:
 def test_picture_is_whole_and_plain(name: str, placed: Sliders) -> None:
     """The SVG is well-formed, says what it shows, and has nothing that a strict policy refuses."""
     shown = view(name, placed)
-    root = ET.fromstring(chart_svg(shown, name))  # noqa: S314  (our own)
+    root = ET.fromstring(page_svg(view_picture(shown), name, shown.sentence))  # noqa: S314  (our own)
     assert root.get("role") == "img"
     assert root.get("aria-labelledby") == f"{name}-title {name}-desc"
     assert root.findtext("title") == shown.plot.title
     assert shown.sentence in (root.findtext("desc") or "")
     for part in root.iter():
-        assert part.tag in {"svg", "title", "desc", "g", "path", "rect", "text"}
+        assert part.tag in {"svg", "title", "desc", "g", "path", "rect", "text", "tspan"}
         assert not {each for each in part.attrib if each == "style" or each.startswith("on")}
-    words = [part.text for part in root.iter("text")]
-    assert {shown.plot.x.label, shown.plot.y.label} <= set(words)
+    words = ["".join(part.itertext()) for part in root.iter("text")]
+    raised = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")  # small digits above the line
+    assert {axis.label.translate(raised) for axis in (shown.plot.x, shown.plot.y)} <= set(words)
     assert {line.name for line in shown.lines} <= set(words)
     assert len(list(filter(None, words))) == len(words)
 
@@ -46,7 +48,7 @@ def test_picture_is_whole_and_plain(name: str, placed: Sliders) -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_nothing_leaves_the_picture(name: str, placed: Sliders) -> None:
     """Every coordinate is a number inside the picture."""
-    text = chart_svg(view(name, placed), name)
+    text = page_svg(view_picture(view(name, placed)), name, "")
     assert "nan" not in text
     assert "inf" not in text
     root = ET.fromstring(text)  # noqa: S314  (our own)
@@ -62,7 +64,7 @@ def test_nothing_leaves_the_picture(name: str, placed: Sliders) -> None:
 
 def test_same_place_same_bytes() -> None:
     """A picture depends on nothing but where the sliders stand."""
-    first, second = (chart_svg(view("delta", Sliders()), "delta") for _ in range(2))
+    first, second = (page_svg(view_picture(view("delta", Sliders())), "delta", "") for _ in range(2))
     assert first == second
 
 

@@ -192,7 +192,8 @@ class Frame:
     marks: Sequence[PictureMark]  # from back to front
     title: str = ""  # heading; empty if it is the only frame
     notes: Sequence[str] = ()  # lines below the heading
-    legend: Sequence[tuple[str, str]] = ()  # name of each kind of mark, and its colour
+    # name of each kind of mark and its colour, in one row; or of each line and its style, below each other
+    legend: Sequence[tuple[str, str]] | Sequence[tuple[str, Style]] = ()
     legend_title: str = ""
 
     def place(self, x: float, y: float) -> Point:

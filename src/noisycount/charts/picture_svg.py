@@ -36,6 +36,7 @@ _HEADING, _NOTE, _NUMBER = 15, 14, 13  # font sizes of the heading of a frame, o
 _LINE = 18.0  # height of a line of a heading
 _TEXT_LINE = 16.0  # height of a line of a text in a frame
 _X_NUMBERS, _X_TITLE = 22.0, 20.0  # heights of the numbers below an axis, and of its title
+_LEGEND_ROW, _SAMPLE = 20.0, 30.0  # height of a row of a legend of lines, and length of the sample of a line
 _TICK, _GAP = 5.0, 8.0  # length of a tick, and distance of numbers from their axis
 _BESIDE = 40.0  # pixels by which a number may reach beyond the ends of its axis
 
@@ -48,6 +49,36 @@ def picture_svg(picture: Picture, *, description: str = "", is_headed: bool = Tr
         description: The content in words, for readers who cannot see it.
         is_headed: False to leave out the heading, for pages that print it themselves.
     """
+    parts, width, height = _draw(picture, is_headed=is_headed)
+    label = f' role="img" aria-label="{escape(description)}"' if description else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {_size(width, height)}{label} font-family="{FONT}">'
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>{parts}</svg>'
+    )
+
+
+def page_svg(picture: Picture, name: str, description: str) -> str:
+    """Return the SVG of a picture for a page that prints its heading, and whose style sheet replaces the colours.
+
+    Args:
+        picture: The picture.
+        name: The prefix of the identifiers in the SVG, unique on its page.
+        description: The content in words, for readers who cannot see it.
+    """
+    parts, width, height = _draw(picture, is_headed=False)
+    return (
+        f'<svg class="chart" role="img" aria-labelledby="{name}-title {name}-desc" {_size(width, height)}>'
+        f'<title id="{name}-title">{escape(picture.title)}</title>'
+        f'<desc id="{name}-desc">{escape(description)}</desc>{parts}</svg>'
+    )
+
+
+def _size(width: int, height: int) -> str:
+    return f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+
+
+def _draw(picture: Picture, *, is_headed: bool) -> tuple[str, int, int]:
+    """Return the elements of a picture, its width and its height."""
     left = _MARGIN + max(_left_extent(frame) for frame in picture.frames)
     parts, bottom, right = list[str](), _MARGIN, 0.0
     if is_headed:
@@ -60,12 +91,7 @@ def picture_svg(picture: Picture, *, description: str = "", is_headed: bool = Tr
         frame_parts, bottom = _draw_frame(frame, left, top)
         parts += frame_parts
         right = max(right, left + _right_extent(frame))
-    width, height = math.ceil(right + _MARGIN), math.ceil(bottom + _MARGIN)  # a PNG has whole pixels
-    label = f' role="img" aria-label="{escape(description)}"' if description else ""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-        f'{label} font-family="{FONT}"><rect width="{width}" height="{height}" fill="#ffffff"/>{"".join(parts)}</svg>'
-    )
+    return "".join(parts), math.ceil(right + _MARGIN), math.ceil(bottom + _MARGIN)  # a PNG has whole pixels
 
 
 def save_picture(picture: Picture, file: Path) -> None:
@@ -118,8 +144,8 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
         top += _LINE
     if frame.legend:
         parts += _draw_legend(frame, left, top)
-        top += 24
-    if frame.y is not None and frame.y.axis.label and frame.y.has_numbers:
+        top += _legend_height(frame)
+    if frame.y is not None and frame.y.axis.label:
         parts.append(_text(frame.y.axis.label, (_MARGIN, top + 12), INK, _NOTE))
         top += 20
     top += max(8.0, *(8 - mark.place[1] for mark in frame.marks if isinstance(mark, TextMark)), 0.0)
@@ -131,14 +157,25 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
 
 
 def _draw_legend(frame: Frame, left: float, top: float) -> Iterator[str]:
-    """Yield the title of a legend, and a coloured square and a name for each kind of mark, in one row."""
+    """Yield a sample and a name for each kind of mark, in one row after the title, or for each line in its own row."""
     if frame.legend_title:
         yield _text(frame.legend_title, (left, top + 8), INK, _NUMBER, is_bold=True)
         left += text_width(frame.legend_title, _NUMBER, is_bold=True) + 10
-    for name, colour in frame.legend:
-        yield _circle((left + 5, top + 8), 5, colour)
-        yield _text(name, (left + 15, top + 8), INK, _NUMBER)
-        left += text_width(name, _NUMBER) + 30
+    for name, sample in frame.legend:
+        if isinstance(sample, Style):
+            yield _line((_MARGIN, top + 8), (_MARGIN + _SAMPLE, top + 8), sample)
+            yield _text(name, (_MARGIN + _SAMPLE + _GAP, top + 8), INK, _NUMBER)
+            top += _LEGEND_ROW
+        else:
+            yield _circle((left + 5, top + 8), 5, sample)
+            yield _text(name, (left + 15, top + 8), INK, _NUMBER)
+            left += text_width(name, _NUMBER) + 30
+
+
+def _legend_height(frame: Frame) -> float:
+    """Return the height of the legend: a row for each line, or one row for all kinds of marks."""
+    lines = [sample for _, sample in frame.legend if isinstance(sample, Style)]
+    return _LEGEND_ROW * len(lines) if lines else 24
 
 
 def _draw_axes(frame: Frame) -> Iterator[str]:
@@ -251,13 +288,14 @@ def _text(  # noqa: PLR0913 - the attributes of a text
     return f'<text {position}{alignment} font-size="{digits(size)}"{weight} fill="{colour}">{content}</text>'
 
 
-_POWER = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_POWER = re.compile("([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)([^⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*)")
 _LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
 
 
 def _raise_power(power: re.Match[str]) -> str:
-    """Return superscript digits as small digits, since many fonts lack some superscripts."""
-    return f'<tspan dy="-4" font-size="9">{power[0].translate(_LOWERED)}</tspan>'
+    """Return superscript digits as small digits, since many fonts lack some superscripts, and the text after them."""
+    digits_above = f'<tspan dy="-4" font-size="9">{power[1].translate(_LOWERED)}</tspan>'
+    return f'{digits_above}<tspan dy="4">{power[2]}</tspan>' if power[2] else digits_above
 
 
 def _line(start: Point, end: Point, style: Style) -> str:

@@ -79,7 +79,7 @@ def _y(frame: Frame) -> Json:
         return {"field": "place", "type": "quantitative", "axis": None, "scale": scale}
     encoding = {"field": frame.y.axis.field or "y", "type": "quantitative", **_scale_and_axis(frame.y)}
     above = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
-    encoding["axis"] |= {**above, "titleX": -44, "titleY": -10}
+    encoding["axis"] |= {**above, "titleX": -44, "titleY": -10, "title": frame.y.axis.label or None}
     return encoding
 
 

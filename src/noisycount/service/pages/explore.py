@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from textwrap import wrap
 from typing import Literal
 from urllib.parse import parse_qsl
 
@@ -9,7 +10,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from markupsafe import Markup
 
-from noisycount.charts.svg import chart_svg
+from noisycount.charts.chart_view import ChartView, view_picture
+from noisycount.charts.picture_svg import page_svg, picture_svg
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
@@ -25,7 +27,6 @@ from noisycount.service.pages.layout import (
     redirect,
     render,
     sheet,
-    standalone_svg,
 )
 from noisycount.tasks.explore.sliders import QUANTITIES, Quantity, Sliders
 from noisycount.tasks.explore.views import VIEWS, chart_json, view
@@ -95,6 +96,7 @@ def _moved_value(name: str, stop: str, before: str | None) -> str | None:
     return None if int(stop) == former else exact_text(quantity.stops[int(stop)])
 
 
+_CHARACTERS = 48  # characters of a line above a picture, so that it is no wider than the picture
 _FRAGMENTS, _VIEWS = 512, 128  # cached items of some 30 kB each
 
 
@@ -108,7 +110,7 @@ def fragment(name: str, sliders: Sliders) -> str:
         query=sliders.query,
         shown=chart,
         files=[("csv", "CSV"), ("svg", "SVG"), *([("png", "PNG")] if has_png() else []), ("json", "JSON")],
-        picture=Markup(chart_svg(chart, name)),  # noqa: S704  (chart_svg escapes texts)
+        picture=Markup(page_svg(view_picture(chart), name, _description(chart))),  # noqa: S704  (page_svg escapes texts)
         rows=[[cell if isinstance(cell, str) else _number(cell) for cell in row] for row in chart.rows()],
     )
 
@@ -161,8 +163,14 @@ def explore_data(
     if form == "csv":
         return download(sheet([chart.header, *chart.rows()]), "text/csv", f"{file_name}.csv")
     parameters = ", ".join(f"{parameter}: {text}" for parameter, text in sliders.texts.items())
-    lines = [chart.plot.title, chart.sentence, parameters]
-    return picture_file(standalone_svg(chart_svg(chart, name), lines), form, file_name)
+    notes = [line for text in (chart.sentence, parameters) for line in wrap(text, _CHARACTERS)]
+    svg = picture_svg(view_picture(chart, notes), description=_description(chart))
+    return picture_file(svg, form, file_name)
+
+
+def _description(chart: ChartView) -> str:
+    """Return what a chart shows, for readers who cannot see it."""
+    return f"{chart.sentence} {chart.plot.description}"
 
 
 def _chart_request(request: Request) -> tuple[str, Sliders]:
