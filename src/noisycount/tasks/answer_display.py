@@ -29,11 +29,14 @@ NEIGHBOURS = {NeighbourRelation.ADD_REMOVE: "adding or removing", NeighbourRelat
 def query_facts(priced: PricedQuery) -> output.Facts:
     """Return the facts that head an answer or a preview: question, data set, and the columns with unreadable values."""
     is_list = priced.query.is_table and priced.query.by is None
-    return [
+    units = f"distinct values of {priced.unit}" if priced.unit else "rows"
+    facts = [
         ("question", f"{len(priced.plan.predicates):,} questions" if is_list else priced.plan.words),
-        ("data set", _counted_words(priced.dataset_name, priced.unit)),
-        *(("", words) for words in _unreadable_words(priced.unreadable_as_missing)),
+        ("data set", f"{redacted_name(priced.dataset_name)}, counting {units}"),
     ]
+    if columns := " and ".join(priced.unreadable_as_missing):
+        facts.append(("", f"cells of {columns} that could not be read count as missing"))
+    return facts
 
 
 def count_facts(answer: Answer, release: Release) -> output.Facts:
@@ -47,16 +50,20 @@ def count_facts(answer: Answer, release: Release) -> output.Facts:
         ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_bound(release, answer.dataset.size)}"),
         ("", f"with {percent(release.confidence)} confidence the true count lies that near{goal}"),
         ("noise", _count_noise(answer.noise)),
-        ("privacy", f"{answer.plan.loss.text}: {answer.odds}"),
+        *_privacy_facts(answer, answer.plan.loss.text),
         *_charge_facts(answer),
     ]
 
 
+def _privacy_facts(priced: PricedQuery, price: str) -> output.Facts:
+    """Return the odds at a price, and the running total of the data set unless this is its only answer."""
+    return [("privacy", f"{price}: {priced.odds}"), *([("", priced.total_words)] if priced.total_words else [])]
+
+
 def _charge_facts(answer: Answer) -> output.Facts:
-    """Return the last facts of an answer: running total, charge, ledger and hints."""
+    """Return the last facts of an answer: charge, ledger and hints."""
     remaining = remaining_words(answer.remains.remaining, answer.dataset.budget, answer.analyst)
     return [
-        *_total(answer),
         ("budget", f"charged {paid_words(answer)}; {remaining}"),
         ("ledger", ledger_words(answer.ledger)),
         *(("hint", hint) for hint in answer.hints),
@@ -67,11 +74,6 @@ def _count_noise(noise: TablePlan) -> str:
     """Return the noise of a count, with its exact scale."""
     mechanism = noise.levels[0].mechanism
     return f"{mechanism.name}, scale {approximately(mechanism.exact_scale)}"
-
-
-def _total(priced: PricedQuery) -> output.Facts:
-    """Return the running total of the data set as a fact; empty if this is its only answer."""
-    return [("", priced.total_words)] if priced.total_words else []
 
 
 def paid_words(answer: Answer) -> str:
@@ -112,8 +114,7 @@ def preview_facts(preview: AnswerPreview) -> output.Facts:
         ("error" if is_table else "answer", table_promise(preview) if is_table else _count_promise(preview)),
         ("noise", noise_text + " or more" * is_open),
         *_table_terms(preview, has_other=preview.query.other),
-        ("privacy", f"{'at most ' * is_open}{noise.loss.text}: {preview.odds}"),
-        *_total(preview),
+        *_privacy_facts(preview, f"{'at most ' * is_open}{noise.loss.text}"),
         ("price", _price(preview)),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in preview.hints),
@@ -174,12 +175,6 @@ def _mean_prices(preview: AnswerPreview, goal: Goal) -> str:
     return f"{prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 
-def _unreadable_words(columns: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence that names the columns whose unreadable values count as missing, if there are any."""
-    if columns:
-        yield f"cells of {' and '.join(columns)} that could not be read count as missing"
-
-
 def _bound(release: Release, size: int | None) -> str:
     """Return the bound that remains if the interval extends below 0 or above the public size; else an empty text."""
     low, high = count_interval(release, size)
@@ -187,12 +182,6 @@ def _bound(release: Release, size: int | None) -> str:
         return f", so at most {signed(high)}"
     is_cut = size is not None and release.answer + release.error > size
     return f", so at least {signed(low)}" if is_cut else ""
-
-
-def _counted_words(dataset: str, unit: str | None) -> str:
-    """Return the name of the data set and its privacy unit: rows, or distinct values of a column."""
-    by = f"distinct values of {unit}" if unit else "rows"
-    return f"{redacted_name(dataset)}, counting {by}"
 
 
 def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
@@ -318,7 +307,7 @@ def _table_facts(answer: Answer, release: TableRelease, shown_rows_count: int) -
         ("noise", noise_words(answer.noise)),
         *([("draws", draws_words(len(release.parts)))] if release.parts else []),
         *_table_terms(answer, has_other=release.has_other),
-        ("privacy", f"{release.price.text} for the whole table: {answer.odds}"),
+        *_privacy_facts(answer, f"{release.price.text} for the whole table"),
         *_charge_facts(answer),
     ]
 

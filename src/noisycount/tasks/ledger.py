@@ -259,17 +259,13 @@ def accounts_json(kind: str, accounts: Sequence[Account]) -> list[Object]:
 def _entries_json(entries: Sequence[Entry]) -> list[Object]:
     return [
         {
-            "made": entry.made.isoformat(),
-            "key": entry.key,
+            **entry_json(entry),
             "dataset": entry.request.dataset,
             "question": StoredQuestion(entry).text,
-            **price_json(entry),
             **_spent_json(entry.spent),
-            "analyst": entry.analyst,
             "analyst_spent": optional_text(entry.analyst_spent.epsilon),
             "purpose": entry.purpose,
             "repeats": repeats_json(entry),
-            **entry_answer_json(entry),
         }
         for entry in entries
     ]
@@ -280,7 +276,7 @@ def repeats_json(entry: Entry) -> list[Object]:
     return [{"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose} for each in entry.repeats]
 
 
-def price_json(entry: Entry) -> Object:
+def _price_json(entry: Entry) -> Object:
     """Return the charge of an entry as JSON: ε, or null and ρ if it has no ε; and δ if it is above 0.
 
     A top-up also has the total price, and the key of the answer that it tops up.
@@ -298,13 +294,23 @@ def price_json(entry: Entry) -> Object:
     return members
 
 
-def entry_answer_json(entry: Entry) -> Object:
-    """Return the answer of an entry as JSON: a count, or the counts of each level of a table and its hidden keys."""
-    if not isinstance(entry.answer, TableAnswer):
-        return {"answer": entry.answer}
-    counts = [level.tolist() for level in entry.answer.levels]
-    keys = {} if entry.answer.keys is None else {"keys": entry.answer.keys}
-    return {"answer": counts, **keys}
+def entry_json(entry: Entry) -> Object:
+    """Return an entry as JSON: its time, analyst, key and charge, and its answer.
+
+    The answer is a count, or the counts of each level of a table with its hidden keys.
+    """
+    answer: Object = {"answer": entry.answer}
+    if isinstance(entry.answer, TableAnswer):
+        answer = {"answer": [level.tolist() for level in entry.answer.levels]}
+        if entry.answer.keys is not None:
+            answer["keys"] = entry.answer.keys
+    return {
+        "made": entry.made.isoformat(),
+        "key": entry.key,
+        "analyst": entry.analyst,
+        **_price_json(entry),
+        **answer,
+    }
 
 
 def _spent_json(spent: Loss) -> Object:

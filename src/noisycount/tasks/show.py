@@ -177,11 +177,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     """Return a debit as JSON: question, charge, answer, analyst and key."""
     question = StoredQuestion(entry)
     return {
-        "made": entry.made.isoformat(),
         **question.json,
-        **ledger.price_json(entry),
-        **ledger.entry_answer_json(entry),
+        **ledger.entry_json(entry),
         **stored_rows_json(question),
-        "analyst": entry.analyst,
-        "key": entry.key,
     }

@@ -300,17 +300,13 @@ def release_json(released: StoredQuestion) -> Object:
     """Return a release as JSON; prices and scales are exact texts."""
     entry = released.entry
     return {
-        "made": entry.made.isoformat(),
-        "key": entry.key,
-        "analyst": entry.analyst,
+        **ledger.entry_json(entry),
         "question": released.title,
         "purpose": entry.purpose,
         "repeats": ledger.repeats_json(entry),
         "version": released.version,
-        **ledger.price_json(entry),
         "neighbours": neighbours_of(released),
         "failed": released.is_failed,
-        **ledger.entry_answer_json(entry),
         **stored_rows_json(released),
         "noise": [
             {
