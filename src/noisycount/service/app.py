@@ -37,7 +37,7 @@ def application(
 
     `.state.late` are the routes that are loaded later.
     """
-    made = FastAPI(
+    app = FastAPI(
         title="noisycount",
         summary="Private counts: exact noise, a budget, and what the answer means.",
         version="1",
@@ -47,42 +47,50 @@ def application(
         redirect_slashes=False,  # to wherever the head of a request says that it is
         lifespan=_threads,
     )
-    made.state.service, made.state.auth = state, Auth.of(state.configuration, shared)
+    app.state.service, app.state.auth = state, Auth.of(state.configuration, shared)
     for family in (health, layout):
-        made.include_router(family)
-    made.state.late = middleware.LazyRoutes(made.router, partial(_add_late, made))
+        app.include_router(family)
+    app.state.late = middleware.LazyRoutes(app.router, partial(_add_late, app))
     service = state.configuration.service
-    made.add_middleware(middleware.Loading, late=made.state.late)
-    made.add_middleware(middleware.ConcurrencyLimit, most=service.concurrency)
-    made.add_middleware(middleware.BodyLimit, most=service.body, depth=service.depth)
-    made.add_middleware(middleware.RequestLog, write=write)
+    app.add_middleware(middleware.Loading, late=app.state.late)
+    app.add_middleware(middleware.ConcurrencyLimit, most=service.concurrency)
+    app.add_middleware(middleware.BodyLimit, most=service.body, depth=service.depth)
+    app.add_middleware(middleware.RequestLog, write=write)
     if service.proxies:
-        made.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(service.proxies))
-    add_handlers(made)
-    show_refusals_as_pages(made)
-    return made
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(service.proxies))
+    add_handlers(app)
+    show_refusals_as_pages(app)
+    return app
 
 
 def lazy_routers() -> tuple[APIRouter, ...]:
     """Return the routes that need distributions, engines or the question language."""
     from noisycount.service import analysis, questions  # noqa: PLC0415 - loads all that
-    from noisycount.service.pages import answer, ask, explore, ledger  # noqa: PLC0415 - the same
+    from noisycount.service.pages import answer, answer_files, ask, explore, ledger  # noqa: PLC0415 - the same
 
-    return questions.router, analysis.router, ask.router, answer.router, explore.router, ledger.router
+    return (
+        questions.router,
+        analysis.router,
+        ask.router,
+        answer.router,
+        answer_files.router,
+        explore.router,
+        ledger.router,
+    )
 
 
-def _add_late(made: FastAPI) -> None:
+def _add_late(app: FastAPI) -> None:
     """Add all routes, and the document that describes them."""
     for family in lazy_routers():
-        made.include_router(family)
-    made.openapi_url = "/openapi.json"
-    made.openapi = partial(with_examples, made.openapi)  # type: ignore[method-assign]  # as FastAPI says it
-    made.setup()
+        app.include_router(family)
+    app.openapi_url = "/openapi.json"
+    app.openapi = partial(with_examples, app.openapi)  # type: ignore[method-assign]  # as FastAPI says it
+    app.setup()
 
 
 @asynccontextmanager
-async def _threads(made: FastAPI) -> AsyncIterator[None]:
+async def _threads(app: FastAPI) -> AsyncIterator[None]:
     """Allow a thread for each request in progress, as most of them wait for a tick."""
-    state: ServiceState = made.state.service
+    state: ServiceState = app.state.service
     to_thread.current_default_thread_limiter().total_tokens = state.configuration.service.concurrency + _SPARE
     yield

@@ -26,7 +26,7 @@ from noisycount.frozen import frozen
 from noisycount.service.drafts import Drafts, FormDraft
 from noisycount.service.errors import ForbiddenError, ForgedError, RateError, UnauthenticatedError, UncheckedError
 from noisycount.service.keys import IssuedKey, Keyring, User
-from noisycount.service.state import RateLimiter, ServiceState, State
+from noisycount.service.state import RateLimiter, ServiceState
 
 MOST_ATTEMPTS, ATTEMPT_SECONDS = 10, 60.0  # largest number of wrong keys from one network within so many seconds
 _MOST_NETWORKS = 10_000  # networks whose attempts are remembered
@@ -422,20 +422,21 @@ def draft_of(request: Request, name: str) -> FormDraft | None:
 _CHART_TOKENS = 0.1  # rate tokens of a chart: a moved slider requests four charts
 
 
-async def limited_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
+async def limited_user(request: Request, user: Annotated[User, Depends(user_of)]) -> User:
     """Return the user of a request. Raise RateError if the user sends too many."""
-    _require_rate(state, user, 1.0)
+    _require_rate(request, user, 1.0)
     return user
 
 
-async def chart_user(user: Annotated[User, Depends(user_of)], state: State) -> User:
+async def chart_user(request: Request, user: Annotated[User, Depends(user_of)]) -> User:
     """Return the user of a request for a chart without a data set. Raise RateError if the user sends too many."""
-    _require_rate(state, user, _CHART_TOKENS)
+    _require_rate(request, user, _CHART_TOKENS)
     return user
 
 
-def _require_rate(state: ServiceState, user: User, tokens: float) -> None:
+def _require_rate(request: Request, user: User, tokens: float) -> None:
     """Raise RateError if a user has too few rate tokens. Another process may hold the limits."""
+    state: ServiceState = request.app.state.service
     if seconds := state.rates.wait(user.name, tokens):
         raise RateError(seconds)
 

@@ -43,14 +43,17 @@ class Drafts:
 
         The confirmation of a preview has the key of its draft: it is kept as that form with the purpose that was typed.
         """
-        sent = tuple(fields)
-        said = dict(sent)
-        key = request_key(said.get("key", ""))
-        former = next((draft for draft in self._kept.values() if draft.key == key), None)
-        if former is not None:
-            sent = (*(each for each in former.fields if each[0] != "purpose"), ("purpose", said.get("purpose", "")))
+        fields_to_keep = tuple(fields)
+        texts = dict(fields_to_keep)
+        key = request_key(texts.get("key", ""))
+        earlier_draft = next((draft for draft in self._kept.values() if draft.key == key), None)
+        if earlier_draft is not None:
+            fields_to_keep = (
+                *(each for each in earlier_draft.fields if each[0] != "purpose"),
+                ("purpose", texts.get("purpose", "")),
+            )
         name = secrets.token_hex(8)
-        self._kept[name] = FormDraft(sent, key, refusal)
+        self._kept[name] = FormDraft(fields_to_keep, key, refusal)
         while len(self._kept) > MOST_DRAFTS or (len(self._kept) > 1 and self.characters > MOST_CHARACTERS):
             del self._kept[next(iter(self._kept))]
         return name

@@ -280,7 +280,7 @@ def fault_words(fault: Mapping[str, Any]) -> str:
 
 
 def _is_short_number(fault: Mapping[str, Any]) -> bool:
-    sent = fault.get("input")
-    if isinstance(sent, bool) or not isinstance(sent, int | float):
+    number = fault.get("input")
+    if isinstance(number, bool) or not isinstance(number, int | float):
         return False
-    return abs(sent) <= _REPEATED
+    return abs(number) <= _REPEATED

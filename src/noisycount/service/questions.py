@@ -6,7 +6,7 @@ A release is charged once. A request with the same Idempotency-Key always gets t
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
@@ -103,14 +103,14 @@ class Question(BaseModel):
         str | None, Field(max_length=1000, description="Purpose of the answer, which the ledger stores.")
     ] = None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the given members, in hexadecimal digits.
 
         Members that are left out do not count, so that members of later versions change no digest.
         """
-        said = self.model_dump(mode="json", exclude_unset=True)
-        return sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
+        members = self.model_dump(mode="json", exclude_unset=True)
+        return sha256(json.dumps(members, sort_keys=True).encode("ascii")).hexdigest()
 
     def query(self) -> Query:
         """Return the query of this body, without its purpose."""
@@ -122,7 +122,7 @@ def asker_of_name(name: str) -> str:
     return name.rpartition(":")[0]
 
 
-def told_keys(keys: Sequence[str], user: User) -> tuple[str, ...]:
+def visible_keys(keys: Sequence[str], user: User) -> tuple[str, ...]:
     """Return the keys of the answers that an answer tops up. Keys of other users are shown only to owners."""
     return tuple(key if user.is_owner or asker_of_name(key) == user.name else "of another analyst" for key in keys)
 
@@ -148,14 +148,14 @@ class Spend:
         """
         state.dataset(self.user, self.dataset)
         with state.in_flight.of(self.name), state.ledger.transactions.one_reading():
-            reply = state.ledger.replies.of(self.name) or self._made(state)
+            reply = state.ledger.replies.of(self.name) or self._answer_question(state)
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
                 "this Idempotency-Key was used for another request, which it names for ever: choose another key"
             )
         return reply
 
-    def _made(self, state: ServiceState) -> Reply:
+    def _answer_question(self, state: ServiceState) -> Reply:
         """Answer the question, store the reply in the transaction of the answer if possible, and return it."""
         drafts: dict[AttachedWrite, Reply] = {}
 
@@ -172,17 +172,17 @@ class Spend:
         except BaseException:
             drafts.clear()  # so that the frames of the error hold no answer
             raise
-        kept = [reply for attached, reply in drafts.items() if attached.is_written]
-        return kept[0] if kept else state.ledger.replies.kept(self._draft(answered))
+        written_replies = [reply for attached, reply in drafts.items() if attached.is_written]
+        return written_replies[0] if written_replies else state.ledger.replies.kept(self._draft(answered))
 
     def _draft(self, answered: Answer) -> Reply:
         """Return the reply with an answer as JSON."""
-        made = answer_json(answered)
-        told = {**made, "key": self.name, "replaces": told_keys(made["replaces"], self.user)}
-        del told["ledger"]  # the address of the ledger is not for users
-        if made["key"] != self.name and asker_of_name(made["key"]) == self.user.name:
-            told["first"] = made["key"]  # the user's own request that was charged for it
-        content = json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+        members = answer_json(answered)
+        reply_members = {**members, "key": self.name, "replaces": visible_keys(members["replaces"], self.user)}
+        del reply_members["ledger"]  # the address of the ledger is not for users
+        if members["key"] != self.name and asker_of_name(members["key"]) == self.user.name:
+            reply_members["first"] = members["key"]  # the user's own request that was charged for it
+        content = json.dumps(reply_members, ensure_ascii=False, allow_nan=False).encode()
         return Reply(self.name, self.dataset, self.question.digest, content)
 
 
@@ -201,9 +201,9 @@ def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
         if entry is None:
             raise UnknownReleaseError
         asker, dataset = entry.analyst, state.dataset_name(entry.request.dataset)
-        entry = replace(entry, replaces=told_keys(entry.replaces, user))
-        told: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
-        content = json.dumps(told, ensure_ascii=False).encode()
+        entry = replace(entry, replaces=visible_keys(entry.replaces, user))
+        members: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
+        content = json.dumps(members, ensure_ascii=False).encode()
     if not user.is_owner and not (asker == user.name and user.may_see(dataset)):
         raise UnknownReleaseError
     return content
@@ -229,23 +229,23 @@ def dataset(
     """Return the columns of a data set and your remaining budget."""
     price = exact_epsilon(epsilon)
 
-    def told() -> dict[str, Any]:
+    def describe() -> dict[str, Any]:
         view = View.for_analyst(state.session(user, name), state.analyst(user), price)
         return {**offer_json(view), "budget_words": budget_words(view)}
 
-    return state.reply(told)
+    return state.reply(describe)
 
 
 @router.post("/v1/datasets/{name}/plan", tags=["questions"], responses=responses(*PLAN, also=[504]))
 def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
     """Preview the price and accuracy of a question. Charges and counts nothing."""
 
-    def told() -> dict[str, Any]:
+    def preview_question() -> dict[str, Any]:
         session, analyst = state.session(user, name), state.analyst(user)
         preview = preview_at(session, question.query(), analyst)
         return {**preview_json(preview), "affordable_answers": preview.affordable_answers}
 
-    return state.reply(told)
+    return state.reply(preview_question)
 
 
 @router.post("/v1/datasets/{name}/rehearsal", tags=["questions"], responses=responses(*REHEARSAL, also=[504]))

@@ -62,11 +62,11 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self.since = self.loop.time()
         connections: Iterable[Any] = self.connections  # all of them are of this class
-        there: list[Connection] = [each for each in connections if not each.is_ended]
-        if len(there) > most_connections():
-            waiting = [each for each in there if each.awaits_client]
-            is_idle = len(waiting) > len(there) // 2
-            (min(waiting, key=lambda each: each.since) if is_idle else self).end()
+        open_connections: list[Connection] = [connection for connection in connections if not connection.is_ended]
+        if len(open_connections) > most_connections():
+            waiting = [connection for connection in open_connections if connection.awaits_client]
+            is_idle = len(waiting) > len(open_connections) // 2
+            (min(waiting, key=lambda connection: connection.since) if is_idle else self).end()
 
     def on_response_complete(self) -> None:
         """Start to wait for the head of the next request."""
@@ -104,10 +104,10 @@ class Connection(H11Protocol):
 
 def end_overdue(connections: Iterable[Connection], now: float) -> None:
     """Close the connections that are overdue at this check and were at the last: a busy process alone closes none."""
-    for each in list(connections):
-        was_late, each.is_late = each.is_late, each.is_overdue(now)
-        if was_late and each.is_late and not each.is_ended:
-            each.end()
+    for connection in list(connections):
+        was_late, connection.is_late = connection.is_late, connection.is_overdue(now)
+        if was_late and connection.is_late and not connection.is_ended:
+            connection.end()
 
 
 def most_connections() -> int:
@@ -134,21 +134,23 @@ _WAITING = 2048  # connections in the queue of the socket that are not accepted 
 _LINES = 600  # lines of each kind in the log a minute, in addition to the requests that an analyst may send a minute
 _TICKS_OF_A_SECOND = 10  # calls of `on_tick` by uvicorn a second
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Thresholds of `gc.set_threshold`. With those of Python, every fifth answer starts a collection, which finds nothing.
+_GARBAGE_THRESHOLDS = (10_000, 20, 20)
 
 
 class _Server(uvicorn.Server):
     """Server that listens before it loads slow modules and opens the data, and that admits no work after a signal."""
 
-    def __init__(self, config: uvicorn.Config, state: ServiceState, late: LazyRoutes) -> None:
+    def __init__(self, config: uvicorn.Config, state: ServiceState, lazy_routes: LazyRoutes) -> None:
         super().__init__(config)
-        self.state, self.late = state, late
+        self.state, self.lazy_routes = state, lazy_routes
         self.signals: list[int] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to answer requests, then load modules and data in a thread. The end waits for a step that has begun."""
         await super().startup(sockets)
-        for place in sockets or ():
-            place.listen(_WAITING)  # a longer queue than the number of connections accepted at once
+        for listener in sockets or ():
+            listener.listen(_WAITING)  # a longer queue than the number of connections accepted at once
         threading.Thread(target=self._get_ready, daemon=True).start()
 
     async def on_tick(self, counter: int) -> bool:
@@ -160,10 +162,11 @@ class _Server(uvicorn.Server):
 
     def _get_ready(self) -> None:
         with suppress(StoppingError):  # raised once the service is stopping
-            for work in (self.late.load, partial(_open_all, self.state)):
+            for work in (self.lazy_routes.load, partial(_open_all, self.state)):
                 self.state.queue.admitted(work)()
         gc.collect()
-        gc.freeze()  # what is loaded stays for good, so garbage collections need not scan it
+        gc.freeze()  # loaded modules and data stay for good, so garbage collections need not scan them
+        gc.set_threshold(*_GARBAGE_THRESHOLDS)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Admit no further work, and end the service as uvicorn does after a signal."""
@@ -207,18 +210,18 @@ def log_faults(write: Write) -> Iterator[None]:
     handler, root = _FaultHandler(write), logging.getLogger()
     before = warnings.showwarning, threading.excepthook, sys.unraisablehook
 
-    def warned(_: Warning | str, kind: type[Warning], file: str, line: int, *__: object, **___: object) -> None:
+    def write_warning(_: Warning | str, kind: type[Warning], file: str, line: int, *__: object, **___: object) -> None:
         write(_fault("warnings", kind, f"{Path(file).name}:{line}"))
 
-    def failed(args: threading.ExceptHookArgs) -> None:
+    def write_thread_fault(args: threading.ExceptHookArgs) -> None:
         write(_fault("threading", args.exc_type, error_place(args.exc_traceback)))
 
-    def dropped(args: Any) -> None:  # noqa: ANN401 - the interpreter's
+    def write_unraisable_fault(args: Any) -> None:  # noqa: ANN401 - the interpreter's
         write(_fault("interpreter", args.exc_type, error_place(args.exc_traceback)))
 
     root.addHandler(handler)
-    warnings.showwarning, threading.excepthook = warned, failed  # type: ignore[assignment]
-    sys.unraisablehook = dropped
+    warnings.showwarning, threading.excepthook = write_warning, write_thread_fault  # type: ignore[assignment]
+    sys.unraisablehook = write_unraisable_fault
     try:
         yield
     finally:
@@ -239,17 +242,17 @@ class _FaultHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line for a log record."""
         kind, error, trace = record.exc_info or (None, None, None)
-        told = _fault(record.name, kind, error_place(trace) or f"{record.filename}:{record.lineno}")
+        entry = _fault(record.name, kind, error_place(trace) or f"{record.filename}:{record.lineno}")
         if record.name.startswith("uvicorn") and isinstance(record.msg, str):
-            told["text"] = record.msg.strip()  # without its arguments
+            entry["text"] = record.msg.strip()  # without its arguments
         if isinstance(error, OSError) and error.errno:
-            told["why"] = os.strerror(error.errno)
-        self.write(told)
+            entry["why"] = os.strerror(error.errno)
+        self.write(entry)
 
 
 def _fault(source: str, kind: type[BaseException] | None, at: str) -> dict[str, Any]:
-    told = {"event": "fault", "from": source, "at": at}
-    return told if kind is None else {**told, "error": kind.__name__}
+    entry = {"event": "fault", "from": source, "at": at}
+    return entry if kind is None else {**entry, "error": kind.__name__}
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -264,7 +267,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 def run(
     configuration: Config,
-    place: socket.socket,
+    listener: socket.socket,
     ready: Callable[[], None],
     *,
     slots: bool,
@@ -274,7 +277,7 @@ def run(
 
     Args:
         configuration: The configuration.
-        place: A listening socket.
+        listener: A listening socket.
         ready: A function to call just before the server starts.
         slots: True makes replies wait for a tick (`ReplyTick`), so that their times reveal nothing.
         shared: Memory shared with the other processes of the service; None if this is the only process.
@@ -283,9 +286,9 @@ def run(
     try:
         service = configuration.service
         lines = LimitedLog(_LINES + service.rate)
-        made = application(state, lines, shared)
+        app = application(state, lines, shared)
         config = uvicorn.Config(
-            made,
+            app,
             log_config=None,
             loop="asyncio",
             http=Connection,
@@ -296,11 +299,11 @@ def run(
             proxy_headers=False,  # the application itself reads the headers of configured proxies
             timeout_graceful_shutdown=round(state.patience) + 1,
         )
-        server = _Server(config, state, made.state.late)
+        server = _Server(config, state, app.state.late)
         with server.heeding(), log_faults(lines):
             ready()
             lines({"event": "started"})
-            server.run(sockets=[place])
+            server.run(sockets=[listener])
     finally:
         is_done = state.close()
         write_line({"event": "stopped" if is_done else "stopped while a query went on"})

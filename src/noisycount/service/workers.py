@@ -35,18 +35,18 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @contextmanager
 def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
     """Serve new objects to the workers that this process starts, and give proxies of them for these workers."""
-    kept = {"rates": RateLimiter(configuration.service.rate), "attempts": Attempts(), "sessions": Sessions()}
+    shared_objects = {"rates": RateLimiter(configuration.service.rate), "attempts": Attempts(), "sessions": Sessions()}
 
     class Manager(BaseManager):
         """A server of these objects at a socket of this account, which asks for a secret of this process."""
 
-    for name, value in kept.items():
+    for name, value in shared_objects.items():
         Manager.register(name, partial(_itself, value))
     server = Manager().get_server()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = Manager(address=server.address)
     client.connect()
-    yield SharedMemory(**{name: getattr(client, name)() for name in kept}, login_form=LoginForm())
+    yield SharedMemory(**{name: getattr(client, name)() for name in shared_objects}, login_form=LoginForm())
 
 
 def _itself(value: object) -> object:
@@ -82,7 +82,9 @@ class _Worker:
         return None
 
 
-def run_workers(configuration: Config, place: socket, ready: Callable[[], None], number: int, *, slots: bool) -> None:
+def run_workers(
+    configuration: Config, listener: socket, ready: Callable[[], None], number: int, *, slots: bool
+) -> None:
     """Serve by several processes until a signal ends them; what was begun by then is done."""
     if os.name != "posix":
         raise NoisyCountError("--workers: processes of this system cannot share a socket; leave it out")
@@ -90,14 +92,14 @@ def run_workers(configuration: Config, place: socket, ready: Callable[[], None],
     patience = configuration.service.deadline
     signals, awake, waker = list[int](), *os.pipe()
 
-    def note(sig: int, _: object) -> None:
+    def note_signal(sig: int, _: object) -> None:
         signals.append(sig)
         os.write(waker, b"!")
 
-    before = {sig: signal.signal(sig, note) for sig in _SIGNALS}
+    before = {sig: signal.signal(sig, note_signal) for sig in _SIGNALS}
     try:
         with shared_memory(configuration) as shared:
-            arguments = configuration, place, shared, slots
+            arguments = configuration, listener, shared, slots
             workers = [_Worker(partial(_started, arguments)) for _ in range(number)]
             ready()
             while not signals:
@@ -124,21 +126,21 @@ def _end(processes: list[SpawnProcess], patience: float) -> None:
     """Let processes do what they have begun, and end those that do not in time."""
     for process in processes:
         process.terminate()
-    until = time.monotonic() + 2 * patience
+    end_time = time.monotonic() + 2 * patience
     for process in processes:
-        process.join(max(0.0, until - time.monotonic()))
+        process.join(max(0.0, end_time - time.monotonic()))
         if process.exitcode is None:
             process.kill()
             process.join()
 
 
-def _serve(configuration: Config, place: socket, shared: SharedMemory, slots: bool) -> None:  # noqa: FBT001
+def _serve(configuration: Config, listener: socket, shared: SharedMemory, slots: bool) -> None:  # noqa: FBT001
     """Serve as one of several workers, until the process that watches them ends this one or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the other process decides
     threading.Thread(target=_follow_parent, daemon=True).start()
     with suppress(KeyboardInterrupt):
         try:
-            run(configuration, place, lambda: None, slots=slots, shared=shared)
+            run(configuration, listener, lambda: None, slots=slots, shared=shared)
         except NoisyCountError as error:
             write_line({"event": "worker cannot serve", "why": str(error)})
             raise SystemExit(1) from None

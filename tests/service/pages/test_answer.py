@@ -17,7 +17,8 @@ from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import ApproximateBudget
 from noisycount.service.pages.answer import CountEstimate, Released
-from noisycount.service.pages.stored_answer import ReleasedRow, told_by_ledger, with_sums
+from noisycount.service.pages.answer_files import answer_csv
+from noisycount.service.pages.stored_answer import ReleasedRow, add_sums, complete_from_ledger
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.readers import opened_table
@@ -74,11 +75,11 @@ def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None
     half = {"answer": -5, "low": -65, "high": 55, "error": 60, "mechanism": "discrete Laplace", "scale": "20"}
     below = Released(half, estimate=CountEstimate.of(half, 1317))
     assert below.refined is not None
-    assert 0 <= below.refined.told.low <= below.refined.told.value <= below.refined.told.high
+    assert 0 <= below.refined.count.low <= below.refined.count.value <= below.refined.count.high
     assert isinstance(below.picture, CountPicture)
     assert "refined-line" in below.picture.svg(NARROW)
-    (row,) = csv.DictReader(StringIO(below.sheet()))
-    assert row["refined"] == str(int(below.refined.told.value))
+    (row,) = csv.DictReader(StringIO(answer_csv(below)))
+    assert row["refined"] == str(int(below.refined.count.value))
 
 
 def test_what_is_said_of_privacy_follows_from_all_answers(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_a_cumulative_table_shows_its_sums(state: ServiceState) -> None:
     entry = state.ledger.entry(told(state, place)["key"])
     assert entry is not None
     without = [{name: value for name, value in row.items() if not name.startswith("sum_so")} for row in rows]
-    assert list(with_sums({"rows": without}, entry)["rows"]) == rows  # of a reply of an older release
+    assert list(add_sums({"rows": without}, entry)["rows"]) == rows  # of a reply of an older release
     assert all(0 < row["sum_so_far_standard_error"] < 40 for row in rows)
     words = [f"{row['sum_so_far']:,.1f} (s.e. {row['sum_so_far_standard_error']:#.3g}" for row in rows]
     shown = re.findall(r'class="sum">sum so far ([^<]+)\)<', page.replace("\N{NO-BREAK SPACE}", " "))
@@ -412,9 +413,9 @@ def test_an_interval_is_the_shortest_and_has_the_most_probable_count() -> None:
     assert found is not None
     law = found.refined.posterior
     low, high = law.interval(0.95)
-    assert found.told.low == law.mode == 0 < low
-    assert found.told.high < high
-    assert law.probability(found.told.low, found.told.high) >= 0.95 > law.probability(0, found.told.high - 1)
+    assert found.count.low == law.mode == 0 < low
+    assert found.count.high < high
+    assert law.probability(found.count.low, found.count.high) >= 0.95 > law.probability(0, found.count.high - 1)
 
 
 def test_an_estimate_outside_its_answer_says_so() -> None:
@@ -436,7 +437,7 @@ def test_hidden_keys_have_their_threshold(approximate: ServiceState) -> None:
     assert words in page
     entry = approximate.ledger.entry(reply["key"])
     assert entry is not None
-    stored = Released(told_by_ledger({"dataset": "stay", **entry_json(entry)}, entry))
+    stored = Released(complete_from_ledger({"dataset": "stay", **entry_json(entry)}, entry))
     assert (
         stored.hidden_keys
         == f"{first} {chance} {surely} A key that is missing may have a few persons: it does not mean 0."

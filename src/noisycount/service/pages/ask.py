@@ -67,11 +67,11 @@ def ask_list(request: Request, user: LimitedUser, state: State, find: str = "") 
 @router.get("/ask/{name}")
 def ask_page(request: Request, name: str, user: LimitedUser, state: State, draft: str = "") -> Response:
     """Return the empty form of a data set, or the form and the preview of a draft."""
-    stored = draft_of(request, draft)
-    if stored is not None:
-        values = state.reply(partial(_form_values, state, user, name, FormData(list(stored.fields))))
-        error = {"error": FormError("", stored.refusal)} if stored.refusal else {}
-        return _page(request, state, user, {**error, **values, "key": stored.key})
+    stored_draft = draft_of(request, draft)
+    if stored_draft is not None:
+        values = state.reply(partial(_form_values, state, user, name, FormData(list(stored_draft.fields))))
+        error = {"error": FormError("", stored_draft.refusal)} if stored_draft.refusal else {}
+        return _page(request, state, user, {**error, **values, "key": stored_draft.key})
     values = state.reply(partial(_empty_values, state, user, name))
     if draft:
         values["error"] = FormError("", "This question is no longer stored: ask it again.")
@@ -95,8 +95,8 @@ async def ask_form(request: Request, name: str, user: LimitedUser, state: State)
 @router.post("/ask/{name}/spend")
 async def spend(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """Pay for an answer, and redirect to its page, which costs nothing to load again."""
-    sent = await request.form()
-    request_to_spend = Spend(user, name, request_key(str(sent.get("key", ""))), _question(sent))
+    form = await request.form()
+    request_to_spend = Spend(user, name, request_key(str(form.get("key", ""))), _question(form))
     try:
         reply = await _reply_to_form(state, partial(request_to_spend.reply, state))
     except ReuseError:
@@ -116,9 +116,12 @@ async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Repl
 def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
     """Return the names of data sets with their remaining budgets, from one read of the ledger."""
     analyst, spent = state.analyst(user), state.ledger.select(Selection(frozenset()), 0, 0)
-    own, of_datasets = spent.analysts.get(analyst.name, Loss()), spent.datasets
-    remains = [RemainingBudget.of(of.budget, of_datasets.get(of.account, Loss()), analyst, own) for of in datasets]
-    views = (View(of, None, True, {}, {}, left) for of, left in zip(datasets, remains, strict=True))  # noqa: FBT003
+    analyst_loss, of_datasets = spent.analysts.get(analyst.name, Loss()), spent.datasets
+    remains = [
+        RemainingBudget.of(dataset.budget, of_datasets.get(dataset.account, Loss()), analyst, analyst_loss)
+        for dataset in datasets
+    ]
+    views = (View(dataset, None, True, {}, {}, remaining) for dataset, remaining in zip(datasets, remains, strict=True))  # noqa: FBT003
     return [(view.dataset.name, budget_words(view)) for view in views]
 
 
@@ -128,31 +131,35 @@ def _empty_values(state: ServiceState, user: User, name: str, purpose: str = "")
     return {"offer": offer, "form": AskForm(price=Price(at_most=offer.at_most), purpose=purpose)}
 
 
-def _form_values(state: ServiceState, user: User, name: str, sent: FormData) -> dict[str, Any]:
+def _form_values(state: ServiceState, user: User, name: str, form_data: FormData) -> dict[str, Any]:
     """Return the values of the page that answers a form."""
     session, analyst = state.session(user, name), state.analyst(user)
-    if "question" in sent:  # a confirmation from the page of an answer, which has no form of a question
-        values = _empty_values(state, user, name, str(sent.get("purpose", "")))
-        return {**values, **previewed(session, analyst, lambda: _question(sent).query(), values["form"])}
-    offer, form = Offer.of(session, analyst), AskForm.of(sent)
-    if (changed := form.changed(sent)) is not None:
-        at = next(place for button, place in _FOCUSED.items() if button in sent)
-        return {"offer": offer, "form": changed, "at": at}
-    read = partial(form.query, offer.columns, offer.public)
-    return {"offer": offer, "form": form, **previewed(session, analyst, read, form, rehearses="rehearse" in sent)}
+    if "question" in form_data:  # a confirmation from the page of an answer, which has no form of a question
+        values = _empty_values(state, user, name, str(form_data.get("purpose", "")))
+        return {**values, **preview_values(session, analyst, lambda: _question(form_data).query(), values["form"])}
+    offer, form = Offer.of(session, analyst), AskForm.of(form_data)
+    if (changed_form := form.changed(form_data)) is not None:
+        focus = next(list_name for button, list_name in _FOCUSED.items() if button in form_data)
+        return {"offer": offer, "form": changed_form, "at": focus}
+    read_query = partial(form.query, offer.columns, offer.public)
+    return {
+        "offer": offer,
+        "form": form,
+        **preview_values(session, analyst, read_query, form, rehearses="rehearse" in form_data),
+    }
 
 
-def previewed(
+def preview_values(
     session: DatasetSession,
     analyst: Analyst,
-    read: Callable[[], Query],
+    read_query: Callable[[], Query],
     form: AskForm | None = None,
     *,
     rehearses: bool = False,
 ) -> dict[str, Any]:
     """Return the preview of the query that `read` returns, with a rehearsal if requested, or the error of the form."""
     try:
-        query = read()
+        query = read_query()
         query = replace(Question.model_validate(query.to_json()).query(), keys=query.keys)
         preview = Preview.of(session, analyst, query)
         rehearsal = RehearsedPanel.of(rehearsal_of(session, query)) if rehearses else None
@@ -186,14 +193,14 @@ def _page(request: Request, state: ServiceState, user: User, values: dict[str, A
         "ask.html",
         user,
         status=422 if "error" in values else 200,
-        **{"error": None, "preview": None, "rehearsal": None, "at": None, **confirming(state), **values},
+        **{"error": None, "preview": None, "rehearsal": None, "at": None, **confirmation_values(state), **values},
         columns=offer.columns,
         operators=operators_of,
         calls=calls,
     )
 
 
-def confirming(state: ServiceState) -> dict[str, str]:
+def confirmation_values(state: ServiceState) -> dict[str, str]:
     """Return the values for the confirmation of a preview: the duration of an answer, and an idempotency key."""
     return {"waits": f"{2 * state.tick.seconds:g}" if state.tick else "", "key": secrets.token_hex(16)}
 
@@ -208,11 +215,11 @@ def purpose_text(purpose: str, *, wants: bool) -> str:
     return purpose or ("what the answer is for" if wants else "")
 
 
-def _question(sent: FormData) -> Question:
+def _question(form: FormData) -> Question:
     """Return the confirmed question with its purpose. Raise NoisyCountError if the form is incomplete."""
     try:
-        question = Question.model_validate_json(str(sent.get("question", "")))
-        purpose = str(sent.get("purpose", "")).strip()
+        question = Question.model_validate_json(str(form.get("question", "")))
+        purpose = str(form.get("purpose", "")).strip()
         if not purpose:
             return question
         members = question.model_dump(exclude_unset=True)
@@ -241,17 +248,17 @@ def calls_of(
     """
     body = query.to_json() | ({"purpose": purpose} if purpose else {})
     return [
-        ("Command line", _command(dataset, body, analyst)),
-        ("Python", _python(dataset, body, analyst)),
-        ("curl", _curl(dataset, body, address)),
+        ("Command line", _command_text(dataset, body, analyst)),
+        ("Python", _python_text(dataset, body, analyst)),
+        ("curl", _curl_text(dataset, body, address)),
     ]
 
 
-def _command(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
+def _command_text(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     """Return the command for a user who has the records."""
     members = dict(body) if analyst is None else {**body, "analyst": analyst}
     options = (words for name, value in members.items() for words in _options(name, value))
-    return " \\\n    ".join([f"noisycount count {_quoted(dataset)}", *options])
+    return " \\\n    ".join([f"noisycount count {_shell_word(dataset)}", *options])
 
 
 def _options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
@@ -260,16 +267,16 @@ def _options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
     if value is True:
         yield option
     elif name == "keys":
-        for column, listed in value.items():
-            yield f"{option} {_quoted(f'{quoted_name(column)}={_listed(listed)}')}"
+        for column, column_keys in value.items():
+            yield f"{option} {_shell_word(f'{quoted_name(column)}={_keys_text(column_keys)}')}"
     elif name in {"by", "margins"}:
-        yield f"{option} {_quoted(','.join(value))}"
+        yield f"{option} {_shell_word(','.join(value))}"
     else:
         for each in value if isinstance(value, list) else [value]:
-            yield f"{option} {_quoted(_number(each))}"
+            yield f"{option} {_shell_word(_option_text(each))}"
 
 
-def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
+def _python_text(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     """Return the Python code for a user who has the records."""
     members = dict(body)
     call = "release_table" if "by" in members else "release"
@@ -287,25 +294,25 @@ def _python(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     return f"import noisycount as nc\n\n{desk}\nprint(desk.{call}(\n    {arguments},\n))"
 
 
-def _curl(dataset: str, body: Mapping[str, Any], address: str) -> str:
+def _curl_text(dataset: str, body: Mapping[str, Any], address: str) -> str:
     """Return the curl command for a user with a key of the service."""
     url = shlex.quote(f"{address}/v1/datasets/{quote(dataset, safe='')}/releases")
-    sent = json.dumps(body, ensure_ascii=False, indent=2)
+    body_text = json.dumps(body, ensure_ascii=False, indent=2)
     return (
         f"curl {url} \\\n"
         '    -H "Authorization: Bearer $NOISYCOUNT_KEY" \\\n'
         '    -H "Idempotency-Key: $(uuidgen)" \\\n'
         "    -H 'Content-Type: application/json' \\\n"
-        f"    --data-binary @- <<'JSON'\n{sent}\nJSON"
+        f"    --data-binary @- <<'JSON'\n{body_text}\nJSON"
     )
 
 
-def _listed(keys: list[Label]) -> str:
+def _keys_text(keys: list[Label]) -> str:
     """Return keys as on the command line."""
-    return ",".join("null" if key is None else _key(key) for key in keys)
+    return ",".join("null" if key is None else _key_text(key) for key in keys)
 
 
-def _key(key: int | str | bool) -> str:  # noqa: FBT001 - a key may be true
+def _key_text(key: int | str | bool) -> str:  # noqa: FBT001 - a key may be true
     """Return a key as on the command line. A text that could be read otherwise is quoted."""
     if isinstance(key, bool):
         return str(key).lower()
@@ -315,11 +322,11 @@ def _key(key: int | str | bool) -> str:  # noqa: FBT001 - a key may be true
     return f"'{escaped}'"
 
 
-def _quoted(text: str) -> str:
+def _shell_word(text: str) -> str:
     """Quote a word for a shell, in double quotes if it contains single ones and no special characters."""
     return f'"{text}"' if "'" in text and not _SHELL.search(text) else shlex.quote(text)
 
 
-def _number(value: object) -> str:
+def _option_text(value: object) -> str:
     """Return the value of an option; a whole number without a decimal point."""
     return value if isinstance(value, str) else str(value).removesuffix(".0")

@@ -60,9 +60,9 @@ class Box:
         return " ".join(map(exact_text, self.quantity.stops))
 
 
-def boxes(sliders: Sliders, typed: Mapping[str, str]) -> Iterator[Box]:
+def boxes(sliders: Sliders, typed_texts: Mapping[str, str]) -> Iterator[Box]:
     """Yield every slider, with the texts typed in a refused form, if any."""
-    texts = sliders.texts | {name: text for name, text in typed.items() if name in QUANTITIES}
+    texts = sliders.texts | {name: text for name, text in typed_texts.items() if name in QUANTITIES}
     for name, quantity in QUANTITIES.items():
         yield Box(quantity, texts[name], quantity.nearest(getattr(sliders, name)))
 
@@ -90,10 +90,10 @@ def _moved_value(name: str, stop: str, before: str | None) -> str | None:
     if before is None or not is_stop or int(stop) >= len(quantity.stops):
         return None
     try:
-        former = quantity.nearest(quantity.value(before))
+        former_stop = quantity.nearest(quantity.value(before))
     except NoisyCountError:
         return None
-    return None if int(stop) == former else exact_text(quantity.stops[int(stop)])
+    return None if int(stop) == former_stop else exact_text(quantity.stops[int(stop)])
 
 
 _CHARACTERS = 48  # characters of a line above a picture, so that it is no wider than the picture
@@ -135,7 +135,7 @@ def explore_page(request: Request, user: ChartUser) -> Response:
     try:
         sliders = Sliders.from_query(values)
     except NoisyCountError as error:
-        return _page(request, user, Sliders(), typed=values, error=_form_error(error))
+        return _page(request, user, Sliders(), typed_texts=values, error=_form_error(error))
     if fields and (FROM in fields or request.url.query != sliders.query):
         return redirect(f"/explore?{sliders.query}")
     return _page(request, user, sliders)
@@ -193,7 +193,7 @@ def _page(
     user: User,
     sliders: Sliders,
     *,
-    typed: Mapping[str, str] | None = None,
+    typed_texts: Mapping[str, str] | None = None,
     error: FormError | None = None,
 ) -> Response:
     """Render the page, without charts if the form is refused."""
@@ -203,9 +203,9 @@ def _page(
         user,
         status=422 if error else 200,
         query=sliders.query,
-        boxes=list(boxes(sliders, typed or {})),
-        kinds=[(written, str(kind.name)) for written, kind in NOISE_KINDS.items()],
-        noise=(typed or {}).get("noise", sliders.noise),
+        boxes=list(boxes(sliders, typed_texts or {})),
+        kinds=[(keyword, str(kind.name)) for keyword, kind in NOISE_KINDS.items()],
+        noise=(typed_texts or {}).get("noise", sliders.noise),
         error=error,
         charts={name: "" if error else fragment(name, sliders) for name in VIEWS},
     )

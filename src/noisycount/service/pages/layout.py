@@ -226,8 +226,8 @@ def _chart_styles() -> dict[str, dict[str, str]]:
     colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", style.partition("}")[0]))
     style = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], style)
     rules = re.findall(r"^svg\.chart \.?([\w-]+) \{ (.+) \}$", style, re.MULTILINE)
-    drawn = re.compile(r"((?:fill|stroke|opacity|font-size)[a-z-]*): ([^;]+);")
-    return {kind: dict(drawn.findall(rule)) for kind, rule in rules}
+    style_properties = re.compile(r"((?:fill|stroke|opacity|font-size)[a-z-]*): ([^;]+);")
+    return {kind: dict(style_properties.findall(rule)) for kind, rule in rules}
 
 
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
@@ -375,13 +375,13 @@ async def log_out(
 def _login_form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
     """Return the form, with a token that goes with the cookie of this browser."""
     auth = auth_of(request)
-    form, ended = auth.login_form, auth.sessions.ended(cookie_value(request, SESSION_COOKIE) or "")
-    is_kept = ended is not None and len(ended.drafts) > 0 and "?draft=" in onwards
-    known = cookie_value(request, FORM_COOKIE) or ""
-    said = known if form.is_fresh(known) else form.cookie()
-    values = {"token": form.token(said), "next": _local_path(onwards), "refusal": refusal, "is_kept": is_kept}
+    form, ended_session = auth.login_form, auth.sessions.ended(cookie_value(request, SESSION_COOKIE) or "")
+    is_kept = ended_session is not None and len(ended_session.drafts) > 0 and "?draft=" in onwards
+    former_cookie = cookie_value(request, FORM_COOKIE) or ""
+    cookie = former_cookie if form.is_fresh(former_cookie) else form.cookie()
+    values = {"token": form.token(cookie), "next": _local_path(onwards), "refusal": refusal, "is_kept": is_kept}
     reply = page(request, "login.html", None, status=status, **values)
-    set_cookie(request, reply, FORM_COOKIE, said)
+    set_cookie(request, reply, FORM_COOKIE, cookie)
     return reply
 
 

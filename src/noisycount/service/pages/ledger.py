@@ -24,7 +24,7 @@ from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.auth import LimitedUser, owner_of
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
-from noisycount.service.questions import told_keys
+from noisycount.service.questions import visible_keys
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.ledger import Account
 from noisycount.tasks.report.forms import MEDIA, release_json, releases_sheet, report_fragment, report_text
@@ -48,14 +48,14 @@ class Filters:
     wrong_days: tuple[str, ...] = ()  # texts given for a day that are not dates; the filters ignore them
 
     @classmethod
-    def of(cls, said: Mapping[str, str]) -> Self:
+    def of(cls, parameters: Mapping[str, str]) -> Self:
         """Return the filters in the parameters of an address. An invalid page number counts as 1."""
-        texts = {name: said.get(name, "").strip() for name in ("dataset", "analyst")}
-        days = {name: said.get(name, "").strip() for name in ("since", "until")}
-        wrong = tuple(day for day in days.values() if day and _day(day) is None)
-        right = {name: "" if day in wrong else day for name, day in days.items()}
-        page = said.get("page", "")
-        return cls(**texts, **right, page=int(page) if _PAGE.fullmatch(page) else 1, wrong_days=wrong)
+        texts = {name: parameters.get(name, "").strip() for name in ("dataset", "analyst")}
+        days = {name: parameters.get(name, "").strip() for name in ("since", "until")}
+        wrong_days = tuple(day for day in days.values() if day and _day(day) is None)
+        valid_days = {name: "" if day in wrong_days else day for name, day in days.items()}
+        page = parameters.get("page", "")
+        return cls(**texts, **valid_days, page=int(page) if _PAGE.fullmatch(page) else 1, wrong_days=wrong_days)
 
     @property
     def first(self) -> int:
@@ -88,9 +88,9 @@ class Filters:
 
     def query(self, page: int = 1) -> str:
         """Return the filters as the query of an address, for a page number."""
-        said = {name: getattr(self, name) for name in ("dataset", "analyst", "since", "until")}
+        texts = {name: getattr(self, name) for name in ("dataset", "analyst", "since", "until")}
         pages = {} if page == 1 else {"page": str(page)}
-        return urlencode({**{name: text for name, text in said.items() if text}, **pages})
+        return urlencode({**{name: text for name, text in texts.items() if text}, **pages})
 
 
 def _day(text: str) -> date | None:
@@ -130,37 +130,37 @@ class LedgerPage:
             filters: The filters and the page number.
             checks: If True, verify the whole ledger.
         """
-        found = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
-        names = [*_configured(state), *found.datasets] if user.is_owner else sorted(_visible(state, user))
+        selected = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
+        names = [*_configured(state), *selected.datasets] if user.is_owner else sorted(_visible(state, user))
         known_head = state.configuration.known_head
-        checked = state.ledger.verify(known_head) if checks else None
-        own = _analyst_accounts(state, found) if user.is_owner else [_own_account(state, user)]
+        verification = state.ledger.verify(known_head) if checks else None
+        user_accounts = _analyst_accounts(state, selected) if user.is_owner else [_own_account(state, user)]
         return cls(
-            rows=list(map(_row, _newest_first(found, user))),
-            total=found.total,
+            rows=list(map(_row, _newest_first(selected, user))),
+            total=selected.total,
             datasets=tuple(dict.fromkeys(map(redacted_name, names))),
-            analysts=tuple(found.analysts) if user.is_owner else (),
+            analysts=tuple(selected.analysts) if user.is_owner else (),
             accounts=[
                 dict(zip(ACCOUNT, account_cells(each), strict=True))
-                for each in (*_dataset_accounts(state, found, dict.fromkeys(names)), *own)
+                for each in (*_dataset_accounts(state, selected, dict.fromkeys(names)), *user_accounts)
             ],
-            head=str(found.head) if user.is_owner else "",
-            verified="" if checked is None else verified_words(checked, known_head),
-            kind="note" if checked is None else notice_kind(checked, known_head),
+            head=str(selected.head) if user.is_owner else "",
+            verified="" if verification is None else verified_words(verification, known_head),
+            kind="note" if verification is None else notice_kind(verification, known_head),
         )
 
 
-def _newest_first(found: Selected, user: User) -> list[StoredQuestion]:
+def _newest_first(selected: Selected, user: User) -> list[StoredQuestion]:
     """Return the questions of entries, newest first. Only owners see repeats and keys of other analysts."""
-    entries = reversed(found.entries)
-    own = (replace(each, repeats=(), replaces=told_keys(each.replaces, user)) for each in entries)
-    return list(reversed(questions_of(entries if user.is_owner else own)))
+    entries = reversed(selected.entries)
+    visible_entries = (replace(each, repeats=(), replaces=visible_keys(each.replaces, user)) for each in entries)
+    return list(reversed(questions_of(entries if user.is_owner else visible_entries)))
 
 
 def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
     if user.is_owner:
-        asked = state.ledger.select(Selection(frozenset()), 0, 0).datasets
-        return filters.selection([*_configured(state), *asked], None, None)
+        charged_datasets = state.ledger.select(Selection(frozenset()), 0, 0).datasets
+        return filters.selection([*_configured(state), *charged_datasets], None, None)
     visible = _visible(state, user)
     return filters.selection(visible, visible, state.analyst(user).name)
 
@@ -173,18 +173,18 @@ def _configured(state: ServiceState) -> Iterator[str]:
     return (dataset.account for dataset in state.configuration.datasets.values())
 
 
-def _dataset_accounts(state: ServiceState, found: Selected, names: Iterable[str]) -> Iterator[Account]:
+def _dataset_accounts(state: ServiceState, selected: Selected, names: Iterable[str]) -> Iterator[Account]:
     budgets = {each.account: each.budget for each in state.configuration.datasets.values()}
     for name in names:
-        spent = found.datasets.get(name, Loss())
+        spent = selected.datasets.get(name, Loss())
         yield Account(redacted_name(name), budgets.get(name), spent)
 
 
-def _analyst_accounts(state: ServiceState, found: Selected) -> Iterator[Account]:
+def _analyst_accounts(state: ServiceState, selected: Selected) -> Iterator[Account]:
     configured = state.configuration.analysts
-    for name in dict.fromkeys([*configured, *found.analysts]):
+    for name in dict.fromkeys([*configured, *selected.analysts]):
         budget = configured[name].budget if name in configured else None
-        yield Account(f"{name} (analyst)", budget, found.analysts.get(name, Loss()))
+        yield Account(f"{name} (analyst)", budget, selected.analysts.get(name, Loss()))
 
 
 def _own_account(state: ServiceState, user: User) -> Account:
@@ -204,21 +204,21 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
     """Return the page of the ledger: entries with questions, prices, purposes and times, and the remaining budgets."""
     filters = Filters.of(request.query_params)
     checks = user.is_owner and "check" in request.query_params
-    broken = ""
+    fault = ""
     try:
-        shown = _reply_to(state, user, partial(LedgerPage.of, state, user, filters, checks=checks))
+        ledger = _reply_to(state, user, partial(LedgerPage.of, state, user, filters, checks=checks))
     except LedgerError as error:
         if not user.is_owner:
             raise
-        shown, broken = _NO_ENTRIES, str(error)
+        ledger, fault = _NO_ENTRIES, str(error)
     columns = [name for name in _COLUMNS if user.is_owner or name != "who asked"]
-    said: dict[str, Any] = {
-        "shown": shown,
+    values: dict[str, Any] = {
+        "shown": ledger,
         "filters": filters,
-        "broken": broken,
-        "pages": max(1, -(-shown.total // AT_ONCE)),
+        "broken": fault,
+        "pages": max(1, -(-ledger.total // AT_ONCE)),
     }
-    return page(request, "ledger.html", user, columns=columns, **said)
+    return page(request, "ledger.html", user, columns=columns, **values)
 
 
 @router.get("/ledger/export")
@@ -226,16 +226,16 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
     """Return all entries that match the filters, as a CSV or JSON file."""
     filters = Filters.of(request.query_params)
 
-    def found() -> list[StoredQuestion]:
+    def select_entries() -> list[StoredQuestion]:
         selection = _selection(state, user, filters)
         return _newest_first(state.ledger.select(selection), user)
 
-    releases = _reply_to(state, user, found)
+    releases = _reply_to(state, user, select_entries)
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
-    told = [{"dataset": redacted_name(each.entry.request.dataset), **release_json(each)} for each in releases]
-    return download(dumps(told, indent=2, ensure_ascii=False), "application/json", name)
+    releases_json = [{"dataset": redacted_name(each.entry.request.dataset), **release_json(each)} for each in releases]
+    return download(dumps(releases_json, indent=2, ensure_ascii=False), "application/json", name)
 
 
 def _reply_to(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
@@ -250,9 +250,8 @@ Owner = Annotated[User, Depends(owner_of)]
 def report_page(request: Request, user: Owner, state: State) -> Response:
     """Return the report as a page of the service."""
     report = report_on(state.ledger, state.configuration)
-    fragment = report_fragment(report, state.configuration)
-    told = Markup(fragment)  # noqa: S704 - `report_fragment` escapes it
-    return page(request, "report.html", user, title=TITLE, told=told)
+    fragment = Markup(report_fragment(report, state.configuration))  # noqa: S704 - `report_fragment` escapes its texts
+    return page(request, "report.html", user, title=TITLE, fragment=fragment)
 
 
 @router.get("/report/file")

@@ -80,8 +80,8 @@ class Offer:
     def example(self) -> str:
         """Example of a condition on the first column."""
         for name, kind in self.columns.items():
-            said = ">= 30" if kind.is_number else f"= {kind.literal}"
-            return f"{quoted_name(name)} {said}"
+            comparison = ">= 30" if kind.is_number else f"= {kind.literal}"
+            return f"{quoted_name(name)} {comparison}"
         return "true"
 
 
@@ -131,15 +131,15 @@ class Preview:
         noise, is_open, is_table = preview.noise, query.at_most is not None, query.is_table
         epsilon, mechanism = preview.plan.loss.epsilon, noise.levels[0].mechanism
         facts = [*query_facts(preview), *preview_facts(preview)]
-        drawn = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
-        is_drawn = is_in_range(float(drawn)) and not is_open
+        drawn_epsilon = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
+        is_drawn = is_in_range(float(drawn_epsilon)) and not is_open
         guess = None if is_table or query.guess is None else float(query.guess)
         return cls(
             query=query if is_open or epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None),
             facts=[fact for fact in facts if fact[0] not in _SAID_ELSEWHERE],
             levels=level_rows(noise, preview.confidence) if is_table else None,
             promise=_promise(preview),
-            plan=plan_at_epsilon(drawn, preview.confidence, guess=guess) if is_drawn else None,
+            plan=plan_at_epsilon(drawn_epsilon, preview.confidence, guess=guess) if is_drawn else None,
             price="" if preview.repeated else preview.charge.text,
             is_payable=preview.affordable,
             more=preview.affordable_answers,
@@ -182,8 +182,8 @@ class Preview:
         charged = f"{'At most ' * self.is_open}{self.price} would be charged"
         if not self.more:
             return f"{charged}."
-        such = "answer" if self.more == 1 else "answers"
-        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} {such} like this one."
+        noun = "answer" if self.more == 1 else "answers"
+        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} {noun} like this one."
 
     @property
     def button(self) -> str:
@@ -256,9 +256,9 @@ def dots_picture(plan: Plan, unit: str) -> Markup:
 
     radius = min(_LARGEST, step * dots.gap * 0.46)
     floor = _TOP + 2.15 * radius * (max(row for _, row in dots.places) + 0.4)
-    drawn = render(
+    svg = render(
         "dots.svg",
-        said=f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}",
+        description=f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}",
         width=_WIDTH,
         height=floor + _BOTTOM,
         name=f"{'error' if plan.guess is None else 'answer'}, {unit}",
@@ -269,7 +269,7 @@ def dots_picture(plan: Plan, unit: str) -> Markup:
         dots=[(across(value), floor - (row - 0.5) * 2.15 * radius) for value, row in dots.places],
         marks=[(across(value), _mark(value, plan)) for value in _marks(plan.centre, reach)],
     )
-    return Markup(drawn)  # noqa: S704 - its template escapes
+    return Markup(svg)  # noqa: S704 - its template escapes
 
 
 def _marks(centre: int, reach: float) -> list[int]:

@@ -47,7 +47,7 @@ class ReleasedRow:
     level: str  # level of the row: cells, a sum, or all other keys
     labels: Sequence[Label]  # keys of the row
     keys: Sequence[str]  # keys of the row as shown text
-    told: Estimated  # the noisy count with its interval
+    noisy_count: Estimated  # the noisy count with its interval
     error: float  # half-width of that interval
     refined: Estimated | None  # the refined count; None: not refined
     ends: tuple[float, float]  # ends of the axis that all bars share
@@ -58,14 +58,14 @@ class ReleasedRow:
     def answer(self) -> Markup:
         """Count and its error as HTML, with a mark if the count meets the accuracy goal."""
         error = f"{plus_minus(self.error)}{f' {NEAR}' if self.is_near else ''}"
-        return Markup('{} <span class="error">{}</span>').format(signed(self.told.value), error)
+        return Markup('{} <span class="error">{}</span>').format(signed(self.noisy_count.value), error)
 
     @property
     def estimate(self) -> str:
         """Refined count in words, with a note if it lies outside the ± of the noisy count; empty if not refined."""
         if self.refined is None:
             return ""
-        is_inside = self.told.low <= self.refined.value <= self.told.high
+        is_inside = self.noisy_count.low <= self.refined.value <= self.noisy_count.high
         return f"{self.refined.words}{'' if is_inside else ', outside the ±'}"
 
     @property
@@ -76,38 +76,38 @@ class ReleasedRow:
     @property
     def picture(self) -> Markup:
         """Bar of the row; empty for the total, as its bar would make all others too small to see."""
-        return Markup("" if self.level == "total" else bar_svg(self.told, self.ends, self.refined))  # noqa: S704 - digits
+        return Markup("" if self.level == "total" else bar_svg(self.noisy_count, self.ends, self.refined))  # noqa: S704 - digits
 
 
 @frozen
 class CountEstimate:
     """Refined estimate of one count."""
 
-    told: Estimated  # posterior median, and the shortest interval that contains the count with the confidence
+    count: Estimated  # posterior median, and the shortest interval that contains the count with the confidence
     refined: Refinement  # posterior distribution of the count given the answer
     assumed: str  # the public facts that the estimate assumes, in words
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], size: int | None) -> Self | None:
+    def of(cls, reply: Mapping[str, Any], size: int | None) -> Self | None:
         """Return the estimate from a stored reply; None if the number of units is not public or the reply has no scale.
 
         Args:
-            told: The stored reply.
+            reply: The stored reply.
             size: The public number of units; None: it is not public.
         """
-        if size is None or "scale" not in told:
+        if size is None or "scale" not in reply:
             return None
-        noise = noise_of(told["mechanism"], Fraction(told["scale"]))
-        level = float(told.get("confidence", 0.95))
-        refined = Refinement.from_answers([told["answer"]], Assumed.of_size(size), noise, level)
-        shown = Estimated(refined.posterior.median, *refined.shortest_interval)
-        return cls(shown, refined, refined.assumed.words)
+        noise = noise_of(reply["mechanism"], Fraction(reply["scale"]))
+        level = float(reply.get("confidence", 0.95))
+        refined = Refinement.from_answers([reply["answer"]], Assumed.of_size(size), noise, level)
+        interval = Estimated(refined.posterior.median, *refined.shortest_interval)
+        return cls(interval, refined, refined.assumed.words)
 
     @property
     def curve(self) -> Sequence[tuple[float, float]]:
         """Counts that hold nearly all the posterior probability, each with its probability."""
-        shown = RefinementCurves.from_posterior(self.refined.posterior)
-        return list(zip(shown.counts, shown.posterior, strict=True))
+        curves = RefinementCurves.from_posterior(self.refined.posterior)
+        return list(zip(curves.counts, curves.posterior, strict=True))
 
 
 @frozen
@@ -136,9 +136,9 @@ class RefinedRows:
         total, known = _total(entry, size)
         refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None, total)
         levels = free_name("level", dict.fromkeys(published.names))
-        shown = {} if columns is None else _shown_labels(entry, columns)
+        shown_labels = {} if columns is None else _shown_labels(entry, columns)
         cells = {
-            name: [shown.get(name, {}).get(label, label) for label in published.columns[name]]
+            name: [shown_labels.get(name, {}).get(label, label) for label in published.columns[name]]
             for name in (levels, *published.names)
         }
         medians = refined.estimates["median"].tolist()
@@ -175,23 +175,23 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
     if "by" not in question.table:
         return {}
     parts = resolve_group_by(question.table["by"], dict(columns), question.unit)
-    told: dict[str, dict[object, Label]] = {}
+    shown_labels: dict[str, dict[object, Label]] = {}
     for part in parts:
         if isinstance(part, NumberRanges):
             any_number = NumberRanges(replace(part.column, kind=Kind.REAL), part.edges)
             places = range(len(part.edges))
-            told[part.column.name] = {any_number.label(i): part.label(i) for i in places}
-    return told
+            shown_labels[part.column.name] = {any_number.label(i): part.label(i) for i in places}
+    return shown_labels
 
 
-def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
+def complete_from_ledger(reply: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     """Return the reply for an answer that was given without the service, completed from its ledger entry."""
     question = StoredQuestion(entry)
     release = question.release
     if release is None:  # the question has no known form, or has no answer
-        return {name: value for name, value in told.items() if name not in {"rows", "answer", "error", "confidence"}}
+        return {name: value for name, value in reply.items() if name not in {"rows", "answer", "error", "confidence"}}
     reply = {
-        **told,
+        **reply,
         "unit": release.unit,
         "mechanism": question.levels[0].mechanism.name,
         "odds": odds_of(
@@ -202,7 +202,7 @@ def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
         "price": loss_json(entry.loss),
     }
     if not question.is_table:
-        answer, error = told["answer"], told["error"]
+        answer, error = reply["answer"], reply["error"]
         scale = exact_text(question.levels[0].mechanism.exact_scale)
         return {
             **reply,
@@ -216,27 +216,30 @@ def told_by_ledger(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     return {**reply, "by": by, "levels": levels, "threshold": plan.threshold, "surely_shown": plan.surely_shown()}
 
 
-def with_sums(told: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
+def add_sums(reply: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:
     """Return a reply with the sums of a cumulative table and their standard errors, which older replies lack."""
-    if "rows" not in told or not StoredQuestion(entry).table.get("cumulative"):
-        return told
+    if "rows" not in reply or not StoredQuestion(entry).table.get("cumulative"):
+        return reply
     release = StoredQuestion(entry).release
     sums = [] if release is None else sums_so_far(release)
-    rows = [{**row, **dict(zip(SUM_NAMES, each, strict=True))} for row, each in zip(told["rows"], sums, strict=False)]
-    return {**told, "rows": [*rows, *told["rows"][len(rows) :]]}
+    rows = [
+        {**row, **dict(zip(SUM_NAMES, row_sums, strict=True))}
+        for row, row_sums in zip(reply["rows"], sums, strict=False)
+    ]
+    return {**reply, "rows": [*rows, *reply["rows"][len(rows) :]]}
 
 
-def in_order(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
+def order_like_rows(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
     """Return a query with its questions or keys in the order of the rows of an answer. The ledger sorts them."""
     if query.is_list:
         return replace(query, wheres=[row["keys"]["question"] for row in rows])
     if not isinstance(query.keys, Mapping):
         return query
-    backwards = list(enumerate(rows))[::-1]
-    places = {column: {row["keys"][column]: place for place, row in backwards} for column in query.keys}
+    reversed_rows = list(enumerate(rows))[::-1]
+    first_rows = {column: {row["keys"][column]: place for place, row in reversed_rows} for column in query.keys}
     keys = {
-        column: sorted(listed, key=lambda key, first=places[column]: first.get(key, len(rows)))  # type: ignore[misc]
-        for column, listed in query.keys.items()
+        column: sorted(column_keys, key=lambda key, first=first_rows[column]: first.get(key, len(rows)))  # type: ignore[misc]
+        for column, column_keys in query.keys.items()
     }
     return replace(query, keys=keys)
 
