@@ -160,7 +160,7 @@ def paper_of_key(
 
 
 def _figure(key: str, draw: Callable[[], Drawing]) -> Figure:
-    """Return a figure with its texts and what `draw` computes."""
+    """Return the figure of a key: its texts from `figures.toml`, its panels and claims from `draw`."""
     paper, last = key.split(".")
     texts = _texts()[paper]
     text = texts["figures"][last]

@@ -133,7 +133,7 @@ def _size_panel(size: int) -> Panel:
 
 
 def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Callable[[float], float]) -> Line:
-    """Return the part of a line that lies on the axis."""
+    """Return the line of an error against the assumed rate, without the points above the largest drawn error."""
     points = [(rate, error_at(rate)) for rate in rates]
     return Line.through(name, style, [point for point in points if point[1] <= MOST])
 

@@ -175,7 +175,7 @@ def read_answers(
 
 
 def checked_total(total: Any) -> int | Population | None:  # noqa: ANN401  (refused if it is none)
-    """Return the total as a whole number, a population, or None; raise ValueError for anything else."""
+    """Return the total if it is a whole number, a population or None; raise ValueError for anything else."""
     if total is None or isinstance(total, Population):
         return total
     try:
@@ -190,7 +190,7 @@ def is_whole(law: Mechanism) -> bool:
 
 
 def _answer_groups(answers: TableAnswers, tree: Tree) -> Iterator[_AnswerGroup]:
-    """Yield the answers of each level and of each node."""
+    """Yield the answers of the caller, one group for each level, and one for each answer to a single node."""
     if not isinstance(answers, Mapping):
         answers = {-1: answers}
     last_rank: dict[tuple[int, int], int] = {}

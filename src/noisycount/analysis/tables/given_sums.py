@@ -114,7 +114,7 @@ def _ratios(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
 
 
 def _convolve(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
-    """Return convolutions term by term; 0 at positions beyond their ends."""
+    """Return the convolution of all parts at some positions, added up term by term; 0 beyond its ends."""
     angles, sets = weighed[0].shape[:2]
     sums = np.zeros((angles, sets, places.size), dtype=np.complex128)
     for angle, parameters in product(range(angles), range(sets)):
@@ -201,7 +201,7 @@ class _Layer:
         return type(self)(first, np.append(self.laws, filler, axis=1))
 
     def sums(self, *, is_direct: bool) -> Self:
-        """Return the distributions of the sums of pairs, without the places that no pair reaches."""
+        """Return the distributions of the sums of pairs, over the sums with a positive probability."""
         left, right = (self.laws[:, side::2] for side in (0, 1))
         first = self.first[:, ::2] + self.first[:, 1::2]
         is_direct = is_direct or self.laws.shape[2] <= _DIRECT
@@ -215,9 +215,12 @@ class _Layer:
         return type(self)(first + start, np.take_along_axis(laws, places, axis=-1))
 
     def draw_members(self, family: Places, sums: Places, random: np.random.Generator) -> Places:
-        """Draw members given the sums of pairs, shape (draws, members).
+        """Draw the two counts of each pair given their sum, shape (draws, members).
 
-        Shapes: family (draws,), sums (draws, pairs).
+        Args:
+            family: The row of distributions that each draw is from, shape (draws,).
+            sums: The sum of each pair, shape (draws, pairs).
+            random: Source of randomness.
         """
         pair = family[:, None] * self.pairs + np.arange(self.pairs)
         left_first, right_first = (self.first[:, side::2].ravel()[pair] for side in (0, 1))
@@ -227,9 +230,12 @@ class _Layer:
         return np.stack([left_counts, sums - left_counts], axis=2).reshape(len(sums), -1)
 
     def _draw_left(self, codes: Places, kind: Places, random: np.random.Generator) -> Places:
-        """Draw the places of left members; a code stands for a pair and the place of its sum.
+        """Draw the left member of a pair given the sum of both, as a position in its distribution, shape (draws,).
 
-        Shapes: kind (draws,).
+        Args:
+            codes: The distinct pairs and sums, each pair times the number of positions of a sum plus that position.
+            kind: The index of the code of each draw, shape (draws,).
+            random: Source of randomness.
         """
         width = self.laws.shape[2]
         left, right = (self.laws[:, side::2].reshape(-1, width) for side in (0, 1))

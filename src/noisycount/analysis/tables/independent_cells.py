@@ -33,7 +33,7 @@ _QUANTILES = (0.5, 0.025, 0.975)  # levels of median, low and high
 
 
 class CellEstimates(NamedTuple):
-    """Estimates of the cells, one array each, shape (cells,)."""
+    """Estimates of all cells; each field is an array of shape (cells,)."""
 
     mean: Reals  # expected count, in records
     std: Reals  # standard deviation, in records

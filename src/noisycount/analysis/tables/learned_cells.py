@@ -34,16 +34,16 @@ _REACH_IN_MEANS = 7.0  # means: a negative binomial distribution of shape 3 exce
 class _Nodes(NamedTuple):
     """A few counts that stand for all: the middles of ranges of equal odd length."""
 
-    counts: NDArray[np.int64]
-    run: int
+    counts: NDArray[np.int64]  # middle counts of the ranges
+    run: int  # number of counts in each range
 
 
 class _Rows(NamedTuple):
-    """Different answers under one mechanism."""
+    """Distinct answers under one mechanism, each with the number of cells that have it."""
 
-    level: LevelAnswers
-    positions: NDArray[np.int64]
-    cells: Reals
+    level: LevelAnswers  # all answers under the mechanism
+    positions: NDArray[np.int64]  # positions of the distinct answers among them
+    cells: Reals  # number of cells with each of them, or with an answer close to it
 
 
 def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
@@ -143,7 +143,7 @@ def _range_length(size: int) -> int:
 
 
 def _chances(counts: Reals, mean: float) -> Reals:
-    """Return the probabilities of a negative binomial distribution, 0 for negative numbers."""
+    """Return P[K = k] of a negative binomial distribution of shape 3 and a mean; 0 for negative numbers."""
     logs = -np.maximum(counts, 0) * math.log1p(SHAPE / mean) - SHAPE * math.log1p(mean / SHAPE)
     return np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)
 

@@ -126,7 +126,11 @@ def _evidence(
 
 
 def _mean_shares(shares: Reals) -> Reals:
-    """Return the probabilities of concentrations from those at each node, with a weak even prior."""
+    """Return the updated probabilities of the mixture: the mean over nodes of the probability of each concentration.
+
+    Two further nodes with even probabilities are included, so that no probability becomes 0. Shapes: shares (nodes,
+    concentrations).
+    """
     even = _DOUBT / shares.shape[1]
     return (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
 

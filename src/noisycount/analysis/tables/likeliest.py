@@ -169,7 +169,7 @@ def _logs_of_neighbours(answers: LevelAnswers, numbers: Reals) -> Reals:
 
 
 def _possible_table(model: Model) -> list[Counts]:
-    """Return a possible table near the estimates, level by level."""
+    """Return a table near the estimates that satisfies all bounds and sums, level by level."""
     guesses, root = model.guesses, model.levels[0].bounds
     table = [np.clip(np.rint(guesses[0]), root.low, root.high).astype(np.int64)]
     for level in range(1, model.tree.depth):
@@ -271,12 +271,18 @@ class _Search:
                     row[index] = self._gains(level, [index], sign * records, kind)[0]
 
     def _gains(self, level: int, places: Iterable[int], change: int, kind: type) -> Gains:
-        """Return the gains from more records in some nodes of a level; −inf if the bounds do not allow them."""
+        """Return the change of the log likelihood of some nodes of a level if each gets `change` more records.
+
+        It is −inf if the bounds of a node do not allow that.
+        """
         gains = [self.gain((level, index), change) for index in places]
         return np.array([-math.inf if gain is None else gain for gain in gains], dtype=kind)
 
     def _move(self, steps: Sequence[Step], records: int) -> bool:
-        """Move records along the steps, ever more as long as that gains; return True if any were moved."""
+        """Move records along a path, twice as many each time as long as the likelihood rises.
+
+        Return True if any were moved.
+        """
         moved = False
         while True:
             gains = [self.gain((level, index), sign * records) for level, index, sign in steps]
@@ -346,7 +352,11 @@ class _Search:
         return node if node[0] < self.model.tree.depth - 1 else None
 
     def _potentials(self) -> dict[Node | None, Fraction]:
-        """Return the multipliers of the sums, with which no move of a record through a sum gains."""
+        """Return a multiplier for each sum of counts: added to a count, subtracted from its children.
+
+        At the likeliest table no move of a record gains. With these multipliers no single node gains from a record more
+        or less either, so that each tilted likelihood has its maximum there. Found as shortest paths (Bellman-Ford).
+        """
         nodes = [
             (level, index)
             for level in range(self.model.tree.depth - 1, -1, -1)

@@ -46,7 +46,11 @@ _FARTHEST = 16  # times the depth: answers farther below 0 are outside of a tabl
 
 @frozen(eq=False)
 class LevelAnswers:
-    """Answers about different nodes of one level, under one mechanism."""
+    """Answers y to different nodes of one level, all under one mechanism, with their likelihoods f(y | k).
+
+    Additive noise has f(y | k) = P[Z = y − k], or the density of Z there. A suppressed answer has P[Y < t | k] for its
+    threshold t. An exact answer allows the count y alone.
+    """
 
     level: int  # of the tree, from 0
     nodes: Counts  # nodes that they are about, each once
@@ -111,7 +115,10 @@ class LevelAnswers:
         return self._errors.spread if self._errors is not None else 0.0
 
     def log_between(self, index: int, counts: Reals) -> Reals:
-        """Return the log likelihood of one answer at any numbers, also between the counts."""
+        """Return ln f(y | x) of one answer y at real numbers x, not only at whole counts.
+
+        The noise must be Laplace or Gaussian, discrete or continuous; TypeError otherwise.
+        """
         answer = float(self.answers[index])
         if not isinstance(law := self._errors, LaplaceErrors | GaussianShape):
             raise TypeError(f"noise must be smooth between counts, got {self.mechanism!r}")
@@ -291,7 +298,7 @@ class _Side:
         return cls(np.array(starts, dtype=np.float64), np.array(terms).T)
 
     def __call__(self, distances: NDArray[np.integer]) -> Reals:
-        """Return the logarithms at distances; undefined for negative ones."""
+        """Return the logarithms at distances from 0 on, by the parabola in which each distance lies."""
         piece = np.maximum(np.searchsorted(self.starts, distances, "right") - 1, 0)
         base, step, bend = self.terms[:, piece]
         steps_beyond = distances - self.starts[piece]

@@ -34,7 +34,7 @@ _FREE = Bounds(np.zeros(1, np.int64), np.full(1, NO_END))
 
 
 class _Outlier(NamedTuple):
-    """An answer that is far out."""
+    """Answer in the tail of its distribution under an assumption."""
 
     surprise: float  # probability of an answer at least as far out
     expected: float  # expected answer, in records

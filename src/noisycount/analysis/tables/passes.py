@@ -265,7 +265,10 @@ class UpwardPass:
 
 
 def _families(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[tuple[Counts, Counts]]:
-    """Yield the nodes of a level and their children in groups with equal numbers of children and similar ranges."""
+    """Yield the nodes of a level in groups that are computed together, with their children.
+
+    The nodes of a group have the same number of children and of zones, and similar ranges of counts.
+    """
     numbers = model.family_sizes(level)
     widest = np.zeros(numbers.size, np.int64)
     np.maximum.at(widest, model.tree.parents(level + 1), widths)
@@ -278,7 +281,10 @@ def _families(model: Model, settings: Settings, level: int, widths: Counts) -> I
 
 
 def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
-    """Yield runs of nodes, the smallest first, so that filling up each node to the largest of its run costs little."""
+    """Yield groups of nodes with similar numbers of weights, the smallest first.
+
+    The arrays of a group are as wide as its largest node needs, so similar sizes waste little memory.
+    """
     start = 0
     while start < nodes.size:
         later = sizes[nodes[start:]]

@@ -29,7 +29,18 @@ class LogWeights(NamedTuple):
 
 @frozen(eq=False)
 class Dirichlet:
-    """Dirichlet-multinomial divisions with one or several sets of concentrations."""
+    """Dirichlet-multinomial division of a count k among children: the shares have a Dirichlet distribution.
+
+    P[k_1, …, k_m | k] = k!·Γ(A)/Γ(k + A)·Π_c Γ(k_c + a_c)/(k_c!·Γ(a_c)), where a_c is the concentration of child c and
+    A = Σ a_c. With several sets of concentrations, the division is a mixture of such distributions. For k = 2 and two
+    children:
+
+    | a_1 = a_2 | P[(2, 0)] | P[(1, 1)] | P[(0, 2)] |
+    | --- | --- | --- | --- |
+    | 0.5 | 3/8 | 1/4 | 3/8 |
+    | 1 | 1/3 | 1/3 | 1/3 |
+    | ∞ | 1/4 | 1/2 | 1/4 |
+    """
 
     # concentrations of the children, shape (nodes, sets, children); an axis of equal values may have length 1
     concentrations: Reals
@@ -70,7 +81,11 @@ class Dirichlet:
 
 @frozen(eq=False)
 class Multinomial:
-    """Divisions by known rates."""
+    """Multinomial division of a count k among children: each record falls into child c with probability q_c.
+
+    P[k_1, …, k_m | k] = k!·Π_c q_c^k_c/k_c!, with Σ q_c = 1. For k = 2 and rates (1/4, 3/4), P[(2, 0)] = 1/16,
+    P[(1, 1)] = 6/16 and P[(0, 2)] = 9/16.
+    """
 
     rates: Reals  # rates of the children, which add up to 1 for each node, shape (nodes, children)
 
@@ -101,7 +116,7 @@ class Multinomial:
 
 
 def _log_rising(counts: Counts, concentrations: Reals) -> Reals:
-    """Return ln Γ(k + a)/(k!·Γ(a)) without work if all counts are 0."""
+    """Return ln Γ(k + a)/(k!·Γ(a)) for counts k and concentrations a; 0 without any computation if all counts are 0."""
     if counts.any():
         return log_rising(counts, concentrations)
     return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
@@ -123,7 +138,10 @@ def _cumulated(steps: Reals) -> Reals:
 
 @frozen(eq=False)
 class StatedLevel:
-    """Stated division of the nodes of a level."""
+    """Division of the counts of a level among their children, as the caller states it.
+
+    The division is `Multinomial` with the weights as rates, or `Dirichlet` with the weights as concentrations.
+    """
 
     weights: Reals  # concentration of each child, or its rate within its parent
     is_multinomial: bool  # True if the weights are rates
@@ -162,7 +180,11 @@ class StatedLevel:
 
 @frozen(eq=False)
 class LearnedLevel:
-    """Mixture of concentrations, which children share in proportion to their numbers of cells."""
+    """Learned division of the counts of a level: a mixture of Dirichlet-multinomial distributions.
+
+    Component s has probability p_s and the concentration m·a_s of all m children of a node. Each child c has a part of
+    it in proportion to its number n_c of cells, a_c = m·a_s·n_c/Σ n. Concentrations and probabilities are learned.
+    """
 
     concentrations: Reals  # concentrations of an average child, shape (sets,)
     chances: Reals  # probability of each concentration, shape (sets,)
@@ -198,7 +220,10 @@ class LearnedLevel:
 
 @frozen(eq=False)
 class CellLevel:
-    """Cells that are independent draws from one distribution, given their sum."""
+    """Division of a flat table: the counts of m cells are independent draws from one distribution g, given their sum.
+
+    P[k_1, …, k_m | k] = Π_c g(k_c)/P[K_1 + … + K_m = k].
+    """
 
     law: CellLaw  # distribution of the count of each cell
     # number of cells whose sum has a distribution of its own; None: the sum is that of independent cells

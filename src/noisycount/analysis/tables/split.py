@@ -46,7 +46,7 @@ _ROUNDED = 2.0  # times the floor: bound of a probability that rounding may have
 
 @frozen(eq=False)
 class Descent:
-    """Results for the children of nodes, from the distributions of the nodes' counts."""
+    """Result of the downward step for some nodes: the distributions of the counts of their children."""
 
     laws: Reals  # distributions of the children's counts from the lowest on, shape (nodes, children, width)
     chances: Reals  # probability of each set of parameters given all answers, shape (nodes, sets)
@@ -83,9 +83,10 @@ class Split:
 
     @cached_property
     def _tilted_parts(self) -> tuple[Tilted, Reals, Reals | None]:
-        """Tilted distributions of the children, log weights of their lowest counts, and all tilted log weights.
+        """Three parts from which sums are computed.
 
-        The last is None unless bounds are needed and the weights are few.
+        The tilted distributions of the children; the log prior weight of their lowest counts together, shape (nodes,
+        sets·zones); and the logarithms of all tilted weights, or None if no bounds are needed or the weights are many.
         """
         middle = self.targets[:, self._zones // 2]
         base = self.division.tilt(middle, self.lows.shape[1])
@@ -193,7 +194,15 @@ class Split:
         return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
-        """Return the distributions of the children, given those of the nodes' counts, shape (nodes, counts)."""
+        """Return the distributions of the children's counts, from those of the counts of the nodes.
+
+        Let m_c(j) be the likelihood of count j of child c times its prior weight. Given the count k of the node,
+        P[K_c = j | k] is in proportion to m_c(j)·P[the other children add up to k − j]. The result is the mean of these
+        distributions over the distribution of k.
+
+        Args:
+            laws: The probabilities of the nodes' counts from `low` on, shape (nodes, counts).
+        """
         is_possible = (laws > 0)[:, None]
         logs = np.where(is_possible, self._log_factors[0] - _finite_or_zero(self.messages)[:, None], -np.inf)
         is_kept = self._sum.law > 0
@@ -234,9 +243,10 @@ class Split:
         return Crossing.from_parts(self._sum, shares, parts, laws)
 
     def _neglected_probability(self, laws: Reals, logs: Reals) -> Reals:
-        """Return upper bounds of the probability that belongs to sums too rare to be kept, shape (nodes,).
+        """Return upper bounds of the probability that is lost with sums that are set to 0, shape (nodes,).
 
-        Where another set of parameters keeps a count, at most the probability of that count is lost.
+        A sum is set to 0 if it may be a rounding error. With several sets of parameters, a count may be set to 0 under
+        one of them alone. Then at most the probability of that count is lost.
         """
         law = self._sum.law
         if (law > 0).all():

@@ -140,7 +140,7 @@ class PositiveSum:
 
     @cached_property
     def smallest(self) -> Reals:
-        """Smallest probability that is kept, shape (nodes, sets, 1)."""
+        """Smallest probability that cannot underflow; smaller ones are set to 0. Shape (nodes, sets, 1)."""
         return self.floor * self._unfloored_law.max(axis=-1, keepdims=True)
 
     @property
@@ -246,7 +246,7 @@ class FastSum:
 
     @property
     def smallest(self) -> Reals:
-        """Smallest probability that is kept, shape (nodes, sets, 1)."""
+        """Smallest probability that exceeds rounding errors; smaller ones are set to 0. Shape (nodes, sets, 1)."""
         return self.floor * self._groups.peaks[:, :, 0] if self._upper is None else self._upper.smallest
 
     @cached_property
@@ -276,7 +276,10 @@ class FastSum:
 
 @frozen(eq=False, slots=False)
 class _Groups:
-    """Summands in groups of at most 32; the last group is filled up with counts that are surely 0."""
+    """Summands in groups of at most 32, each of which one transform adds up.
+
+    The last group is filled up with summands that are 0 with probability 1.
+    """
 
     weights: Reals  # distributions, shape (nodes, sets, groups, members, width)
     summands: int  # number of summands
@@ -327,7 +330,7 @@ class _Groups:
         return int(self.weights.shape[2])
 
     def _places(self, block: _Part, sets: int) -> Places:
-        """Return the positions in a transform at which the kept sums stand, shape (nodes, sets, groups, kept)."""
+        """Return the positions of the kept sums in the result of a transform, shape (nodes, sets, groups, kept)."""
         positions = (self.first[block][..., None] + np.arange(self.kept)) % self.length
         return np.broadcast_to(positions[:, None], (len(positions), sets, *positions.shape[1:]))
 

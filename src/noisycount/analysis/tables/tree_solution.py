@@ -107,9 +107,9 @@ class TreeSolution:
     def _bounded(self) -> Self:
         """Return the solution with bounds of what transforms changed and neglected at each node.
 
-        With upper bounds in place of what was neglected, all weights of tables are at least the true ones. So the
-        share of the tables with such a count is at least what the distributions lack. If no message neglects a count,
-        the bounds of this solution already hold.
+        The passes are repeated with upper bounds in place of the neglected probabilities. The weight of each table is
+        then at least the true one. So the probability of the tables with a neglected count bounds the error. If no
+        message neglects a count, the bounds of this solution already hold, and no pass is repeated.
         """
         up = self.up
         is_whole = all(np.isfinite(message.logs).all() for level in up.messages for message in level)

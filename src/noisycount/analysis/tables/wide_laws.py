@@ -57,7 +57,7 @@ def _logs_at(log_weight: LogWeight, counts: Reals) -> Reals:
 
 
 def _likeliest_count(log_weight: LogWeight, counts: Reals) -> int:
-    """Return the count with the largest weight next to the best of some counts, which ascend."""
+    """Return the count with the largest weight, searched ever more finely around the best of some ascending counts."""
     while True:
         best = int(np.argmax(log_weight(counts)))
         low, high = counts[max(0, best - 1)], counts[min(counts.size - 1, best + 1)]
@@ -218,7 +218,10 @@ def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[n
 
 
 def _quadrature(law: CountDistribution, stride: int) -> tuple[Reals, Reals]:
-    """Return points and weights that sum over the counts of a distribution, smooth between multiples of a stride."""
+    """Return points x and weights w with Σ w·h(x) = E[h(K)] for h smooth between multiples of the stride.
+
+    With stride 1, or for a distribution in a table, the points are all counts and the weights their probabilities.
+    """
     low, high = law.support
     if not isinstance(law, SmoothLaw) or stride == 1:
         counts = np.arange(low, high + 1.0)

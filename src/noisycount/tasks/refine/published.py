@@ -53,7 +53,7 @@ class RefineQuery:
 
     @property
     def place(self) -> str:
-        """The file or the key of the table, as an error names it."""
+        """Name of the table in error messages: its file, or the option `--key` with its key."""
         return f"--key {self.key!r}" if self.file is None else repr(str(self.file))
 
 

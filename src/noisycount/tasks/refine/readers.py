@@ -114,7 +114,7 @@ def _json_object(path: Path) -> dict[str, Any]:
 
 
 def _table(members: dict[str, Any], path: Path) -> tables.PublishedTable:
-    """Return the table of a JSON object."""
+    """Return the published table whose rows, levels and noises are members of a JSON object."""
     names, rows = tuple(members["by"]), members["rows"]
     keys = [tuple(row["keys"][name] for name in names) for row in rows]
     levels = [row["level"] for row in rows]
