@@ -174,7 +174,7 @@ def read_answers(
     return answer_levels
 
 
-def checked_total(total: Any) -> int | Population | None:  # noqa: ANN401  (refused if it is none)
+def validate_total(total: Any) -> int | Population | None:  # noqa: ANN401  (refused if it is none)
     """Return the total if it is a whole number, a population or None; raise ValueError for anything else."""
     if total is None or isinstance(total, Population):
         return total

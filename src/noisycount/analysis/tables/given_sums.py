@@ -167,10 +167,10 @@ def draw_summands(
         is_positive: True if sums may be so rare that a Fourier transform would round them to 0.
     """
     used, row = np.unique(family, return_inverse=True)
-    layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).padded]
+    layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).with_even_members]
     is_direct = is_positive or laws.shape[1] * laws.shape[2] <= _SHORT
     while layers[-1].pairs > 1:
-        layers.append(layers[-1].sums(is_direct=is_direct).padded)
+        layers.append(layers[-1].sums(is_direct=is_direct).with_even_members)
     counts = sums[:, None]
     for layer in reversed(layers):
         counts = layer.draw_members(row, counts[:, : layer.pairs], random)
@@ -190,7 +190,7 @@ class _Layer:
         return int(self.first.shape[1]) // 2
 
     @property
-    def padded(self) -> Self:
+    def with_even_members(self) -> Self:
         """The layer with an even number of members; an added member is surely 0."""
         families, members, width = self.laws.shape
         if members % 2 == 0:

@@ -38,7 +38,7 @@ class _Nodes(NamedTuple):
     run: int  # number of counts in each range
 
 
-class _Rows(NamedTuple):
+class _DistinctAnswers(NamedTuple):
     """Distinct answers under one mechanism, each with the number of cells that have it."""
 
     level: LevelAnswers  # all answers under the mechanism
@@ -58,15 +58,15 @@ def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
     Numerical error: the likelihood of a component is a sum of 64 terms, with a relative error of about 0.1 %.
     """
     rows = list(_most_precise_rows(answers))
-    means = _means(rows)
+    means = _mean_grid(rows)
     likelihoods = np.concatenate([_likelihoods(row, means) for row in rows])
     roots = np.sqrt(means)
     before = np.array([_EMPTY, *((1 - _EMPTY) / roots.sum() * roots)])
-    weights = _weights(likelihoods, np.concatenate([row.cells for row in rows]), before)
+    weights = _mixture_weights(likelihoods, np.concatenate([row.cells for row in rows]), before)
     return CellLaw(float(weights[0]), means, weights[1:])
 
 
-def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
+def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_DistinctAnswers]:
     """Yield the most precise answer of each cell, with equal answers joined."""
     has_row = np.zeros(max(int(group.nodes.max(initial=0)) for group in answers) + 1, dtype=np.bool_)
     for group in sorted(answers, key=attrgetter("variance")):
@@ -77,7 +77,7 @@ def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_Rows]:
                 yield _join_similar_answers(group, positions)
 
 
-def _join_similar_answers(level: LevelAnswers, positions: NDArray[np.int64]) -> _Rows:
+def _join_similar_answers(level: LevelAnswers, positions: NDArray[np.int64]) -> _DistinctAnswers:
     """Return answers with those that differ by a small share of the noise joined, and an even selection of too many."""
     answers, step = level.answers[positions], math.sqrt(level.variance) * _RESOLUTION
     rounded = np.round(answers / step) if step > 1 or not is_whole(level.mechanism) else answers
@@ -85,10 +85,10 @@ def _join_similar_answers(level: LevelAnswers, positions: NDArray[np.int64]) -> 
     excess = max(1.0, first.size / _MOST_ANSWERS)
     groups = (np.arange(first.size) / excess).astype(np.int64)
     middles = np.searchsorted(groups, np.arange(groups[-1] + 1)) + int((excess - 1) / 2)
-    return _Rows(level, positions[first[middles]], np.bincount(groups, cells).astype(np.float64))
+    return _DistinctAnswers(level, positions[first[middles]], np.bincount(groups, cells).astype(np.float64))
 
 
-def _means(rows: Sequence[_Rows]) -> Reals:
+def _mean_grid(rows: Sequence[_DistinctAnswers]) -> Reals:
     """Return the grid of means, up to beyond the largest answer."""
     tops = [float(row.level.answers.max()) + _MARGIN * math.sqrt(row.level.variance) for row in rows]
     top = max(1.0, *tops)
@@ -96,7 +96,7 @@ def _means(rows: Sequence[_Rows]) -> Reals:
     return _SMALLEST * _RATIO ** np.arange(steps + 1.0)
 
 
-def _likelihoods(rows: _Rows, means: Reals) -> Reals:
+def _likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
     """Return P[answer | component] of each row up to a factor, the empty cell first."""
     level, positions = rows.level, rows.positions
     nearest = np.maximum(np.round(level.answers[positions]), 0).astype(np.int64)
@@ -148,7 +148,7 @@ def _chances(counts: Reals, mean: float) -> Reals:
     return np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)
 
 
-def _weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
+def _mixture_weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
     """Return the weights of the components, that of the empty cell first."""
     weights = before
     for _ in range(_ROUNDS):

@@ -321,12 +321,12 @@ class LevelLikelihood:
         object.__setattr__(self, "_positions", positions)
         object.__setattr__(self, "is_answered", (positions >= 0).any(axis=0))
 
-    def reach(self, widened: Counts) -> Bounds:
+    def reach(self, extra_widths: Counts) -> Bounds:
         """Return the range of each answered node, outside of which its likelihood is below e^−42 of its maximum."""
         if self.anchors is not None:
             ends = zip(*(group.reach for group in self.anchors), strict=True)
             low, high = (np.array(end) for end in ends)
-            extra = (high - low + 1) * widened
+            extra = (high - low + 1) * extra_widths
             first = np.maximum(low - extra, self.bounds.low)
             return Bounds(first, np.minimum(high + extra, self.bounds.high))
         low = np.full(self.bounds.low.size, NO_END)
@@ -335,7 +335,7 @@ class LevelLikelihood:
             first, last = group.reach()
             low[group.nodes] = np.minimum(low[group.nodes], first)
             high[group.nodes] = np.maximum(high[group.nodes], last)
-        extra = np.where(self.is_answered, (high - low + 1) * widened, 0)
+        extra = np.where(self.is_answered, (high - low + 1) * extra_widths, 0)
         low, high = np.maximum(low - extra, 0), high + extra
         # The range is cut off at the bounds, and moved to them if answers lie beyond.
         width = high - low

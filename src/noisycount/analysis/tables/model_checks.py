@@ -200,7 +200,7 @@ def sensitivity(prior: TablePrior, solution: Solution) -> Sensitivity:
         return Sensitivity((), "a distribution of cells has no concentration")
     if prior.scaled(2).levels == prior.levels:
         return Sensitivity((), "known rates have no concentration")
-    moves = tuple(_move(prior, solution, factor) for factor in _FACTORS)
+    moves = tuple(_changes_under_factor(prior, solution, factor) for factor in _FACTORS)
     largest = max(move.largest for move in moves)
     deviations = max(move.largest_deviations for move in moves)
     return Sensitivity(
@@ -210,7 +210,7 @@ def sensitivity(prior: TablePrior, solution: Solution) -> Sensitivity:
     )
 
 
-def _move(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
+def _changes_under_factor(prior: TablePrior, solution: TreeSolution, factor: float) -> Move:
     """Return the changes under a factor of the concentration."""
     model, records = solution.up.model, solution.records
     settings = centred_settings(solution.up.settings, solution.down) if prior.is_learned else first_settings(model)

@@ -77,7 +77,7 @@ class Split:
     wanted: Bounds | None = None
 
     @property
-    def _zones(self) -> int:
+    def _zone_count(self) -> int:
         """Number of transforms for each set of parameters."""
         return int(self.targets.shape[1])
 
@@ -88,15 +88,15 @@ class Split:
         The tilted distributions of the children; the log prior weight of their lowest counts together, shape (nodes,
         sets·zones); and the logarithms of all tilted weights, or None if no bounds are needed or the weights are many.
         """
-        middle = self.targets[:, self._zones // 2]
+        middle = self.targets[:, self._zone_count // 2]
         base = self.division.tilt(middle, self.lows.shape[1])
         weights = self.division.weights(self.lows, self.logs.shape[-1], base)
         logs, base, at_low = (
-            np.repeat(values, self._zones, axis=1)
+            np.repeat(values, self._zone_count, axis=1)
             for values in (weights.above + self.logs[:, None], base, weights.at_low.sum(axis=-1))
         )
         start = np.zeros_like(base) if self.tilts is None else self.tilts - base
-        goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zones)
+        goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zone_count)
         tilted = tilt_to_mean(logs, goals, start, is_positive=self.is_positive)
         tilted_logs = None
         if self.is_bounded and logs.size * len(logs) <= _MOST_WEIGHTS:
@@ -138,9 +138,12 @@ class Split:
         """Logarithms of the factors of the probabilities of sums, and the constants that were subtracted from them."""
         tilted, at_low, _ = self._tilted_parts
         tilts, width = tilted.tilts, self._sum.law.shape[-1]
-        zones = [self.division.factor(self.low, width, tilts[:, zone :: self._zones]) for zone in range(self._zones)]
+        zones = [
+            self.division.factor(self.low, width, tilts[:, zone :: self._zone_count])
+            for zone in range(self._zone_count)
+        ]
         at_first, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
-        chances = np.repeat(self.division.log_chances, self._zones)
+        chances = np.repeat(self.division.log_chances, self._zone_count)
         tilt_at_first = tilts * self._sum.first[:, None]
         constants = tilted.constants + at_low + at_first.reshape(tilts.shape) - tilt_at_first + chances
         largest = constants.max(axis=-1)
@@ -149,7 +152,7 @@ class Split:
         counts = self.low[:, None, None] + np.arange(width)
         ends = (self.targets[:, 1:] + self.targets[:, :-1]) / 2
         zone = (counts > ends[..., None]).sum(axis=1)[:, None]
-        zone_of_row = np.tile(np.arange(self._zones), self.division.log_chances.size)
+        zone_of_row = np.tile(np.arange(self._zone_count), self.division.log_chances.size)
         return np.where(zone == zone_of_row[None, :, None], factors, -np.inf), largest
 
     @property
@@ -158,7 +161,7 @@ class Split:
         with np.errstate(divide="ignore"):
             logs = self._log_factors[0] + np.log(self._sum.law)
         nodes, _, counts = logs.shape
-        return logs.reshape(nodes, -1, self._zones, counts).max(axis=2)
+        return logs.reshape(nodes, -1, self._zone_count, counts).max(axis=2)
 
     @cached_property
     def messages(self) -> Reals:
@@ -210,7 +213,7 @@ class Split:
         leave_one_out = self._sum.leave_one_out(outside)
         joint = np.einsum("nscw,nscw->ncw", self.laws, leave_one_out.values)
         zone_shares = (outside * self._sum.law).sum(axis=-1)
-        chances = zone_shares.reshape(len(laws), -1, self._zones).sum(axis=-1)
+        chances = zone_shares.reshape(len(laws), -1, self._zone_count).sum(axis=-1)
         mass = joint.sum(axis=-1, keepdims=True)
         joint = np.where(mass > 0, joint, self.laws[:, 0])
         joint /= joint.sum(axis=-1, keepdims=True)

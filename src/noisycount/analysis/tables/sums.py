@@ -141,7 +141,7 @@ class PositiveSum:
     @cached_property
     def smallest(self) -> Reals:
         """Smallest probability that cannot underflow; smaller ones are set to 0. Shape (nodes, sets, 1)."""
-        return self.floor * self._unfloored_law.max(axis=-1, keepdims=True)
+        return self.floor * self._unrounded_law.max(axis=-1, keepdims=True)
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -156,15 +156,15 @@ class PositiveSum:
     @cached_property
     def law(self) -> Reals:
         """Probabilities of the sum, shape (nodes, sets, sums)."""
-        law = self._unfloored_law
+        law = self._unrounded_law
         return np.where(law >= self.smallest, law, 0.0)
 
     @cached_property
-    def _unfloored_law(self) -> Reals:
+    def _unrounded_law(self) -> Reals:
         """Probabilities of the sum before those that may underflow are set to 0."""
         if self._halves is None:
             return self.weights[:, :, 0]
-        return row_by_row(np.convolve, *(half._unfloored_law for half in self._halves))  # noqa: SLF001  (of this class)
+        return row_by_row(np.convolve, *(half._unrounded_law for half in self._halves))  # noqa: SLF001  (of this class)
 
     def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
@@ -179,7 +179,7 @@ class PositiveSum:
             return outside[:, :, None]
         first, second = self._halves
         parts = (
-            half._correlations(row_by_row(_correlated, outside, other._unfloored_law))  # noqa: SLF001  (of this class)
+            half._correlations(row_by_row(_correlated, outside, other._unrounded_law))  # noqa: SLF001  (of this class)
             for half, other in ((first, second), (second, first))
         )
         return np.concatenate(list(parts), axis=2)
@@ -204,7 +204,7 @@ _KEPT = 1 << 16  # numbers whose transforms are kept for the downward pass
 # This is four units in the last place; one or two occur.
 ERROR = 2.0**-50
 Places = NDArray[np.int64]
-_Part = tuple[slice, slice]
+_Block = tuple[slice, slice]
 Number = TypeVar("Number", np.float64, np.complex128)
 
 
@@ -220,9 +220,9 @@ class FastSum:
     wanted: tuple[Places, Places] | None = None
 
     @cached_property
-    def _groups(self) -> "_Groups":
+    def _groups(self) -> "_SummandGroups":
         """The summands in groups; one transform adds up each group."""
-        return _Groups.from_weights(self.weights, self.wanted)
+        return _SummandGroups.from_weights(self.weights, self.wanted)
 
     @cached_property
     def _upper(self) -> "FastSum | None":
@@ -275,7 +275,7 @@ class FastSum:
 
 
 @frozen(eq=False, slots=False)
-class _Groups:
+class _SummandGroups:
     """Summands in groups of at most 32, each of which one transform adds up.
 
     The last group is filled up with summands that are 0 with probability 1.
@@ -288,7 +288,7 @@ class _Groups:
     length: int  # length of the transforms
 
     @staticmethod
-    def from_weights(weights: Reals, wanted: tuple[Places, Places] | None) -> "_Groups":
+    def from_weights(weights: Reals, wanted: tuple[Places, Places] | None) -> "_SummandGroups":
         """Return summands in groups of equal size.
 
         If there is one group, only the wanted sums are kept. A transform adds up all sums that differ by its length.
@@ -322,20 +322,20 @@ class _Groups:
         length = transform_length(
             min(full, math.ceil(max(float(length_above.max()), float(length_below.max()), kept - 1)) + 1)
         )
-        return _Groups(grouped, summands, first, kept, length)
+        return _SummandGroups(grouped, summands, first, kept, length)
 
     @property
     def count(self) -> int:
         """Number of groups."""
         return int(self.weights.shape[2])
 
-    def _places(self, block: _Part, sets: int) -> Places:
+    def _kept_positions(self, block: _Block, sets: int) -> Places:
         """Return the positions of the kept sums in the result of a transform, shape (nodes, sets, groups, kept)."""
         positions = (self.first[block][..., None] + np.arange(self.kept)) % self.length
         return np.broadcast_to(positions[:, None], (len(positions), sets, *positions.shape[1:]))
 
     @property
-    def _parts(self) -> list[_Part]:
+    def _blocks(self) -> list[_Block]:
         """Slices of nodes and groups that are transformed together."""
         nodes, sets, count, members, _ = self.weights.shape
         groups = min(count, max(1, _CHUNK // (sets * members * self.length)))
@@ -346,7 +346,7 @@ class _Groups:
             for group in range(0, count, groups)
         ]
 
-    def _spectra(self, block: _Part) -> NDArray[np.complex128]:
+    def _spectra(self, block: _Block) -> NDArray[np.complex128]:
         """Return the transforms of the distributions of the members of some groups."""
         if self.weights.size * self.length > _KEPT * self.weights.shape[-1]:
             return self._transformed(self.weights[block[0], :, block[1]])
@@ -373,9 +373,9 @@ class _Groups:
     @cached_property
     def _laws_and_peaks(self) -> tuple[Reals, Reals]:
         laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept, 1))
-        for block in self._parts:
+        for block in self._blocks:
             sums = np.fft.irfft(self._spectra(block).prod(axis=3), self.length, axis=-1)
-            positions = self._places(block, sums.shape[1])
+            positions = self._kept_positions(block, sums.shape[1])
             laws[block[0], :, block[1]] = np.maximum(np.take_along_axis(sums, positions, axis=-1), 0.0)
             peaks[block[0], :, block[1]] = sums.max(axis=-1, keepdims=True)
         return laws, peaks
@@ -384,10 +384,10 @@ class _Groups:
         """Return the leave-one-out sums of the members, given those of the groups."""
         nodes, sets, count, members, width = self.weights.shape
         values, squares = np.empty(self.weights.shape), np.zeros((nodes, sets))
-        for block in self._parts:
+        for block in self._blocks:
             outside_of_block = outside[block[0], :, block[1]]
             circular = np.zeros((*outside_of_block.shape[:-1], self.length))
-            np.put_along_axis(circular, self._places(block, sets), outside_of_block, axis=-1)
+            np.put_along_axis(circular, self._kept_positions(block, sets), outside_of_block, axis=-1)
             products_of_others = _products_of_others(self._spectra(block))
             energy = self._squares(products_of_others).max(axis=-1) * (outside_of_block**2).sum(axis=-1)
             np.maximum(squares[block[0]], energy.max(axis=-1), out=squares[block[0]])

@@ -16,10 +16,10 @@ from noisycount.analysis.tables import model_checks
 from noisycount.analysis.tables.answers import (
     TableAnswers,
     TableMechanisms,
-    checked_total,
     count_bounds,
     read_answers,
     resolve_inputs,
+    validate_total,
 )
 from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.learned_cells import learned_cell_law
@@ -101,13 +101,13 @@ def table_posterior(
         >>> table.mean.round(2).tolist(), table.low.tolist(), table.high.tolist()
         ([48.89, 8.64, 2.47], [39, 1, 0], [56, 17, 10])
     """
-    table = table_posterior_of(answers, mechanism, tree, total, prior)
+    table = solve_table(answers, mechanism, tree, total, prior)
     if (text := table.warning) is not None:
         warnings.warn(text, UserWarning, stacklevel=2)
     return table
 
 
-def table_posterior_of(
+def solve_table(
     answers: TableAnswers,
     mechanism: TableMechanisms = None,
     tree: Tree | None = None,
@@ -116,7 +116,7 @@ def table_posterior_of(
 ) -> "TablePosterior":
     """Return the result of `table_posterior` without a warning, for callers that show it themselves."""
     values, mechanisms, tree = resolve_inputs(answers, mechanism, tree)
-    known_total = checked_total(total)
+    known_total = validate_total(total)
     groups = read_answers(values, mechanisms, tree, known_total)
     bounds = count_bounds(groups, tree, known_total)
     size = pack_size(groups, tree.cells) if prior is None and known_total is None else 1
@@ -337,9 +337,9 @@ class TablePosterior(Columns, Charted):
             >>> pl.DataFrame(table).columns
             ['cell', 'answer', 'mean', 'median', 'low', 'high']
         """
-        estimates, places = self.level(-1), range(len(self))
-        keys = [self.tree.label(-1, cell) for cell in places]
-        columns: dict[str, Cells] = {name: [key[place] for key in keys] for place, name in enumerate(self._names)}
+        estimates, cells = self.level(-1), range(len(self))
+        keys = [self.tree.label(-1, cell) for cell in cells]
+        columns: dict[str, Cells] = {name: [key[column] for key in keys] for column, name in enumerate(self._key_names)}
         answers = self._answers()
         if any(answer is not None for answer in answers):
             columns[free_name("answer", columns)] = answers
@@ -348,10 +348,10 @@ class TablePosterior(Columns, Charted):
         return columns
 
     @property
-    def _names(self) -> list[str]:
+    def _key_names(self) -> list[str]:
         """Names of the keys of a cell."""
-        named = [name.removeprefix(f"{above},") for above, name in pairwise(self.tree.names)]
-        return named if len(self.tree.label(-1, 0)) == len(named) else ["cell"]
+        names = [name.removeprefix(f"{coarser},") for coarser, name in pairwise(self.tree.names)]
+        return names if len(self.tree.label(-1, 0)) == len(names) else ["cell"]
 
     def _answers(self) -> list[float | None]:
         """Return the answer of each cell that has exactly one."""
@@ -376,7 +376,7 @@ class TablePosterior(Columns, Charted):
             ]
             for cell, key in enumerate(keys)
         ]
-        header = [*self._names, "mean", "median", "95 %"]
+        header = [*self._key_names, "mean", "median", "95 %"]
         left_out = len(self) - len(rows)
         notes = [self.prior.words, *([] if self.warning is None else [self.warning])]
         return row_table("Counts given all answers", header, rows, notes, left_out)

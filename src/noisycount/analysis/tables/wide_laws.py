@@ -20,7 +20,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
-from noisycount.model.tables.cells import cubic
+from noisycount.model.tables.cells import interpolate_cubic
 
 _STEPS = 64  # number of counts of a search step
 _LEAST = 1e-250  # share of the largest probability that stands for 0
@@ -198,7 +198,7 @@ def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviatio
 def _cubic(values: Reals, positions: Reals) -> Reals:
     """Return values between 0, 1, …, by cubics through the four nearest."""
     start = np.clip(np.floor(positions), 1, values.size - 3).astype(np.int64)
-    return cubic(values, start, positions - start)
+    return interpolate_cubic(values, start, positions - start)
 
 
 def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[np.int64], Reals]:

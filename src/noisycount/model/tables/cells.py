@@ -23,7 +23,7 @@ _FARTHEST = 1500.0  # knots end at this many times the largest mean, where the p
 _AT_ONCE = 1 << 14  # counts processed at once, as rows of a matrix over all components
 
 
-def cubic(values: Reals, nodes: NDArray[np.int64], shares: Reals) -> Reals:
+def interpolate_cubic(values: Reals, nodes: NDArray[np.int64], shares: Reals) -> Reals:
     """Return values between nodes, at `shares` of a step beyond each node, by cubics through the four nearest nodes."""
     below_node, at_node, next_value, second_next = (values[nodes + step] for step in (-1, 0, 1, 2))
     outer, inner = (shares + 1) * (shares - 2), shares * (shares - 1)
@@ -128,7 +128,7 @@ class CellLaw(Shown):
         is_beyond = steps > self._far.size - 4
         first = np.where(is_beyond, 0, steps).astype(np.int64)
         share = np.where(is_beyond, 0.0, steps - first)
-        logs = cubic(self._far, first + 1, share)
+        logs = interpolate_cubic(self._far, first + 1, share)
         logs[is_beyond] = self._log_sums(counts[is_beyond])
         return logs
 
@@ -208,12 +208,12 @@ class CellSums:
         logs[counts == 0] = self.cells * self.law.log_pmf(0)
         is_positive = counts > 0
         if is_positive.any() and (self.law.weights > 0).any():
-            logs[is_positive] = _Paths.through_saddles(self, counts[is_positive]).log_integrals()
+            logs[is_positive] = _IntegrationPaths.through_saddles(self, counts[is_positive]).log_integrals()
         return logs
 
 
 @frozen(eq=False)
-class _Paths:
+class _IntegrationPaths:
     """Integration paths through the saddle points of some counts.
 
     A position z is stored as its distance from the nearest pole, 1 + shape/(largest mean).
@@ -224,7 +224,7 @@ class _Paths:
     gaps: Reals  # distances of the saddle points from the pole, same shape
 
     @classmethod
-    def through_saddles(cls, sums: CellSums, counts: Reals) -> "_Paths":
+    def through_saddles(cls, sums: CellSums, counts: Reals) -> "_IntegrationPaths":
         """Return the paths of some positive counts."""
         pole = 1 + _gap_to_pole(sums.law)
 
@@ -239,13 +239,16 @@ class _Paths:
         deviations = np.sqrt(self.sums.cells * _moments(self.sums.law, self.gaps)[1])
         is_narrow = deviations <= _NARROW
         totals = np.empty(self.counts.size)
-        for is_of_method, integral in ((is_narrow, _Paths._circles), (~is_narrow, _Paths._hyperbolas)):
+        for is_of_method, integral in (
+            (is_narrow, _IntegrationPaths._log_circle_integrals),
+            (~is_narrow, _IntegrationPaths._log_hyperbola_integrals),
+        ):
             if is_of_method.any():
-                paths = _Paths(self.sums, self.counts[is_of_method], self.gaps[is_of_method])
+                paths = _IntegrationPaths(self.sums, self.counts[is_of_method], self.gaps[is_of_method])
                 totals[is_of_method] = integral(paths, deviations[is_of_method])
         return totals
 
-    def _circles(self, deviations: Reals) -> Reals:
+    def _log_circle_integrals(self, deviations: Reals) -> Reals:
         """Return the logarithms of integrals on circles, for narrow sums; exact up to aliasing."""
         saddles = self._saddles
         reach = float((deviations + np.minimum(saddles / self.gaps, _FARTHEST_TAIL)).max())
@@ -261,7 +264,7 @@ class _Paths:
                 break
         return np.asarray(peaks + np.log(totals / half))
 
-    def _hyperbolas(self, deviations: Reals) -> Reals:
+    def _log_hyperbola_integrals(self, deviations: Reals) -> Reals:
         """Return the logarithms of integrals along hyperbolas."""
         saddles, beyond = self._saddles, _gap_to_pole(self.sums.law)
         sizes = np.minimum(self.gaps, saddles)

@@ -66,14 +66,14 @@ class NestedLevels:
             share = spreads[children] / widths[parents]
             means[children] += share * (means[parents] - sums[parents])
             spreads[children] -= share * share * (widths[parents] - spreads[parents])
-        return self._by_level(means), self._by_level(spreads)
+        return self._values_by_level(means), self._values_by_level(spreads)
 
     def _children_and_parents(self, nodes: slice) -> tuple[Places, Places]:
         """Return the nodes of a level that have a parent, and their parents."""
         children = nodes.start + np.flatnonzero(self.parents[nodes] >= 0)
         return children, self.parents[children]
 
-    def _by_level(self, values: Reals) -> tuple[Reals, ...]:
+    def _values_by_level(self, values: Reals) -> tuple[Reals, ...]:
         """Return the values of each level, in the given order of levels."""
         order = np.argsort(self.order)
         return tuple(values[self.parts[position]] for position in order)

@@ -59,10 +59,10 @@ def margin_levels(
 
     "Other", the last cell, is part of the total and of no other margin. Codes have shape (cells, parts).
     """
-    return tuple(_margin(codes, names, margin, has_other=has_other) for margin in margins)
+    return tuple(_margin_level(codes, names, margin, has_other=has_other) for margin in margins)
 
 
-def _margin(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_other: bool) -> Level:
+def _margin_level(codes: Codes, names: Sequence[str], margin: Sequence[str], *, has_other: bool) -> Level:
     """Return one margin, its nodes in lexicographic order of their codes."""
     for name in margin:
         if name not in names:
@@ -135,10 +135,10 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
             math.sqrt(level.size * moves) if issubclass(noise, DiscreteGaussian) else math.cbrt(level.size * moves**2)
             for level, moves in zip(levels, sensitivities, strict=True)
         ]
-    return _readable(weights)
+    return _rounded_shares(weights)
 
 
-def _readable(weights: Sequence[float]) -> tuple[Fraction, ...]:
+def _rounded_shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
     """Return shares near positive weights by largest remainders: positive multiples of a power of 1/10."""
     steps = _STEPS
     while steps < _STEPS_A_LEVEL * len(weights):
@@ -199,7 +199,7 @@ class TableLabels:
     def _texts(self, level: Level, codes: Codes, nodes: Sequence[int]) -> list[tuple[str, ...]]:
         """Return the displayed keys of some nodes."""
         texts_of_nodes = []
-        for node, sums in zip(nodes, self._sums(level, _summed_parts(codes), nodes), strict=True):
+        for node, sums in zip(nodes, self._sum_texts(level, _summed_parts(codes), nodes), strict=True):
             summed = iter(sums)
             listed = codes[node].tolist() if node < len(codes) else []
             texts_of_nodes.append(
@@ -212,7 +212,7 @@ class TableLabels:
             )
         return texts_of_nodes
 
-    def _sums(self, level: Level, summed: Sequence[int], nodes: Sequence[int]) -> list[tuple[str, ...]]:
+    def _sum_texts(self, level: Level, summed: Sequence[int], nodes: Sequence[int]) -> list[tuple[str, ...]]:
         """Return the texts of the parts over which some nodes of a level sum."""
         cells = self.cells
         if not summed or cells is None:

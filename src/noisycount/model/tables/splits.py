@@ -134,7 +134,7 @@ class Splits(Shown):
         Raises:
             ValueError: If the number of concentrations differs from the number of cells.
         """
-        cells = self._spread(tree.cells, "cells of the tree")
+        cells = self._weights_of_nodes(tree.cells, "cells of the tree")
         levels = range(1, tree.depth)
         sums: list[Reals] = [
             np.bincount(tree.levels[level], cells, tree.sizes[level]).astype(np.float64) for level in levels
@@ -145,11 +145,11 @@ class Splits(Shown):
 
     def of_level(self, tree: Tree, level: int) -> LevelSplit:
         """Return the prior of one level (from 1) if the concentrations are those of that level's nodes."""
-        weights = self._spread(tree.sizes[level], f"nodes of level {level}")
+        weights = self._weights_of_nodes(tree.sizes[level], f"nodes of level {level}")
         weights = _rates(weights, tree.parents(level)) if self.is_multinomial else weights
         return LevelSplit(weights, self.is_multinomial)
 
-    def _spread(self, size: int, what: str) -> Reals:
+    def _weights_of_nodes(self, size: int, what: str) -> Reals:
         """Return the weights as an array of shape (size,); raise ValueError for another number of weights."""
         values = np.asarray(self.concentrations, dtype=np.float64)
         if values.ndim and values.size != size:

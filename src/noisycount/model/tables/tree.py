@@ -344,7 +344,7 @@ def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
 
 def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data frames of every kind)
     """Return the texts of the columns of keys by name, from coarse to fine."""
-    columns = {str(name): _texts(column) for name, column in _items(keys)}
+    columns = {str(name): _texts(column) for name, column in _name_columns(keys)}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         sizes = ", ".join(f"{name}: {length}" for name, length in lengths.items()) or "no column"
@@ -370,7 +370,7 @@ def _distinct_texts(texts: Sequence[str]) -> tuple[Nodes, list[str]]:
     return codes, list(code_of_text)
 
 
-def _items(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frames of every kind)
+def _name_columns(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (data frames of every kind)
     """Return the columns with their names; unnamed columns get numbers."""
     if isinstance(keys, Mapping):
         return keys.items()

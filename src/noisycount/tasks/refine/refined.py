@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.law import shortest_interval
-from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior_of
+from noisycount.analysis.tables.table_posterior import TablePosterior, solve_table
 from noisycount.display.output import Done
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
@@ -198,7 +198,7 @@ def refined_table(
         return RefinedTable(table, selected_estimates(table, query.level), query.level)
     tree = nested(table)
     prior = None if query.concentration is None else Splits(query.concentration)
-    posterior = table_posterior_of(
+    posterior = solve_table(
         {level.depth: _node_answers(table, level, tree) for level in tree.levels},
         {level.depth: level.published.mechanism for level in tree.levels},
         tree=tree.tree,
