@@ -27,18 +27,18 @@ CHECKED = "checked"  # name of the fact about the verification of the ledger
 HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
 
 _ERROR = (
-    f"± is the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the records lies that "
-    "near. It says nothing of the sampling error, of how well the records stand for anybody else."
+    f"± is the error by the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the records "
+    "lies that near. It does not include the sampling error, if the records are a sample."
 )
 
 _ROUNDING = (
-    "Numbers are rounded to the side that claims less: prices, errors and odds up, what is left and the scale of noise"
-    " down. The JSON form has every number exactly."
+    "Numbers are rounded to the side that claims less: prices, errors and odds up, remaining budgets and the scale of "
+    "noise down. The JSON form has every number exactly."
 )
 
 _ASKERS = (
-    "Of several who asked the first has paid; the others asked for the same answer later, free of"
-    " charge. What for is told of all of them. Whoever has an answer may have passed it on."
+    "If several analysts asked for an answer, the first one paid, and the others got the same answer later, free of "
+    "charge. The purposes of all are listed. Analysts may have passed answers on."
 )
 
 NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")  # notes for the reader
@@ -48,50 +48,50 @@ TERMS = (
     (
         "ε (epsilon)",
         (
-            "the privacy loss of an answer: no answer becomes more than e^ε times as likely by"
-            " another data set among the neighbours that are told. The ε of several answers add up."
+            "the privacy loss of an answer: with or without one person's records, no answer becomes more than "
+            "e^ε times as likely. The ε of several answers add up."
         ),
     ),
     (
         "δ (delta)",
         (
-            "a probability beside ε: the answers tell no more than ones that give a person away"
-            " with probability δ, and keep to the odds of ε otherwise."
+            "a probability besides ε: the answers reveal no more than answers that give a person away with "
+            "probability δ, and keep to the odds of ε otherwise."
         ),
     ),
     (
         "ρ (rho)",
         (
-            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has no ε without a δ; "
-            "“meaning” tells it at the δ of the budget, or at 1e-06 if there is none."
+            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has no ε without "
+            "a δ; “meaning” states it at the δ of the budget, or at 1e-06 if there is none."
         ),
     ),
     (
         "of it for keys",
         (
-            "the part of δ that tables may use whose groups are read from the records themselves"
-            " (hidden keys): a group of one person alone is shown with no more than their δ."
+            "the part of δ that is reserved for tables with hidden keys, whose groups are read from the "
+            "records: their δ bounds the probability that a group of a single person is shown."
         ),
     ),
     (
         "neighbours",
         (
-            "which two data sets the answers hardly tell apart: one has a person (or row) more than the other, or one "
-            "person takes the place of another where the number of all is public."
+            "two data sets that the answers can hardly distinguish: one has a person (or row) more than the "
+            "other; or, if the number of persons is public, one person is replaced by another."
         ),
     ),
     (
         "version",
         (
-            "the records as they were counted and read: another number says that they, or how they"
-            " are read, have changed, and nothing of what they hold."
+            "a number for the records as they were counted and read: another number means that the records, or "
+            "the rules by which they are read, have changed. It reveals nothing about their content."
         ),
     ),
     (
         "head",
         (
-            "the number and the hash of the newest row of the ledger, which stands for all rows before it. Written "
-            "down elsewhere, it shows later whether a row was changed or is missing."
+            "the number and the hash of the newest row of the ledger, which depend on all rows before it. If "
+            "you keep them elsewhere, a later comparison detects rows that were changed or removed."
         ),
     ),
 )
