@@ -232,7 +232,8 @@ class UpwardPass:
             lows, highs = self.cells.low[children], self.cells.high[children]
             width = int((highs - lows).max()) + 1
             logs = self.model.levels[-1].logs(children, lows, width)
-            return lows, np.where(np.arange(width) <= (highs - lows)[:, None], logs, -np.inf)
+            logs[np.arange(width) > (highs - lows)[:, None]] = -np.inf
+            return lows, logs
         messages = [self.messages[level + 1][child] for child in children.tolist()]
         logs = np.full((len(messages), max(message.logs.size for message in messages)), -np.inf)
         for row, message in zip(logs, messages, strict=True):
@@ -397,7 +398,7 @@ class LevelLaws:
         cumulative = np.cumsum(laws, axis=1)
         for quantiles, level in (summary.median, 0.5), (summary.low, tail), (summary.high, 1 - tail):
             goals = level * cumulative[:, -1:] * (1 - TIE)
-            quantiles[nodes] = lows + (cumulative < goals).sum(axis=1)
+            quantiles[nodes] = lows + (cumulative < goals).argmin(axis=1)  # the first that reaches its goal
 
 
 def downward_pass(up: UpwardPass) -> tuple[LevelLaws, ...]:

@@ -372,6 +372,7 @@ class _SummandGroups:
 
     @cached_property
     def _laws_and_peaks(self) -> tuple[Reals, Reals]:
+        """Probabilities of the kept sums, and the largest probability of any sum, of each group."""
         laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept, 1))
         for block in self._blocks:
             sums = np.fft.irfft(self._spectra(block).prod(axis=3), self.length, axis=-1)

@@ -40,6 +40,7 @@ def _unknown(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN4
 
 
 def _unknown_estimates(rows: int) -> Estimates:
+    """Return the columns of estimates of a table with so many rows, all masked."""
     return {
         "mean": _unknown(rows, np.float64),
         **{name: _unknown(rows, np.int64) for name in ("median", "low", "high")},
