@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import stats
 
 import noisycount as nc
+from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.subsampling import NoisySampleLikelihood
 
 DRAWS = 3000
@@ -121,3 +123,29 @@ def test_the_likelihood_of_counts_is_hypergeometric(size: int, sample_size: int)
     found = nc.Subsample(sample_size).logpmf(answer, counts, size)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-9)
     assert nc.Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist() == [-math.inf] * 3
+
+
+@pytest.mark.parametrize("noise", [nc.Laplace(5), nc.DiscreteGaussian(12)], ids=str)
+def test_a_large_sample_has_the_likelihood_of_a_sum_in_50_digits(noise: AdditiveNoise) -> None:
+    """Many counts use series between few sums; some of them are compared with all terms of the sum."""
+    size, sample_size, answer = 40_000, 10_000, 3_000
+    counts = np.arange(11_400.0, 12_600.0)
+    found = NoisySampleLikelihood(noise.likelihood(answer, sample_size), sample_size, size).log_values(counts)
+    for place in (0, 333, 600, 997):
+        assert found[place] == pytest.approx(
+            _log_likelihood(counts[place], answer, sample_size, size, noise), abs=1e-11
+        )
+
+
+def _log_likelihood(count: float, answer: int, sample_size: int, size: int, noise: AdditiveNoise) -> float:
+    """Return ln of the mean of f(answer − S)/f(0) over hypergeometric S, term by term in 50 digits."""
+    positives, scale = int(count), Decimal(str(float(noise.scale)))
+    with localcontext(prec=50):
+        weight, total, mean = Decimal(1), Decimal(0), Decimal(0)
+        for drawn in range(min(positives, sample_size) + 1):
+            error = abs(answer - drawn) / scale
+            total += weight
+            mean += weight * (-error if isinstance(noise, nc.Laplace) else -error * error / 2).exp()
+            weight *= Decimal((positives - drawn) * (sample_size - drawn))
+            weight /= Decimal((drawn + 1) * (size - positives - sample_size + drawn + 1))
+        return float((mean / total).ln())

@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import ClassVar, cast
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebpts1, chebval, chebvander
 from numpy.typing import ArrayLike
 
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws import factors
-from noisycount.model.laws.gamma import Expansion, Reals, log_gamma_bends
+from noisycount.model.laws.gamma import Expansion, Reals, log_gamma_bends, log_hypergeometric
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -24,6 +25,11 @@ from noisycount.validation import real_number, whole_number
 
 _LARGEST_TABLE = 1 << 13  # records: the terms of a larger sample are fewer as a smooth law
 _ENTRIES = 1 << 19  # terms held at once: 4 MB
+_NODES = 24  # of a Chebyshev series in a cell of counts
+_TO_SERIES = np.linalg.inv(chebvander(chebpts1(_NODES), _NODES - 1))  # from values at the nodes to coefficients
+_SERIES_ERROR = 1e-13  # largest size of the last terms of a series, relative to the largest value
+_FEW_COUNTS = 12  # number of counts of a cell up to which each is summed by itself
+_CELL_DEVIATIONS = 2.0  # standard deviations of the sample in a cell
 
 
 @frozen
@@ -173,7 +179,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         """Return ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`."""
         flat = counts.ravel()
         if self.sample_size > _LARGEST_TABLE:
-            found = [self._log_value(count) for count in flat.tolist()]
+            found = self._log_values_of_large_sample(flat).tolist()
         else:
             rows = max(1, _ENTRIES // (self.sample_size + 1))
             starts = range(0, flat.size, rows)
@@ -198,22 +204,75 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         sums: Reals = np.logaddexp.reduce(terms + gains, axis=1)
         return (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
 
-    def _log_value(self, count: float) -> float:
-        """Return the logarithm for a large sample, with both sums computed as smooth distributions.
+    def _log_values_of_large_sample(self, counts: Reals) -> Reals:
+        """Return the logarithms at real counts, by Chebyshev series in cells of counts in which many are needed.
 
-        The two sums with and without f are taken around their own largest terms, a and b, and joined by the changes of
-        both factors from b to a. A count none of whose samples has f > 0 has the logarithm −inf.
+        A cell is two standard deviations of the sample wide. The logarithm has no singularity within that distance, so
+        24 values determine it. If they do not, each count of the cell is summed by itself.
+        """
+        places = np.floor(counts / self._cell_width)
+        logs = np.empty(counts.shape)
+        for place in np.unique(places).tolist():
+            here = places == place
+            self._requests[place] = self._requests.get(place, 0) + int(here.sum())
+            series = self._series(place) if self._requests[place] > _FEW_COUNTS else None
+            if series is None:
+                logs[here] = [self._log_value(count) for count in counts[here].tolist()]
+            else:
+                logs[here] = chebval(2 * (counts[here] / self._cell_width - place) - 1, series)
+        return logs
+
+    def _series(self, place: float) -> Reals | None:
+        """Return the Chebyshev series of the logarithm in a cell, or None if it has too few terms to follow it."""
+        if place not in self._cells:
+            first, last = place * self._cell_width, (place + 1) * self._cell_width
+            series = None
+            if first >= 0 and last <= self.size:
+                nodes = first + self._cell_width * (1 + chebpts1(_NODES)) / 2
+                values = np.array([self._log_value(count) for count in nodes.tolist()])
+                if np.isfinite(values).all():
+                    series = _TO_SERIES @ values
+                    allowed = _SERIES_ERROR * max(1.0, float(np.abs(values).max()))
+                    series = series if float(np.abs(series[-3:]).max()) <= allowed else None
+            self._cells[place] = series
+        return self._cells[place]
+
+    @cached_property
+    def _cells(self) -> dict[float, Reals | None]:
+        """Series of each cell that was computed, by its number."""
+        return {}
+
+    @cached_property
+    def _requests(self) -> dict[float, int]:
+        """Number of counts requested so far in each cell."""
+        return {}
+
+    @cached_property
+    def _cell_width(self) -> float:
+        """Width of a cell, in records: two standard deviations of the sample at the likeliest count, scaled up."""
+        share = self.sample_size / self.size
+        positives = min(max(self.centre, 1), self.sample_size - 1) / self.sample_size
+        deviation = math.sqrt(self.sample_size * positives * (1 - positives) * (1 - share))
+        return max(2.0, _CELL_DEVIATIONS * deviation / share)
+
+    def _log_value(self, count: float) -> float:
+        """Return the logarithm for a large sample, with the sum computed as a smooth distribution.
+
+        The sum is taken around its largest term, at s*: it is P[S = s* | K = k] times the sum of all terms relative to
+        that term. A count none of whose samples has f > 0 has the logarithm −inf.
         """
         drawn = DrawnPositives(count, self.sample_size, self.size)
         low, high = factors.Product((drawn, self.noisy)).support
         if low > high:
             return -math.inf
-        plain, weighted = smooth_law([drawn]), smooth_law([drawn, self.noisy])
-        move = np.array([float(weighted.mode - plain.mode)])
-        joined = float(drawn.expansion(plain.mode)(move)[0])
-        reached = np.array([float(weighted.mode - self.centre)])
-        joined += float(self.noisy.expansion(self.centre)(reached)[0])
-        return weighted.log_mass + joined - plain.log_mass
+        weighted = smooth_law([drawn, self.noisy])
+        mode = float(weighted.mode)
+        chance = log_hypergeometric(np.array(mode), np.array(count), self.size, self.sample_size)
+        return (
+            weighted.log_mass
+            + float(chance)
+            + float(self.noisy.expansion(self.centre)(np.array([mode - self.centre]))[0])
+        )
 
 
 @frozen
