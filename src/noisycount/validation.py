@@ -33,8 +33,8 @@ def parse_rational(value: object) -> Fraction | None:
         return None
     if isinstance(value, Rational):
         return exact_rational(value)
-    shown = float(value) if isinstance(value, float) else value  # a float of NumPy is printed otherwise
-    text = str(shown).strip() if isinstance(shown, (str, Decimal, float)) else ""
+    plain_value = float(value) if isinstance(value, float) else value  # NumPy prints its floats in another form
+    text = str(plain_value).strip() if isinstance(plain_value, (str, Decimal, float)) else ""
     if len(text) > _LONGEST_TEXT or _NUMBER.fullmatch(text) is None:
         return None
     return Fraction(text)
@@ -104,7 +104,7 @@ def exact_epsilon(value: RationalLike, name: str = "epsilon") -> Fraction:
     """
     number = parse_rational(value)
     if number is None or not is_in_range(number) or not _has_short_form(number):
-        raise ValueError(f"{name} {_SHORT_FORM}, between 1e-9 and 1e6, got {_shown(value)}")
+        raise ValueError(f"{name} {_SHORT_FORM}, between 1e-9 and 1e6, got {_value_text(value)}")
     return number
 
 
@@ -130,7 +130,7 @@ def exact_delta(value: RationalLike, name: str = "delta", *, smallest: Fraction 
         low = f"{float(smallest):.4g}"
         raise ValueError(
             f"{name} must be a decimal or a fraction in quotes, from {low} to below 1, such as"
-            f" '1e-6', got {_shown(value)}"
+            f" '1e-6', got {_value_text(value)}"
         )
     return number
 
@@ -144,7 +144,7 @@ def exact_answer_delta(value: RationalLike, name: str = "delta") -> Fraction:
     """
     number = parse_rational(value)
     if number is None or not _SMALLEST_DELTA <= number < 1 or not _has_short_form(number):
-        raise ValueError(f"{name} {_SHORT_FORM}, from 1e-18 to below 1, got {_shown(value)}")
+        raise ValueError(f"{name} {_SHORT_FORM}, from 1e-18 to below 1, got {_value_text(value)}")
     return number
 
 
@@ -169,7 +169,7 @@ def exact_rational(value: Rational, name: str = "value") -> Fraction:
         Fraction(3, 1)
     """
     if isinstance(value, bool) or not isinstance(value, Rational):
-        raise ValueError(f"{name} must be an exact rational, got {_shown(value)}")  # noqa: TRY004
+        raise ValueError(f"{name} must be an exact rational, got {_value_text(value)}")  # noqa: TRY004
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value
     return Fraction(int(value.numerator), int(value.denominator))
@@ -184,7 +184,7 @@ def exact_value(text: str) -> Fraction:
         (Fraction(3, 10), Fraction(-1, 3))
     """
     if type(text) is not str or _EXACT_TEXT.fullmatch(text) is None:
-        raise ValueError(f"text must be an exact decimal or fraction, got {_shown(text)}")
+        raise ValueError(f"text must be an exact decimal or fraction, got {_value_text(text)}")
     whole, point, part = text.partition(".")
     if point:
         return Fraction(int(whole + part), 10 ** len(part))
@@ -207,7 +207,7 @@ def _has_short_form(number: Fraction) -> bool:
     return number.denominator <= _LARGEST_DENOMINATOR or 10**_PLACES % number.denominator == 0
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     """Return a refused value as a short text for a message."""
     if isinstance(value, Rational):
         bits = sum(int(part).bit_length() for part in (value.numerator, value.denominator))

@@ -8,7 +8,7 @@ from noisycount.charts.picture import CurveMark, DotMarks, Frame, RuleMark, Segm
 from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_picture
 from tests.charts.marks import marks_of
 
-AXES = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=0.5, words="ε = 1/2")
+AXES = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, requested_epsilon=0.5, epsilon_text="ε = 1/2")
 
 
 def line(name: str, start: float, end: float, mark: float | None = None) -> PrivacyLine:
@@ -107,7 +107,7 @@ def test_the_requested_epsilon_is_marked() -> None:
 
 def test_an_epsilon_beyond_the_axis_is_not_marked() -> None:
     """The chart does not grow for it."""
-    axes = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, asked=9.0, words="ε = 9")
+    axes = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, requested_epsilon=9.0, epsilon_text="ε = 9")
     frame = drawn(three(), axes)
     assert "ε = 9" not in texts(frame)
     assert marks_of(frame, RuleMark) == []
@@ -137,7 +137,7 @@ def test_delta_stands_on_a_logarithmic_axis_of_powers() -> None:
     assert y is not None
     assert (y.axis.is_log, y.low, y.high) == (True, 1e-6, 1.0)
     assert [value for value, _ in y.ticks] == [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6]
-    deep = PrivacyAxes(epsilon=1.0, floor=1e-12, top=1.0, asked=1.0, words="")
+    deep = PrivacyAxes(epsilon=1.0, floor=1e-12, top=1.0, requested_epsilon=1.0, epsilon_text="")
     assert deep.powers == [1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12]
 
 

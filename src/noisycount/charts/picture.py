@@ -218,7 +218,7 @@ def text_width(text: str, size: float, *, is_bold: bool = False) -> float:
 
     Example:
         >>> round(text_width("dashed line: the answer", 14)), round(text_width("MWm", 10))
-        (140, 26)
+        (157, 26)
     """
     widths = (0.28 if sign in _NARROW else 0.86 if sign in _WIDE else 0.69 if sign.isupper() else 0.56 for sign in text)
     return size * sum(widths) * (1.06 if is_bold else 1)

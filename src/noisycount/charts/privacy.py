@@ -70,8 +70,8 @@ class PrivacyAxes:
     epsilon: float  # the largest ε
     floor: float  # the smallest δ, a power of ten below the top
     top: float  # the largest δ, a power of ten
-    asked: float | None  # requested ε; None if there is none
-    words: str  # requested ε in words
+    requested_epsilon: float | None  # requested ε; None if there is none
+    epsilon_text: str  # requested ε as text
 
     def delta(self, share: float) -> float:
         """Return δ at a share of the height, measured from the top."""
@@ -105,24 +105,24 @@ class NamedCurve:
     delta: float | None = None  # δ at the requested ε; None if no ε is requested
     note: str = ""  # text below the name
 
-    def line(self, end: float, floor: float, asked: float | None) -> PrivacyLine:
+    def line(self, end: float, floor: float, requested_epsilon: float | None) -> PrivacyLine:
         """Return the points from ε = 0 to `end`, with δ at least `floor`.
 
         Args:
             end: The last ε of the line.
             floor: The smallest δ of the axis.
-            asked: The requested ε, if there is one.
+            requested_epsilon: The requested ε, if there is one.
         """
         remaining = np.linspace(1.0, 0.0, _POINTS if end else 1)
         epsilons = end * (1 - remaining**3)  # denser towards the end, where lines are steepest
         deltas = np.maximum(self.curve.delta(epsilons), floor)
-        is_asked = self.delta is not None and asked is not None and asked <= end
+        is_marked = self.delta is not None and requested_epsilon is not None and requested_epsilon <= end
         return PrivacyLine(
             name=self.name,
             note=self.note,
             epsilons=epsilons.tolist(),
             deltas=deltas.tolist(),
-            mark=self.delta if is_asked and (self.delta or 0) >= floor else None,
+            mark=self.delta if is_marked and (self.delta or 0) >= floor else None,
         )
 
 
@@ -137,27 +137,27 @@ class PrivacyView:
     def from_curves(
         cls,
         curves: Sequence[NamedCurve],
-        asked: float | None = None,
-        words: str = "",
+        requested_epsilon: float | None = None,
+        epsilon_text: str = "",
         done: Callable[[float], None] = lambda _: None,
     ) -> Self:
         """Return the part of the curves in which they differ visibly.
 
         Args:
             curves: A privacy profile for each adversary.
-            asked: The requested ε, if there is one.
-            words: The requested ε in words.
+            requested_epsilon: The requested ε, if there is one.
+            epsilon_text: The requested ε as text.
             done: Called with the share of the curves that are computed.
         """
         floor = _smallest_delta(curves)
         ends = [float(named.curve.epsilon(floor)) for named in curves]
-        width = _largest_epsilon(ends, asked)
+        width = _largest_epsilon(ends, requested_epsilon)
         lines = []
         for number, (named, end) in enumerate(zip(curves, ends, strict=True), start=1):
-            lines.append(named.line(min(end, width), floor, asked))
+            lines.append(named.line(min(end, width), floor, requested_epsilon))
             done(number / len(ends))
         top = float(f"1e{math.ceil(math.log10(max(line.deltas[0] for line in lines)))}")
-        return cls(tuple(lines), PrivacyAxes(width, floor, max(top, 10 * floor), asked, words))
+        return cls(tuple(lines), PrivacyAxes(width, floor, max(top, 10 * floor), requested_epsilon, epsilon_text))
 
 
 def _smallest_delta(curves: Sequence[NamedCurve]) -> float:
@@ -166,21 +166,21 @@ def _smallest_delta(curves: Sequence[NamedCurve]) -> float:
     return next((floor for floor in _FLOORS if floor < smallest), _FLOORS[-1])
 
 
-def _largest_epsilon(ends: Sequence[float], asked: float | None) -> float:
+def _largest_epsilon(ends: Sequence[float], requested_epsilon: float | None) -> float:
     """Return the largest ε of the axis.
 
     Args:
         ends: The ε at which each line falls to the smallest δ of the axis.
-        asked: The requested ε, if there is one.
+        requested_epsilon: The requested ε, if there is one.
     """
     finite_ends = [end for end in ends if 0 < end < math.inf]
     if not finite_ends:
-        return _MARGIN_RATIO * (asked or 1.0)
+        return _MARGIN_RATIO * (requested_epsilon or 1.0)
     longest = min(max(finite_ends), _WIDEST * min(finite_ends))
-    if asked is None:
+    if requested_epsilon is None:
         return longest
-    if asked <= max(finite_ends) or _MARGIN_RATIO * asked <= _ROOM * longest:
-        return max(longest, _MARGIN_RATIO * asked)
+    if requested_epsilon <= max(finite_ends) or _MARGIN_RATIO * requested_epsilon <= _ROOM * longest:
+        return max(longest, _MARGIN_RATIO * requested_epsilon)
     return longest
 
 
@@ -233,8 +233,8 @@ def _label_width(line: PrivacyLine) -> float:
 
 def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
     """Return the mark of a line, or if it has none the point at which it falls to a share of the height."""
-    if line.mark is not None and axes.asked is not None:
-        return axes.asked, line.mark
+    if line.mark is not None and axes.requested_epsilon is not None:
+        return axes.requested_epsilon, line.mark
     return line.place(axes.delta(share))
 
 
@@ -251,17 +251,17 @@ def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str,
     names = [line.name for line in lines]
     line_styles = dict(zip(names, styles(names), strict=True))
     marks = list[PictureMark]()
-    if axes.asked is not None and axes.asked <= axes.epsilon:
-        at_top = frame.place(axes.asked, axes.top)
+    if axes.requested_epsilon is not None and axes.requested_epsilon <= axes.epsilon:
+        at_top = frame.place(axes.requested_epsilon, axes.top)
         marks += [
-            RuleMark(axes.asked, Style(INK, DASHED, 1.5)),
-            TextMark((at_top[0], at_top[1] - 14), axes.words, size=_FONT),
+            RuleMark(axes.requested_epsilon, Style(INK, DASHED, 1.5)),
+            TextMark((at_top[0], at_top[1] - 14), axes.epsilon_text, size=_FONT),
         ]
     for line in lines:
         style = line_styles[line.name]
         marks.append(CurveMark(list(zip(line.epsilons, line.deltas, strict=True)), style))
-        if line.mark is not None and axes.asked is not None:
-            marks.append(DotMarks([(axes.asked, line.mark)], style.colour, 8))
+        if line.mark is not None and axes.requested_epsilon is not None:
+            marks.append(DotMarks([(axes.requested_epsilon, line.mark)], style.colour, 8))
     for label in labels(lines, axes):
         marks += _label_marks(label, frame, line_styles[label.line.name].colour)
     return Picture(title, wrap(subtitle, _CHARACTERS), [replace(frame, marks=marks)])

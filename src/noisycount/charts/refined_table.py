@@ -144,9 +144,9 @@ def _level_dots(posterior: TablePosterior, level: int) -> list[RefinedDot]:
     number = len(estimates.mean)
     answers, errors = np.full(number, np.nan), np.zeros(number)
     for measurement in posterior.solution.answers(level):
-        given = ~measurement.suppressed
-        answers[measurement.nodes[given]] = measurement.answers[given]
-        errors[measurement.nodes[given]] = answer_error(measurement.mechanism, _LEVEL)
+        is_answered = ~measurement.suppressed
+        answers[measurement.nodes[is_answered]] = measurement.answers[is_answered]
+        errors[measurement.nodes[is_answered]] = answer_error(measurement.mechanism, _LEVEL)
     return [
         RefinedDot(
             ", ".join(posterior.tree.label(level, node)) or posterior.tree.names[level],
