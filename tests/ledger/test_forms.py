@@ -1,6 +1,7 @@
 """Analysts, budgets of other kinds, heads, clocks and older forms of a ledger."""
 # ruff: noqa: S608, as all SQL here is our own
 
+import json
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.errors import BudgetError, LedgerError
+from noisycount.errors import BudgetError, LedgerError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, PureBudget
 from noisycount.ledger.chain import row_hash
 from noisycount.ledger.entries import Analyst, Head, Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.series import FormerRequests
 from noisycount.ledger.verification import verification
 from tests.ledger.ledgers import TENTH, asked, change, refusal
 
@@ -65,6 +67,56 @@ def test_of_forms_that_were_all_asked_the_first_counts(ledger: Ledger) -> None:
         ([asked(3), asked(2)], entries[0]),
     ):
         assert ledger.reserve("again", asked(1), RICH, formers=formers) == (entry, Loss())
+
+
+def request_of(version: str, **parts: object) -> Request:
+    """Return a request about a version of the records."""
+    question = {"where": "age > 40", "mechanism": "discrete Laplace", "scale": "10", "version": version, **parts}
+    return Request("survey", json.dumps(question, sort_keys=True), TENTH)
+
+
+FORMER = {
+    "version": request_of("1700000000 20"),
+    "edition": request_of("a" * 64, edition=None),
+    "list of one": request_of("a" * 64, where=None, table={"questions": ["age > 40"]}),
+}
+
+
+@pytest.mark.parametrize("form", FORMER)
+def test_former_forms_are_built_only_if_the_ledger_has_rows_of_another_shape(
+    ledger: Ledger, ledger_url: str, form: str
+) -> None:
+    """A debit in a former form is found again; a ledger without one builds no former request."""
+    request, built = request_of("a" * 64), []
+
+    def build() -> list[Request]:
+        built.append(form)
+        return [request, FORMER[form]]
+
+    ledger.reserve("other", request_of("a" * 64, where="age > 41"), RICH)
+    assert ledger.entries_asking(request, FormerRequests(build)) == []
+    assert not built
+    entry, _ = ledger.reserve("former", FORMER[form], RICH)
+    assert ledger.reserve("again", request, RICH, formers=FormerRequests(build)) == (entry, Loss())
+    assert built
+    with Ledger.open(ledger_url) as other:
+        assert other.entries_asking(request, FormerRequests(build)) == [entry]
+
+
+def test_records_are_prepared_before_a_charge_and_not_for_a_repeat(ledger: Ledger) -> None:
+    """If they cannot be prepared, nothing is charged."""
+
+    def fail() -> None:
+        raise SourceError("a cell is unreadable")
+
+    with pytest.raises(SourceError):
+        ledger.reserve("1", asked(1), RICH, prepare=fail)
+    assert ledger.paid("survey") == Loss()
+    entry, _ = ledger.reserve("1", asked(1), RICH)
+    with pytest.raises(SourceError):  # a debit without an answer needs the records
+        ledger.reserve("1", asked(1), RICH, prepare=fail)
+    stored = ledger.store(entry, 5)
+    assert ledger.reserve("2", asked(1), RICH, prepare=fail) == (stored, Loss())
 
 
 def test_that_somebody_else_asks_is_written_down_once(ledger: Ledger) -> None:

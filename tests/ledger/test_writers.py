@@ -202,10 +202,10 @@ def test_who_looks_into_the_book_alone_waits_for_no_commit(file: Ledger, tmp_pat
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(spending(file, "1", 1))
         assert commits.begun[0].wait(PATIENCE)
-        before = file.paid("survey"), file.has_answer(asked(1)), file.descriptions()
+        before = file.paid("survey"), file.paid_by("nobody"), file.descriptions()
         commits.allowed[0].set()
         first.result(PATIENCE)
-    assert before == (Loss.of(TENTH / 10), False, {})
+    assert before == (Loss.of(TENTH / 10), Loss(), {})
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
         other.reserve("2", asked(2), BUDGET)
     assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH)
@@ -224,7 +224,7 @@ def test_a_thread_reads_the_ledger_once_for_all_its_looks_of_one_request(
             assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH)
             assert queries
             queries.clear()
-            assert (file.descriptions(), file.has_answer(asked(1))) == ({}, False)
+            assert (file.descriptions(), file.paid_by("nobody")) == ({}, Loss())
             assert not queries
             other.reserve("2", asked(2), BUDGET)
             _, charged = file.reserve("3", asked(3), BUDGET)

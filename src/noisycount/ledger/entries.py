@@ -252,13 +252,6 @@ class Request(Shown):
         if self.delta != 0:
             object.__setattr__(self, "delta", validation.exact_answer_delta(self.delta, "delta"))
 
-    def forms(self, formers: "Sequence[Request]") -> "Sequence[Request]":
-        """Return all forms in which a ledger may hold the request: `formers`, after the request itself if they lack it.
-
-        A debit in any of these forms counts as a debit of the request.
-        """
-        return formers if self in formers else (self, *formers)
-
     @cached_property
     def price(self) -> Loss:
         """Privacy loss that the request is charged."""

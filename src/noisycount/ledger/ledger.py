@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self, cast
 
 from sqlalchemy import ColumnElement, Connection, func, select
@@ -45,10 +46,6 @@ from noisycount.validation import exact_text
 
 class StaleBaseError(LedgerError):
     """Error: a coarser answer was stored after the entry was read, so the top-up must be drawn again from that one."""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @frozen
@@ -108,7 +105,7 @@ class Ledger(Shown):
     """
 
     transactions: Transactions
-    clock: Callable[[], datetime] = _now  # returns the time in UTC
+    clock: Callable[[], datetime] = partial(datetime.now, UTC)  # returns the time in UTC
     replies: Replies = field(init=False)  # the replies of a service
 
     def __post_init__(self) -> None:
@@ -169,6 +166,7 @@ class Ledger(Shown):
         *,
         purpose: str | None = None,
         alone: Request | None = None,
+        prepare: Callable[[], None] | None = None,
     ) -> tuple[Entry, Loss]:
         """Return the debit of a request, and what this call charged for it.
 
@@ -180,8 +178,9 @@ class Ledger(Shown):
         A top-up of a reserve or under Gaussian noise, and a reserve on top of a debit, need the answer to the debit
         below. If that debit has no answer, this method returns it to be answered first, and charges nothing.
 
-        `formers` are other forms in which the ledger may hold the request: see `Request.forms`. `alone` is the request
-        that both budgets must be able to pay for if `request` stands in for it, as another analyst has that answer.
+        `formers` are other forms in which the ledger may hold the request: see `LedgerState.forms`. `alone` is the
+        request that both budgets must be able to pay for if `request` stands in for it, as another analyst has that
+        answer. `prepare` is called before anything is charged, unless the analyst has a stored answer to the request.
 
         Raises:
             BudgetError: A budget does not admit the charge.
@@ -193,8 +192,13 @@ class Ledger(Shown):
         check_purpose(purpose)
         limit = budget_of(budget)
 
+        if prepare is not None and not self.transactions.noted(
+            lambda state: state.covering(state.forms(request, formers), analyst) in state.answers
+        ):
+            prepare()
+
         def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
-            forms = request.forms(formers)
+            forms = state.forms(request, formers)
             state.require_newest(request.dataset, request.asked.get(EDITION))
             if key in state.debits:
                 self._require_own(state, key, request, forms, analyst)
@@ -229,18 +233,14 @@ class Ledger(Shown):
 
         A question that the analyst asked before at this price or a higher one needs no payment.
         """
-        forms, limit = request.forms(formers), budget_of(budget)
+        limit = budget_of(budget)
 
         def checked(connection: Connection, state: LedgerState) -> None:
+            forms = state.forms(request, formers)
             if state.covering(forms, analyst) is None:
                 _require_payable(connection, state, request, forms, limit, analyst)
 
         self.transactions.found(checked)
-
-    def has_answer(self, request: Request, formers: Sequence[Request] = (), analyst: Analyst | None = None) -> bool:
-        """Return True if a stored answer covers a request; if an analyst is given, one that the analyst may see."""
-        forms = request.forms(formers)
-        return self.transactions.noted(lambda state: state.covering(forms, analyst) in state.answers)
 
     def store(
         self,
@@ -345,9 +345,9 @@ class Ledger(Shown):
 
         If an analyst is given, only the debits that this analyst may see are read and returned.
         """
-        forms = request.forms(formers)
 
         def found(connection: Connection, state: LedgerState) -> list[Entry]:
+            forms = state.forms(request, formers)
             return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms, analyst)]
 
         return self.transactions.found(found)

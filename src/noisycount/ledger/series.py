@@ -10,10 +10,10 @@ first”.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import floor
 from typing import Any, cast
 
@@ -53,6 +53,27 @@ def standing_of(request: Request) -> Standing:
     if "standing" not in kept:
         kept["standing"] = _standing(request)
     return cast("Standing", kept["standing"])
+
+
+class FormerRequests(Sequence[Request]):
+    """Forms in which an older ledger may hold a request, the present form included; built when they are first needed.
+
+    They differ from the present form in the version of the records, or are a list of one condition: see
+    `LedgerState.forms`.
+    """
+
+    def __init__(self, build: Callable[[], Sequence[Request]]) -> None:
+        self._build = build
+
+    @cached_property
+    def _requests(self) -> Sequence[Request]:
+        return self._build()
+
+    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401 - a request, or several for a slice
+        return self._requests[place]
+
+    def __len__(self) -> int:
+        return len(self._requests)
 
 
 def _standing(request: Request) -> Standing:

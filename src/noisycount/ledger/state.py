@@ -41,7 +41,7 @@ from noisycount.ledger.entries import (
     edition_of,
     unit_of,
 )
-from noisycount.ledger.series import EDITION, Standing, difference, standing_of, stopped_at
+from noisycount.ledger.series import EDITION, FormerRequests, Standing, difference, standing_of, stopped_at
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
 _NO_LOSS = Loss()
@@ -85,6 +85,8 @@ class LedgerState:
     payers: MutableMapping[str, str] = field(default_factory=dict)  # the analyst who paid each debit, by its key
     # row number of the newest description of each data set, by name
     description_rows: MutableMapping[str, int] = field(default_factory=dict)
+    # shapes of the debits of each data set (`request_shape`), by name; of a resumed state only those of newer rows
+    shapes: MutableMapping[str, frozenset[str]] = field(default_factory=dict)
     has_replies: bool = field(default=False, kw_only=True)  # True if a row holds the digest of a reply
     checkpoint: Head = field(default_factory=Head, kw_only=True)  # the newest checkpoint; number 0: there is none
     # index records of the rows from that checkpoint on, for the next checkpoint; of a draft only those that it added
@@ -120,7 +122,8 @@ class LedgerState:
         return (
             *(self.debits, self.keys, self.answers),
             *(self.datasets, self.analysts, self.descriptions, self.editions, self.replies, self.repeats),
-            *(self.series, self.prices, self.coarser, self.finer, self.reserves, self.payers, self.description_rows),
+            *(self.series, self.prices, self.coarser, self.finer, self.reserves, self.payers),
+            *(self.description_rows, self.shapes),
         )
 
     def paid_for(self, dataset: str) -> Loss:
@@ -158,6 +161,18 @@ class LedgerState:
         """Yield the analyst who paid for a debit, then the analysts who repeated it. Reads no row."""
         yield self.payers[key]
         yield from (repeat.analyst for repeat in self.repeats.get(key, ()))
+
+    def forms(self, request: Request, formers: Sequence[Request] = ()) -> Sequence[Request]:
+        """Return all forms in which the ledger may hold a request. A debit in any of them is a debit of the request.
+
+        These are `formers`, after the request itself if they lack it. `FormerRequests` are built only if the data set
+        has a debit of another shape, or if older rows were not read.
+        """
+        if isinstance(formers, FormerRequests) and self.sealed is None:
+            shape = {request_shape(request)}
+            if self.shapes.get(request.dataset, shape) <= shape:
+                return (request,)
+        return formers if request in formers else (request, *formers)
 
     def keys_asking(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
         """Return the keys of the debits for the question of some requests, at any price.
@@ -311,6 +326,9 @@ class LedgerState:
         if standing.is_reserve:
             self.reserves[key] = entry.request
         self.payers[key] = intern(entry.analyst)
+        dataset, shape = entry.request.dataset, request_shape(entry.request)
+        if shape not in (shapes := self.shapes.get(dataset, frozenset())):
+            self.shapes[dataset] = shapes | {shape}
         self.debits[key], self.keys[entry.request.digest] = number, key
 
     def _fault_of_top_up(self, request: Request, standing: Standing, replaced: str) -> str | None:
@@ -408,6 +426,18 @@ class LedgerState:
             "has_replies": self.has_replies,
         }
         return checkpoint_text(parts, self.checkpoint, [*self.former_records, *self.records])
+
+
+def request_shape(request: Request) -> str:
+    """Return the part of a question in which the former forms of a request differ from the present one, as text.
+
+    This is the version of the records with the edition, and True for a list of one condition.
+    """
+    asked = request.asked
+    table = asked.get("table")
+    questions = table.get("questions") if isinstance(table, dict) else None
+    is_list_of_one = isinstance(questions, list) and len(questions) == 1
+    return repr((asked.get("version"), asked.get(EDITION, ""), is_list_of_one))
 
 
 def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:

@@ -354,11 +354,15 @@ class Desk(Shown, Closeable):
         if plan.goal is not None and own is alone:  # answers that others paid for: only if the analyst could pay too
             self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
             request, formers = self._known(plan, alone, None)
-        if not self.ledger.has_answer(request, formers, self.analyst):
-            source.prepare({column.name for column in plan.read})
-        name, payer = secrets.token_hex(16) if key is None else key, self.analyst
         entry, charged = self.ledger.reserve(
-            name, request, dataset.budget, payer, formers, purpose=purpose, alone=alone[0]
+            secrets.token_hex(16) if key is None else key,
+            request,
+            dataset.budget,
+            self.analyst,
+            formers,
+            purpose=purpose,
+            alone=alone[0],
+            prepare=lambda: source.prepare({column.name for column in plan.read}),
         )
         debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
         remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit states its totals

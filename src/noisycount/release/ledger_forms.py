@@ -5,12 +5,12 @@ answer has the form of a query.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from noisycount.engines.interface import Source
 from noisycount.ledger.entries import Entry, Request, TableAnswer, asks_for_table
-from noisycount.ledger.series import EDITION
+from noisycount.ledger.series import EDITION, FormerRequests
 from noisycount.query.predicate import canonical_text
 from noisycount.release.query_plan import CountPlan, ListPlan, QueryPlan
 from noisycount.validation import exact_text
@@ -44,28 +44,45 @@ def _forms(plan: QueryPlan, records: RecordsIdentity) -> Forms:
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.noise.levels]
     listed: dict[str, object] = {"table": plan.facts, "where": plan.where, "scales": scales}
     if not (isinstance(plan, ListPlan) and plan.is_one):
-        request, *formers = _requests(plan, records, [listed])
-        return request, formers
+        return _request(plan, records, listed), FormerRequests(lambda: _requests(plan, records, [listed]))
     wordings = dict.fromkeys((plan.texts[0], canonical_text(plan.readings[0].asked)))
-    counts = _requests(plan, records, [{"where": text, "scale": scales[0]} for text in wordings])
-    tables = _requests(plan, records, [{**listed, "where": None}])
-    return counts[0], [*counts, *tables] if isinstance(plan, CountPlan) else [*tables, *counts]
+    counted = [{"where": text, "scale": scales[0]} for text in wordings]
+
+    def build_formers() -> list[Request]:
+        counts = _requests(plan, records, counted)
+        tables = _requests(plan, records, [{**listed, "where": None}])
+        return [*counts, *tables] if isinstance(plan, CountPlan) else [*tables, *counts]
+
+    request = _request(plan, records, counted[0])
+    return request, FormerRequests(build_formers) if len(counted) == 1 else build_formers()
 
 
-def _requests(plan: QueryPlan, records: RecordsIdentity, questions: Sequence[dict[str, object]]) -> list[Request]:
+def _requests(plan: QueryPlan, records: RecordsIdentity, questions: Sequence[Mapping[str, object]]) -> list[Request]:
     """Return the request of each question for each version of the records, the present version first."""
-    dataset, unit, known_versions, edition, is_exact = records
+    return [_request(plan, records, question, version) for version in _versions(records) for question in questions]
+
+
+def _request(
+    plan: QueryPlan,
+    records: RecordsIdentity,
+    question: Mapping[str, object],
+    version: dict[str, str | None] | None = None,
+) -> Request:
+    """Return the request of a question for a version of the records; None: the present version."""
     price = plan.loss
-    rho = price.rho if price.epsilon is None else None
     goal = {} if plan.goal is None else {"within": plan.goal.json}
-    shared = {**goal, "unit": unit, "mechanism": plan.noise.levels[0].mechanism.name}
-    versions: list[dict[str, str | None]] = [{"version": version} for version in known_versions]
+    shared = {"unit": records[1], "mechanism": plan.noise.levels[0].mechanism.name}
+    text = json.dumps({**question, **goal, **shared, **(version or _versions(records)[0])}, sort_keys=True)
+    return Request(records[0], text, price.epsilon, price.rho if price.epsilon is None else None, price.delta)
+
+
+def _versions(records: RecordsIdentity) -> list[dict[str, str | None]]:
+    """Return the members of a question that state the version of the records, the present version first."""
+    _, _, versions, edition, is_exact = records
+    members: list[dict[str, str | None]] = [{"version": version} for version in versions]
     if edition is not None or not is_exact:  # requests of older ledgers have no edition
-        versions.insert(0, {**versions[0], EDITION: edition})
-    texts = [
-        json.dumps({**question, **shared, **version}, sort_keys=True) for version in versions for question in questions
-    ]
-    return [Request(dataset, text, price.epsilon, rho, price.delta) for text in texts]
+        members.insert(0, {**members[0], EDITION: edition})
+    return members
 
 
 def stored_answer(plan: QueryPlan, entry: Entry) -> TableAnswer | None:
