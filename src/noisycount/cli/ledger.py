@@ -215,8 +215,8 @@ def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: b
         print_json(backup_json(copy))
         return
     print_text(backup_words(copy))
-    print_text(task.intact_words(copy.found, configuration.known_head))
-    click.echo(f"head: {copy.found.head}")  # on one line, however narrow the terminal
+    print_text(task.intact_words(copy.verification, configuration.known_head))
+    click.echo(f"head: {copy.verification.head}")  # on one line, however narrow the terminal
     print_text("To restore it, stop all that uses the ledger, give the old files other names, and type:")
     for line in restore_commands(copy):
         click.echo(line)

@@ -38,7 +38,7 @@ class Backup:
     ledger: Path  # the copied file
     data: Path | None  # the folder beside the ledger; None if nothing of it was copied
     files: tuple[str, ...]  # names of the copied files of that folder
-    found: Verification  # verification of the whole copy
+    verification: Verification  # verification of the whole copy
 
     @property
     def copy(self) -> Path:
@@ -192,8 +192,8 @@ def backup_json(backup: Backup) -> dict[str, Any]:
         "ledger": str(backup.ledger),
         "backup": str(backup.copy.absolute()),
         "files": list(backup.files),
-        "rows": backup.found.head.number,
-        "head": str(backup.found.head),
+        "rows": backup.verification.head.number,
+        "head": str(backup.verification.head),
         "restore": restore_commands(backup),
     }
 

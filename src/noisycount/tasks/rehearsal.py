@@ -45,12 +45,12 @@ def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
         "rehearsal": True,
         "units": rehearsal.units,
         "note": made_up_words(rehearsal),
-        **_told(rehearsal),
+        **_answer_members(rehearsal),
         "charged": "0",
     }
 
 
-def _told(rehearsal: Rehearsal) -> dict[str, Any]:
+def _answer_members(rehearsal: Rehearsal) -> dict[str, Any]:
     release, counts = rehearsal.release, rehearsal.counts
     if isinstance(release, Release):
         (where,) = rehearsal.query.wheres

@@ -37,8 +37,8 @@ class BackgroundKnowledge:
     size: int | None  # number of records; None: that of the data set
     rate: Rate | None  # rate of the only question; None if there are several questions
     atoms: Path | None  # file of the atoms; None if no file is given
-    least: float  # smallest expected number of records of a large group
-    held: int | None = None  # number of records that a partly informed adversary knows; None: no such adversary
+    large_group_size: float  # smallest expected number of records of a large group
+    known_records: int | None = None  # number of records that an adversary knows; None: no such adversary
 
 
 def check_known(known: int, size: int) -> None:

@@ -169,18 +169,18 @@ class OutsiderRisk:
 
     size: int  # number of records that the adversary does not know individually
     delta: float  # largest δ over all records; the worst case if any group is small
-    of_large: float  # δ of a record in a large group
-    led: float  # δ that also holds if answers led to later questions
-    given: float  # probability that a record is in a small group
-    least: float  # smallest expected number of records of a large group
+    large_group_delta: float  # δ of a record in a large group
+    adaptive_delta: float  # δ that also holds if answers led to later questions
+    small_group_share: float  # probability that a record is in a small group
+    large_group_size: float  # smallest expected number of records of a large group
 
     @classmethod
     def from_risk(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
         """Return the values of δ at an ε."""
-        of_large = risk.rest(epsilon)
-        delta = risk.worst(epsilon) if risk.given > 0 else of_large
-        led = risk.adaptive(epsilon)
-        return cls(risk.population.size, delta, of_large, led, risk.given, risk.least)
+        large_group_delta = risk.rest(epsilon)
+        delta = risk.worst(epsilon) if risk.given > 0 else large_group_delta
+        adaptive_delta = risk.adaptive(epsilon)
+        return cls(risk.population.size, delta, large_group_delta, adaptive_delta, risk.given, risk.least)
 
 
 @frozen
@@ -192,8 +192,8 @@ class ListRisks:
     worst: float  # δ against an adversary who knows all other records
     outsider: OutsiderRisk | None  # δ against an outsider; None if it cannot be computed
     why: str = ""  # reason why `outsider` is None; else empty
-    partly: OutsiderRisk | None = None  # δ if the adversary also knows `held` records; None: no such adversary
-    held: int | None = None  # number of records that the partly informed adversary knows
+    partly: OutsiderRisk | None = None  # δ if the adversary also knows `known_records` records; None: no such adversary
+    known_records: int | None = None  # number of records that the partly informed adversary knows
 
     @classmethod
     def compute(cls, answers: AnswersSoFar, background: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
@@ -211,13 +211,13 @@ class ListRisks:
             return cls(answers, chosen_epsilon, _of_counts(answers, chosen_epsilon), None, reason)
         risk = _risk(answers, atoms, background)
         partly = None
-        if background.held is not None:
-            check_known(background.held, atoms.size)
-            others = Atoms(atoms.size - background.held, atoms.rates, atoms.questions)
+        if background.known_records is not None:
+            check_known(background.known_records, atoms.size)
+            others = Atoms(atoms.size - background.known_records, atoms.rates, atoms.questions)
             partly = OutsiderRisk.from_risk(_risk(answers, others, background), epsilon_above)
         outsider = OutsiderRisk.from_risk(risk, epsilon_above)
         worst = min(answers.paid.delta(chosen_epsilon), risk.worst(epsilon_above))
-        return cls(answers, chosen_epsilon, worst, outsider, partly=partly, held=background.held)
+        return cls(answers, chosen_epsilon, worst, outsider, partly=partly, known_records=background.known_records)
 
 
 def _risk(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) -> ListRisk:
@@ -228,13 +228,13 @@ def _risk(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) 
     Theorem 2).
     """
     sets = [atoms.questions[place] for place in answers.places]
-    return list_risk(answers.mechanisms, atoms, sets, least=background.least)
+    return list_risk(answers.mechanisms, atoms, sets, least=background.large_group_size)
 
 
 def _refuse_known(background: BackgroundKnowledge, why: str) -> None:
     """Raise NoisyCountError if `--known` is given although no risk against an outsider can be computed."""
-    if background.held is not None:
-        raise NoisyCountError(f"leave --known {background.held} out: {why}")
+    if background.known_records is not None:
+        raise NoisyCountError(f"leave --known {background.known_records} out: {why}")
 
 
 def _of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
@@ -303,17 +303,17 @@ def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
         of_group = risks.answers.paid.delta_replaced(risks.epsilon)
         group = [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
         return [worst, *group]
-    partly = [] if risks.partly is None else _rows(_PARTLY, risks.partly, risks.held)
+    partly = [] if risks.partly is None else _rows(_PARTLY, risks.partly, risks.known_records)
     return [worst, *partly, *_rows(_OUTSIDER, risks.outsider, None)]
 
 
-def _rows(name: str, risk: OutsiderRisk, held: int | None) -> list[tuple[str, str, str]]:
+def _rows(name: str, risk: OutsiderRisk, known_records: int | None) -> list[tuple[str, str, str]]:
     """Return the rows of an adversary: for questions fixed in advance, and for questions that answers led to."""
-    records = [] if held is None else [number_of("record", held)]
-    share = percent(Decimal(f"{risk.given:.2e}"))
-    small = [f"the {share} in small groups"] if risk.given > 0 else []
+    records = [] if known_records is None else [number_of("record", known_records)]
+    share = percent(Decimal(f"{risk.small_group_share:.2e}"))
+    small = [f"the {share} in small groups"] if risk.small_group_share > 0 else []
     knows = " and ".join([*records, *small]) or "no record"
-    return [(name, knows, at_most(risk.delta)), (f"{name}, {_LED_BY}", knows, at_most(risk.led))]
+    return [(name, knows, at_most(risk.delta)), (f"{name}, {_LED_BY}", knows, at_most(risk.adaptive_delta))]
 
 
 def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
@@ -324,13 +324,13 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
     led = "also where an answer led to the next question, if the atoms were fixed before the first"
     explanations = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
-    if risks.held is not None:
-        number = number_of("record", risks.held)
+    if risks.known_records is not None:
+        number = number_of("record", risks.known_records)
         explanations.append((_PARTLY, f"knows {number}, whichever: the answers are about the others"))
-    if risks.outsider.given > 0:
+    if risks.outsider.small_group_share > 0:
         small = (
             f"a group that the questions part off is expected to hold fewer than "
-            f"{risks.outsider.least:g} records: whoever may be in it has the worst case"
+            f"{risks.outsider.large_group_size:g} records: whoever may be in it has the worst case"
         )
         explanations.append(("small groups", small))
     return [*explanations, charged]
@@ -376,13 +376,13 @@ def _list_json(risks: ListRisks) -> dict[str, Any]:
         "worst_case": risks.worst,
         "worst_case_group": answers.paid.delta_replaced(risks.epsilon),
         "outsider": None if outsider is None else outsider.delta,
-        "outsider_of_large_groups": None if outsider is None else outsider.of_large,
-        "outsider_led_by_answers": None if outsider is None else outsider.led,
-        "given": None if outsider is None else outsider.given,
-        "least": None if outsider is None else outsider.least,
-        "known": risks.held,
+        "outsider_of_large_groups": None if outsider is None else outsider.large_group_delta,
+        "outsider_led_by_answers": None if outsider is None else outsider.adaptive_delta,
+        "given": None if outsider is None else outsider.small_group_share,
+        "least": None if outsider is None else outsider.large_group_size,
+        "known": risks.known_records,
         "partly_informed": None if partly is None else partly.delta,
-        "partly_informed_led_by_answers": None if partly is None else partly.led,
+        "partly_informed_led_by_answers": None if partly is None else partly.adaptive_delta,
         "why": risks.why or None,
         "cautions": dict(_list_cautions(risks)),
     }

@@ -173,8 +173,8 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     plan, rows = release.plan, len(release)
     names = [level.mechanism.name for level in plan.levels]
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.levels]
-    columns[free_name("mechanism", columns)] = _each(names, release)
-    columns[free_name("scale", columns)] = _each(scales, release)
+    columns[free_name("mechanism", columns)] = _by_row(names, release)
+    columns[free_name("scale", columns)] = _by_row(scales, release)
     if release.parts:
         columns[free_name("mean", columns)] = flat_levels(release.means)
     if plan.threshold is not None:
@@ -190,7 +190,7 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     return columns
 
 
-def _each(texts: Sequence[str], release: TableRelease) -> list[str]:
+def _by_row(texts: Sequence[str], release: TableRelease) -> list[str]:
     return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
 
 

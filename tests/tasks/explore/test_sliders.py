@@ -24,11 +24,11 @@ def test_address_says_all(placed: Sliders) -> None:
 @given(sliders())
 def test_every_place_makes_sense(placed: Sliders) -> None:
     """At least one record is drawn, and at least one is unknown to whoever knows a share."""
-    assert 1 <= placed.drawn <= placed.size
+    assert 1 <= placed.sample_size <= placed.size
     assert 0 <= placed.known_records < placed.size
-    assert placed.is_sampled == (placed.drawn < placed.size)
+    assert placed.is_sampled == (placed.sample_size < placed.size)
     assert placed.setting.mechanism == (
-        nc.Subsample(placed.drawn, placed.added_noise) if placed.is_sampled else placed.added_noise
+        nc.Subsample(placed.sample_size, placed.added_noise) if placed.is_sampled else placed.added_noise
     )
 
 

@@ -37,8 +37,8 @@ def points(shown: ChartView, name: str) -> list[tuple[float, float]]:
 @PLACES
 def test_posterior_is_the_librarys(placed: Sliders) -> None:
     """Each point is P[K = k] before and after the answer."""
-    shown, told = (view("posterior", placed), posterior(placed.answer, placed.counted, placed.added_noise))
-    before = placed.counted.law()
+    shown, told = (view("posterior", placed), posterior(placed.answer, placed.sample_count, placed.added_noise))
+    before = placed.sample_count.law()
     for count, chance in points(shown, "after, from both together"):
         assert chance == told.pmf(count)
     for count, chance in points(shown, "before, from the rate alone"):
@@ -61,7 +61,7 @@ def test_errors_are_the_librarys(placed: Sliders) -> None:
     """The error at the mark is the mean absolute error of the noise of the sliders."""
     shown = view("error", placed)
     own = dict(points(shown, "the answer itself"))[shown.marks[0].x]
-    assert own == mean_absolute_error(placed.counted, placed.added_noise, "answer")
+    assert own == mean_absolute_error(placed.sample_count, placed.added_noise, "answer")
 
 
 def test_refined_errors_are_the_librarys() -> None:
@@ -71,10 +71,10 @@ def test_refined_errors_are_the_librarys() -> None:
     guess = dict(points(shown, "no answer, the rate alone"))
     for epsilon, error in answer.items():
         noise = DiscreteLaplace(1 / epsilon)
-        assert error == pytest.approx(mean_absolute_error(START.counted, noise, "answer"), rel=1e-9)
+        assert error == pytest.approx(mean_absolute_error(START.sample_count, noise, "answer"), rel=1e-9)
     for epsilon, error in points(shown, "refined by the public rate (mean)"):
         noise = DiscreteLaplace(1 / epsilon)
-        assert error == pytest.approx(mean_absolute_error(START.counted, noise, "mean"), rel=1e-9)
+        assert error == pytest.approx(mean_absolute_error(START.sample_count, noise, "mean"), rel=1e-9)
         assert error < guess[epsilon]
         assert error < 1.1 * answer[epsilon]  # the mean is not the least absolute error
 
@@ -100,7 +100,7 @@ def test_deltas_are_the_librarys(placed: Sliders) -> None:
     """Each point is δ(ε) against that adversary, cut at the smallest that is drawn."""
     shown, size = view("delta", placed), placed.size
     sample = placed.is_sampled
-    mechanism = Subsample(placed.drawn, placed.added_noise) if sample else placed.added_noise
+    mechanism = Subsample(placed.sample_size, placed.added_noise) if sample else placed.added_noise
     population = Binomial(size, 0.1)
     held = population.given(size // 2, size // 20)
     known = {

@@ -216,7 +216,7 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
     with Ledger.open(configuration.ledger_url) as ledger:
         change(ledger, "UPDATE ledger SET purpose = 'another' WHERE number = 9")
     found = report_of(configuration)
-    assert (found.is_verified, found.found.broken, found.found.head.number) == (False, 9, 8)
+    assert (found.is_verified, found.verification.broken, found.verification.head.number) == (False, 9, 8)
     assert sum(len(each.releases) for each in found.datasets) < len(requests)
     for form in ("html", "md"):
         text = report_text(found, configuration, form)
@@ -228,7 +228,7 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
         assert "if all is spent" not in text
         assert len(re.findall("at least [ερ] = ", text)) == accounts + len(found.datasets)  # and in the summary
         assert "50:50" not in text
-        assert str(found.found.head) not in text
+        assert str(found.verification.head) not in text
     shown = told(tmp_path)
     assert (shown["intact"], shown["broken"], shown["rows"]) == (False, 9, 8)
     assert {each["remaining"] for each in shown["datasets"]} == {"0"}
@@ -509,7 +509,7 @@ def test_nothing_is_called_verified_that_was_compared_with_nothing(tmp_path: Pat
     empty = report_text(report_of(configuration), configuration, form)
     filled(configuration, 6)
     alone = report_of(configuration)
-    compared = report_of(configuration, alone.found.head)
+    compared = report_of(configuration, alone.verification.head)
     texts = [empty, *(report_text(each, configuration, form) for each in (alone, compared))]
     assert ["notice good" in text for text in texts] == [False, False, form == "html"]
     assert not any("**verified**" in text for text in texts)

@@ -209,19 +209,19 @@ class Sliders:
         return Binomial(self.size, float(self.rate))
 
     @property
-    def drawn(self) -> int:
+    def sample_size(self) -> int:
         """Number of records that are drawn and counted, at least one."""
         return max(1, round(self.size * self.sample))
 
     @property
     def is_sampled(self) -> bool:
         """True if not all records are drawn."""
-        return self.drawn < self.size
+        return self.sample_size < self.size
 
     @property
-    def counted(self) -> Binomial:
+    def sample_count(self) -> Binomial:
         """Distribution of the count of the drawn records."""
-        return Binomial(self.drawn, float(self.rate))
+        return Binomial(self.sample_size, float(self.rate))
 
     @property
     def known_records(self) -> int:
@@ -234,8 +234,8 @@ class Sliders:
 
         The standard deviation is that of the answer, which includes the count and the noise.
         """
-        spread = math.sqrt(self.counted.law().variance + self.added_noise.variance)
-        return round(float(self.drawn * self.rate) + float(self.deviations) * spread)
+        spread = math.sqrt(self.sample_count.law().variance + self.added_noise.variance)
+        return round(float(self.sample_size * self.rate) + float(self.deviations) * spread)
 
     @property
     def setting(self) -> RiskScenario:
@@ -243,7 +243,7 @@ class Sliders:
         return RiskScenario(
             Assumed.of_rate(self.size, Rate(float(self.rate))),
             self.added_noise,
-            sample=self.drawn if self.is_sampled else None,
+            sample=self.sample_size if self.is_sampled else None,
             known=self.known_records or None,
         )
 

@@ -56,7 +56,7 @@ _POINTS = 61  # over the whole range, and as many again where the count probably
 
 def _posterior(sliders: Sliders) -> ChartView:
     """Return the chart of the posterior distribution of the count, given the answer."""
-    result = posterior_of(sliders.answer, sliders.counted, sliders.added_noise)
+    result = posterior_of(sliders.answer, sliders.sample_count, sliders.added_noise)
     curves = RefinementCurves.from_posterior(result)
     points, low, high = _shown_points(curves), curves.low, curves.high
     counts = tuple(float(curves.counts[point]) for point in points)
@@ -71,7 +71,7 @@ def _posterior(sliders: Sliders) -> ChartView:
     ]
     answer, counted = signed(sliders.answer), f"among all {signed(sliders.size)} records"
     if sliders.is_sampled:
-        counted = f"among the {signed(sliders.drawn)} records that are drawn"
+        counted = f"among the {signed(sliders.sample_size)} records that are drawn"
     mark = Mark(float(sliders.answer), f"the answer, {answer}", is_dashed=True)
     return ChartView(
         _plot(
@@ -116,7 +116,7 @@ _CACHED = 4096
 
 def _error(sliders: Sliders) -> ChartView:
     """Return the chart of mean absolute errors against the price, for the sampled records."""
-    counted, is_pure = sliders.counted, sliders.epsilon is not None
+    counted, is_pure = sliders.sample_count, sliders.epsilon is not None
     own_epsilon = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.added_noise)
     price, at_delta = ("ε", "") if is_pure else ("ε at δ = 10⁻⁶", f" (with δ = {Decimal(str(_DELTA)):e})")
     noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own_epsilon: sliders.added_noise}
@@ -244,7 +244,7 @@ _MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a se
 
 def _utility(sliders: Sliders) -> ChartView:
     """Return the chart of right guesses about one person against the standard error, for several scales."""
-    size, drawn, scale = sliders.size, sliders.drawn, QUANTITIES["scale"]
+    size, drawn, scale = sliders.size, sliders.sample_size, QUANTITIES["scale"]
     others = [
         replace(sliders, scale=sliders.scale * factor)
         for factor in _FACTORS
@@ -294,7 +294,7 @@ def _affordable(sliders: Sliders, largest_variance: float) -> tuple[list[Adversa
         f"For samples of so many records, the curve of one who knows {signed(sliders.known_records)} "
         f"of them takes longer than a page may: noisycount risk --size {sliders.size} --rate "
         f"{exact_text(sliders.rate)} --noise {sliders.noise} --scale {exact_text(sliders.scale)} "
-        f"--sample {sliders.drawn} --known {sliders.known_records} computes it."
+        f"--sample {sliders.sample_size} --known {sliders.known_records} computes it."
     )
 
 
@@ -326,7 +326,7 @@ def _name(adversary: Adversary) -> str:
 
 
 def _unit(sliders: Sliders) -> str:
-    return f"records of the {signed(sliders.drawn)} drawn" if sliders.is_sampled else "records"
+    return f"records of the {signed(sliders.sample_size)} drawn" if sliders.is_sampled else "records"
 
 
 def _plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> Plot:

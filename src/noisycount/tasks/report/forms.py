@@ -68,14 +68,14 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 def _report_markdown(report: Report, configuration: Config) -> str:
     """Return the report as Markdown: summary, guide and signature first, tables of cells last."""
-    lines = [f"# {words.TITLE}", "", *_listed(words.report_facts(report, configuration))]
+    lines = [f"# {words.TITLE}", "", *_fact_lines(words.report_facts(report, configuration))]
     if summary := words.summary_rows(report):
         lines += ["", *_table(words.SUMMARY, summary)]
-    lines += ["", f"## {words.GUIDE}", "", *_listed(words.TERMS)]
+    lines += ["", f"## {words.GUIDE}", "", *_fact_lines(words.TERMS)]
     lines += ["", *(f"*{as_inline(note)}*  " for note in words.NOTES)]
     lines += ["", *(f"{name}: {as_inline(_TO_FILL)}  " for name in words.SIGNED)]
     for dataset in words.asked_datasets(report):
-        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_listed(words.dataset_facts(dataset))]
+        lines += ["", f"## {as_inline(dataset.account.name)}", "", *_fact_lines(words.dataset_facts(dataset))]
         lines += ["", *_table(words.HEADER, [words.release_cells(each) for each in dataset.releases])]
     if unasked := words.unasked_words(report):
         lines += ["", f"## {words.UNASKED}", "", as_inline(unasked)]
@@ -96,7 +96,7 @@ def as_inline(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text.translate(_ENTITIES)).replace("://", ":&#47;/")
 
 
-def _listed(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _fact_lines(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
     return (f"- **{name}**: {as_inline(value)}" for name, value in facts)
 
 
@@ -128,7 +128,7 @@ def report_fragment(report: Report, configuration: Config) -> str:
 
     In print, the first page has the summary, the guide and the signature. The tables of cells are an annex.
     """
-    kind = words.notice_kind(report.found, report.known_head)
+    kind = words.notice_kind(report.verification, report.known_head)
     facts = words.report_facts(report, configuration)
     verified = next(value for name, value in facts if name == words.CHECKED)
     summary = words.summary_rows(report)
@@ -265,9 +265,9 @@ def _report_json(report: Report, configuration: Config) -> Object:
     return {
         "made": report.made.isoformat(timespec="seconds"),
         "noisycount": version("noisycount"),
-        **ledger.verification_json(configuration, report.found, report.known_head),
+        **ledger.verification_json(configuration, report.verification, report.known_head),
         "ledger": None if place is None else redacted_name(place),
-        "rows": report.found.head.number,
+        "rows": report.verification.head.number,
         "confidence": CONFIDENCE,
         "datasets": [_dataset_json(each) for each in report.datasets],
         "analysts": ledger.accounts_json("analyst", report.analysts),
@@ -291,7 +291,7 @@ def _dataset_json(dataset: DatasetReport) -> Object:
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
         "unproven_top_ups": [each.json for each in dataset.unproven],
-        "failed": {"number": len(dataset.failures), "spent": loss_json(dataset.lost)},
+        "failed": {"number": len(dataset.failures), "spent": loss_json(dataset.failed_loss)},
         "releases": [release_json(each) for each in dataset.releases],
     }
 

@@ -77,7 +77,7 @@ class DatasetReport:
         return NeighbourRelation.of_size(self.size)
 
     @property
-    def otherwise(self) -> tuple[StoredQuestion, ...]:
+    def differently_priced(self) -> tuple[StoredQuestion, ...]:
         """Releases that were priced for another neighbour relation than the present one."""
         return tuple(each for each in self.releases if each.relation not in {None, self.neighbours})
 
@@ -127,7 +127,7 @@ class DatasetReport:
         ).words
 
     @property
-    def whole(self) -> str | None:
+    def whole_budget_odds(self) -> str | None:
         """Odds for one person or row once the whole budget is spent; None without a budget or for a broken ledger."""
         budget = self.account.budget
         if budget is None or not self.is_intact:
@@ -141,7 +141,7 @@ class DatasetReport:
         return tuple(each for each in self.releases if each.is_failed)
 
     @property
-    def lost(self) -> Loss:
+    def failed_loss(self) -> Loss:
         """Total charge of the failures."""
         return sum((each.entry.request.price for each in self.failures), Loss())
 
@@ -161,7 +161,7 @@ class Report:
     """The report on a ledger."""
 
     made: datetime  # time of the report, in UTC
-    found: Verification  # result of the verification of the ledger
+    verification: Verification  # result of the verification of the ledger
     datasets: tuple[DatasetReport, ...]  # data sets that are configured or have entries
     analysts: tuple[Account, ...] = ()  # analysts that are configured or have asked; empty without analysts
     # head stored elsewhere with which the ledger was compared; None: it was not compared
@@ -170,7 +170,7 @@ class Report:
     @property
     def is_verified(self) -> bool:
         """True if no row of the ledger is broken."""
-        return self.found.broken is None
+        return self.verification.broken is None
 
 
 def report_of(configuration: Config, known_head: Head | None = None) -> Report:
@@ -190,13 +190,13 @@ def report_on(ledger: Ledger | None, configuration: Config, known_head: Head | N
     made, known_head = datetime.now(UTC), known_head or configuration.known_head
     if ledger is None:
         require_no_row(known_head)
-    found = Verification(Head()) if ledger is None else ledger.verify(known_head)
-    rows = [] if ledger is None else ledger.rows()[: found.head.number]
+    verification = Verification(Head()) if ledger is None else ledger.verify(known_head)
+    rows = [] if ledger is None else ledger.rows()[: verification.head.number]
     entries = entries_of(rows)
-    datasets = _datasets(rows, entries, configuration, is_intact=found.broken is None)
+    datasets = _datasets(rows, entries, configuration, is_intact=verification.broken is None)
     analysts = accounts_of_analysts(configuration, entries)
     is_named = bool(configuration.analysts) or len(analysts) > 1
-    return Report(made, found, tuple(datasets), tuple(analysts) if is_named else (), known_head)
+    return Report(made, verification, tuple(datasets), tuple(analysts) if is_named else (), known_head)
 
 
 def _datasets(

@@ -132,8 +132,8 @@ def report_facts(report: Report, configuration: Config) -> Facts:
     return [
         ("ledger", ledger_words(configuration.ledger_file)),
         ("made", f"{report.made:%Y-%m-%d %H:%M} UTC"),
-        (CHECKED, verified_words(report.found, report.known_head)),
-        *([("head", str(report.found.head))] if report.is_verified else []),
+        (CHECKED, verified_words(report.verification, report.known_head)),
+        *([("head", str(report.verification.head))] if report.is_verified else []),
     ]
 
 
@@ -186,7 +186,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         ("spent", spent if dataset.is_intact else f"at least {spent}"),
         *([] if dataset.odds is None else [("meaning", dataset.odds)]),
         ("left", left if dataset.is_intact else _NOTHING_LEFT),
-        *([] if dataset.whole is None else [("if all is spent", dataset.whole)]),
+        *([] if dataset.whole_budget_odds is None else [("if all is spent", dataset.whole_budget_odds)]),
         *_failure_facts(dataset),
         *(("unproven", line) for line in unproven_words(dataset.unproven)),
     ]
@@ -195,11 +195,11 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
 def neighbours_words(dataset: DatasetReport) -> str:
     """Return the neighbour relation, and the number of releases that were priced for the other one, in words."""
     now = f"{_CHANGES[dataset.neighbours]} one {dataset.protected}"
-    others = dataset.otherwise
+    others = dataset.differently_priced
     if not others:
         return now
     relation = others[0].relation
-    assert relation is not None  # noqa: S101 - by `otherwise`
+    assert relation is not None  # noqa: S101 - by `differently_priced`
     are = "was" if len(others) == 1 else "were"
     sentence = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
     return sentence if dataset.size is None else f"{sentence}, and told more than was charged"
@@ -233,7 +233,7 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     number = len(dataset.failures)
     if not number:
         return []
-    paid = f"{number_of('spend', number)} without an answer, {loss_words(dataset.lost)}"
+    paid = f"{number_of('spend', number)} without an answer, {loss_words(dataset.failed_loss)}"
     return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
 
 
