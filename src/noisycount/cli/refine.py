@@ -217,23 +217,32 @@ def refine(configuration: Config, *, as_json: bool, **members: Any) -> None:  # 
     """
     noises = _read_noises(*(members.pop(name) for name in ("epsilon", "noise", "scale")))
     names = [field.name for field in fields(RefineOptions) if field.name in members]
-    given = RefineOptions(noises, **{name: members.pop(name) for name in names})
-    query = _table_query(given, members)
+    refine_options = RefineOptions(noises, **{name: members.pop(name) for name in names})
+    query = _table_query(refine_options, members)
     if query != RefineQuery():
-        if given.has_columns or given.answers:
+        if refine_options.has_columns or refine_options.answers:
             raise click.UsageError(_TABLE_USAGE)
-        if given.has_population:
-            _print_count(_refine_stored_count(given, query, configuration), given.plot, as_json=as_json)
+        if refine_options.has_population:
+            _print_count(
+                _refine_stored_count(refine_options, query, configuration), refine_options.plot, as_json=as_json
+            )
         else:
-            _refine_published_table(given, query, configuration, as_json=as_json)
-    elif given.answers and not (given.has_columns or given.column or given.out):
-        _print_count(_refine_answers(given), given.plot, as_json=as_json)
-    elif given.table and given.column and given.out and not (given.answers or given.plot):
+            _refine_published_table(refine_options, query, configuration, as_json=as_json)
+    elif refine_options.answers and not (refine_options.has_columns or refine_options.column or refine_options.out):
+        _print_count(_refine_answers(refine_options), refine_options.plot, as_json=as_json)
+    elif (
+        refine_options.table
+        and refine_options.column
+        and refine_options.out
+        and not (refine_options.answers or refine_options.plot)
+    ):
         from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415 - loads DuckDB
 
-        columns = given.size_column, given.rate_column
-        file = AnswersFile(given.table, given.column, given.out, *columns, given.overwrite)
-        _refine_column(file, given, as_json=as_json)
+        columns = refine_options.size_column, refine_options.rate_column
+        file = AnswersFile(
+            refine_options.table, refine_options.column, refine_options.out, *columns, refine_options.overwrite
+        )
+        _refine_column(file, refine_options, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, such as 107 --size 5912 --rate 1.7% --epsilon 0.15, or all of "
@@ -288,36 +297,38 @@ def _read_noises(
     raise click.UsageError(_NOISE_MISSING)
 
 
-def _table_query(given: RefineOptions, table_options: dict[str, Any]) -> RefineQuery:
+def _table_query(refine_options: RefineOptions, table_options: dict[str, Any]) -> RefineQuery:
     """Return what the options state about a published table; `RefineQuery()` if they state nothing."""
     return RefineQuery(
         **table_options,
-        tiers=reduce(or_, given.tiers, {}),
+        tiers=reduce(or_, refine_options.tiers, {}),
         source=click.get_current_context().meta.get(_SOURCE),
-        concentration=given.prior if isinstance(given.prior, float) else None,
-        is_learned=given.prior == _LEARNED,
+        concentration=refine_options.prior if isinstance(refine_options.prior, float) else None,
+        is_learned=refine_options.prior == _LEARNED,
     )
 
 
-def _refine_stored_count(given: RefineOptions, query: RefineQuery, configuration: Config) -> Refinement:
+def _refine_stored_count(refine_options: RefineOptions, query: RefineQuery, configuration: Config) -> Refinement:
     """Return the estimate from a stored count, whose noise the ledger knows."""
     from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415 - loads the ledger
 
-    has_more = query != RefineQuery(key=query.key, source=query.source) or given.column or given.out
+    has_more = query != RefineQuery(key=query.key, source=query.source) or refine_options.column or refine_options.out
     if has_more:
         raise click.UsageError(_TABLE_USAGE)
-    assumption = given.assumption
+    assumption = refine_options.assumption
     if query.key is None:
         raise click.UsageError(_TABLE_USAGE)
-    if given.noises:
+    if refine_options.noises:
         raise click.UsageError(
             f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
         )
     answer, epsilon = stored_count(query.key, query.source, configuration)
-    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), given.level)
+    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), refine_options.level)
 
 
-def _refine_published_table(given: RefineOptions, query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
+def _refine_published_table(
+    refine_options: RefineOptions, query: RefineQuery, configuration: Config, *, as_json: bool
+) -> None:
     """Refine a published table, print it and write its files."""
     if (query.file is None) == (query.key is None):
         raise click.UsageError(_TABLE_USAGE)
@@ -325,51 +336,51 @@ def _refine_published_table(given: RefineOptions, query: RefineQuery, configurat
 
     complete_query = replace(
         query,
-        noises=given.noises,
-        column=given.column,
-        level=given.level,
-        out=given.out,
-        plot=given.plot,
-        is_replacing=given.overwrite,
+        noises=refine_options.noises,
+        column=refine_options.column,
+        level=refine_options.level,
+        out=refine_options.out,
+        plot=refine_options.plot,
+        is_replacing=refine_options.overwrite,
     )
     refine_table(complete_query, configuration, as_json=as_json)
 
 
-def _refine_answers(given: RefineOptions) -> Refinement:
+def _refine_answers(refine_options: RefineOptions) -> Refinement:
     """Return the estimate of one count from the answers on the command line."""
-    noises = given.noises
-    if not 1 < len(noises) == len(given.answers):
-        noises = (_single_noise(noises, len(given.answers)),) * len(given.answers)
-    for answer, noise in zip(given.answers, noises, strict=True):
+    noises = refine_options.noises
+    if not 1 < len(noises) == len(refine_options.answers):
+        noises = (_single_noise(noises, len(refine_options.answers)),) * len(refine_options.answers)
+    for answer, noise in zip(refine_options.answers, noises, strict=True):
         check_whole(answer, noise)
-    return Refinement.from_answers(given.answers, given.assumption, noises, given.level)
+    return Refinement.from_answers(refine_options.answers, refine_options.assumption, noises, refine_options.level)
 
 
-def _refine_column(file: "AnswersFile", given: RefineOptions, *, as_json: bool) -> None:
+def _refine_column(file: "AnswersFile", refine_options: RefineOptions, *, as_json: bool) -> None:
     """Refine each answer of a file by itself, write the file of the result, and print a summary."""
     from noisycount.tasks.refine import column  # noqa: PLC0415 - loads DuckDB
 
-    noise = _single_noise(given.noises)
-    row_laws = _read_row_laws(file, given)
+    noise = _single_noise(refine_options.noises)
+    row_laws = _read_row_laws(file, refine_options)
     with progress("refining") as done:
-        result = column.refined_column(file, row_laws, noise, given.level, done)
+        result = column.refined_column(file, row_laws, noise, refine_options.level, done)
     if as_json:
         print_json(column.column_json(result))
     else:
         print_text(column.column_text(result))
 
 
-def _read_row_laws(file: "AnswersFile", given: RefineOptions) -> "RowLaws":
+def _read_row_laws(file: "AnswersFile", refine_options: RefineOptions) -> "RowLaws":
     """Return the assumption about the count of each row of a file of answers."""
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415 - loads DuckDB
 
-    size, rate = given.size, given.rate
+    size, rate = refine_options.size, refine_options.rate
     if file.size is None and file.rate is None:
-        assumption = given.assumption
+        assumption = refine_options.assumption
         words = "the size" if assumption.is_flat else "the rate" if assumption.rate else "the rates"
         return RowLaws(assumption.population, words=words)
     is_ambiguous = (size is not None and file.size) or (rate is not None and file.rate)
-    if given.strata or is_ambiguous or not (size or file.size):
+    if refine_options.strata or is_ambiguous or not (size or file.size):
         raise click.UsageError(
             "give either --size or --size-column, and either --rate or --rate-column, if it is known; without --strata"
         )
