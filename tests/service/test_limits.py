@@ -108,7 +108,7 @@ def test_who_reads_slowly_takes_no_place_of_those_who_are_worked_on() -> None:
             await asyncio.Event().wait()
 
     async def three() -> int:
-        gate = ConcurrencyLimit(application, most=1)
+        gate = ConcurrencyLimit(application, max_requests=1)
         readers = [asyncio.create_task(gate(posted("/"), nowhere_to_receive, send)) for _ in range(3)]
         await asyncio.wait(readers, timeout=0.1)
         for reader in readers:
@@ -170,7 +170,7 @@ def test_a_body_that_does_not_arrive_is_given_up(begun: bytes, more: Message) ->
     async def send(message: Message) -> None:
         sent.append(message)
 
-    gate = BodyLimit(nowhere_application, most=10**9, depth=4, patience=0.2)
+    gate = BodyLimit(nowhere_application, max_bytes=10**9, depth=4, patience=0.2)
     asyncio.run(gate(posted("/v1/refine"), receive, send))
     assert sent[0]["status"] == 408
     assert b"must arrive whole within 0.2 s" in sent[1]["body"]

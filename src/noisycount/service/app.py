@@ -43,7 +43,7 @@ def application(
         version="1",
         docs_url=None,
         redoc_url=None,
-        openapi_url=None,  # until all is there that it tells of
+        openapi_url=None,  # until all routes that it describes are loaded
         redirect_slashes=False,  # to wherever the head of a request says that it is
         lifespan=_threads,
     )
@@ -52,9 +52,9 @@ def application(
         app.include_router(family)
     app.state.late = middleware.LazyRoutes(app.router, partial(_add_late, app))
     service = state.configuration.service
-    app.add_middleware(middleware.Loading, late=app.state.late)
-    app.add_middleware(middleware.ConcurrencyLimit, most=service.concurrency)
-    app.add_middleware(middleware.BodyLimit, most=service.body, depth=service.depth)
+    app.add_middleware(middleware.Loading, lazy_routes=app.state.late)
+    app.add_middleware(middleware.ConcurrencyLimit, max_requests=service.concurrency)
+    app.add_middleware(middleware.BodyLimit, max_bytes=service.body, depth=service.depth)
     app.add_middleware(middleware.RequestLog, write=write)
     if service.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(service.proxies))

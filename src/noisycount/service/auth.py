@@ -44,10 +44,10 @@ class Attempts:
     def seconds_left(self, host: str) -> float:
         """Return the seconds until the network of an address may show another wrong key; 0 if it may now."""
         with self._turn:
-            failed = self._failed.get(_network(host))
-            if failed is None or len(failed) < MOST_ATTEMPTS:
+            failure_times = self._failed.get(_network(host))
+            if failure_times is None or len(failure_times) < MOST_ATTEMPTS:
                 return 0.0
-            return max(0.0, failed[0] + ATTEMPT_SECONDS - self.clock())
+            return max(0.0, failure_times[0] + ATTEMPT_SECONDS - self.clock())
 
     def fail(self, host: str) -> None:
         """Remember that a wrong key came from an address."""
@@ -171,7 +171,7 @@ class Sessions:
     _open: dict[bytes, LoginSession] = field(default_factory=dict, init=False, repr=False)
     _turn: Lock = field(default_factory=Lock, init=False, repr=False)
 
-    def begin(self, key_id: str, name: str, former: str | None = None) -> str:
+    def begin(self, key_id: str, name: str, former_cookie: str | None = None) -> str:
         """Begin a session and return its cookie, 256 random bits.
 
         The session of the former cookie ends. Its drafts pass to the new session if both are of one user.
@@ -179,8 +179,8 @@ class Sessions:
         value, now = secrets.token_urlsafe(_BYTES), self.clock()
         with self._turn:
             self._forget(now)
-            ended = None if former is None else self._open.pop(_hash(former), None)
-            drafts = Drafts() if ended is None or ended.name != name else ended.drafts
+            former_session = None if former_cookie is None else self._open.pop(_hash(former_cookie), None)
+            drafts = Drafts() if former_session is None or former_session.name != name else former_session.drafts
             cookies = [cookie for cookie, session in self._open.items() if session.key_id == key_id]
             cookies.sort(key=lambda cookie: not self._open[cookie].is_over(now))  # sessions that have ended come first
             for oldest in cookies[: max(0, len(cookies) - MOST_SESSIONS + 1)]:
@@ -277,11 +277,11 @@ class Auth:
             holder = self.keyring.holder(credential)
         return None if holder is None else holder.user
 
-    def login(self, key: str, former: str | None = None) -> tuple[str, IssuedKey] | None:
+    def login(self, key: str, former_cookie: str | None = None) -> tuple[str, IssuedKey] | None:
         """Begin a session in place of that of a former cookie; return its cookie and key, or None for a wrong key."""
         with _checking():
             holder = self.keyring.holder(key)
-        return None if holder is None else (self.sessions.begin(holder.id, holder.name, former), holder)
+        return None if holder is None else (self.sessions.begin(holder.id, holder.name, former_cookie), holder)
 
     def session(self, cookie: str) -> tuple[LoginSession, User] | None:
         """Return the session of a cookie and its user, or None if its key is no longer valid."""
@@ -349,8 +349,8 @@ _READING = {"GET", "HEAD", "OPTIONS"}
 
 async def _by_session(request: Request) -> User:
     auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE) or ""
-    current = auth.session(cookie)
-    session = auth.sessions.ended(cookie) if current is None else current[0]
+    session_and_user = auth.session(cookie)
+    session = auth.sessions.ended(cookie) if session_and_user is None else session_and_user[0]
     if session is None:
         raise UnauthenticatedError
     if request.method not in _READING:
@@ -358,10 +358,10 @@ async def _by_session(request: Request) -> User:
         await _check_csrf(request, session.csrf)
         request.state.form = await request.form()
     request.state.session = session
-    if current is None:
+    if session_and_user is None:
         raise UnauthenticatedError
     request.state.csrf = session.csrf
-    return current[1]
+    return session_and_user[1]
 
 
 def check_origin(request: Request) -> None:

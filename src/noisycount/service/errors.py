@@ -210,8 +210,8 @@ def member_spelling(name: str, value: str) -> str:
     """Return a part of a query as a member of the body of a request."""
     member = "where" if name == "wheres" else name
     if name == "keys" and value:
-        column, _, listed = value.partition("=")
-        return f'"keys": {json.dumps({column: listed.split(",")}, ensure_ascii=False)}'
+        column, _, keys_text = value.partition("=")
+        return f'"keys": {json.dumps({column: keys_text.split(",")}, ensure_ascii=False)}'
     if name == "margins" and value:
         return f'"margins": ["{value}"]'
     if name == "groups_per_unit" and value:
@@ -264,17 +264,17 @@ _MALFORMED = f'{_NAME} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, s
 
 def fault_words(fault: Mapping[str, Any]) -> str:
     """Describe a fault that pydantic found. Repeat nothing of the request, except a number that must be a text."""
-    place, *within = fault["loc"] or ("request",)
+    part, *within = fault["loc"] or ("request",)
     name, kind = ".".join(map(str, within)), fault["type"]
     if kind == "json_invalid":
         return f"the body is no unambiguous JSON ({fault['ctx']['error']}): correct it"
-    if (place, name) == ("header", _NAME):
+    if (part, name) == ("header", _NAME):
         return _MISSING if kind == "missing" else _MALFORMED
-    if place == "body" and kind == "string_type" and len(within) == 1 and _is_short_number(fault):
+    if part == "body" and kind == "string_type" and len(within) == 1 and _is_short_number(fault):
         return f'{name} must be a text: write the number in quotes, "{fault["input"]}"'
-    if place == "body" and kind == "missing" and within:
+    if part == "body" and kind == "missing" and within:
         return f"{name} is missing from the body: add it"
-    if place == "body" and kind == "extra_forbidden":
+    if part == "body" and kind == "extra_forbidden":
         return f"{name!r} is no member of this body: leave it out, or correct its name"
     return f"{'.'.join(map(str, fault['loc'])) or 'request'}: {fault['msg']}"
 

@@ -206,11 +206,11 @@ class Keyring:
         self, name: str, role: Role, datasets: Sequence[str] | None, lifetime: timedelta | None = None
     ) -> tuple[Key, IssuedKey]:
         """Issue a key. Return the key itself, which is not stored, and its stored form."""
-        key, made = Key.new(), self.now()
+        key, issue_time = Key.new(), self.now()
         names = None if datasets is None else tuple(sorted(set(datasets)))
-        expires = None if lifetime is None else made + lifetime
+        expires = None if lifetime is None else issue_time + lifetime
         with self.changing() as (keys, secret):
-            issued = IssuedKey(key.id, name, role, names, key.digest(secret), made, expires)
+            issued = IssuedKey(key.id, name, role, names, key.digest(secret), issue_time, expires)
             keys.append(issued)
         return key, issued
 
@@ -228,9 +228,9 @@ class Keyring:
         One digest is computed and compared for every text, in a time that does not depend on where the digests differ.
         """
         key = Key.read(text) or _NO_KEY
-        stored = {each.id: each for each in self.issued()}.get(key.id, _UNKNOWN)
-        is_right = hmac.compare_digest(key.digest(self._secret()), stored.digest)
-        return stored if is_right and stored.state(self.now()) is KeyState.VALID else None
+        stored_key = {each.id: each for each in self.issued()}.get(key.id, _UNKNOWN)
+        is_right = hmac.compare_digest(key.digest(self._secret()), stored_key.digest)
+        return stored_key if is_right and stored_key.state(self.now()) is KeyState.VALID else None
 
     def valid(self, key_id: str) -> IssuedKey | None:
         """Return the key with an id if it is still valid, else None."""

@@ -55,13 +55,13 @@ class LimitedLog:
     a kind has the number of entries that were not written.
     """
 
-    most: int
+    max_lines: int
     write: Write = write_line
     _rates: RateLimiter = field(init=False)
     _unwritten: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._rates = RateLimiter(self.most)
+        self._rates = RateLimiter(self.max_lines)
 
     def __call__(self, entry: dict[str, Any]) -> None:
         """Write an entry, or count it."""
@@ -86,23 +86,23 @@ class RequestLog:
             return
         request, status = secrets.token_hex(8), 500
 
-        async def marked(message: Message) -> None:
+        async def send_marked(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                named = (b"x-request-id", request.encode()), (b"cache-control", b"no-store")
-                known = {name for name, _ in message["headers"]}
-                message["headers"] += [each for each in named if each[0] not in known]
+                headers = (b"x-request-id", request.encode()), (b"cache-control", b"no-store")
+                header_names = {name for name, _ in message["headers"]}
+                message["headers"] += [header for header in headers if header[0] not in header_names]
             await send(message)
 
         fault = dict[str, Any]()
         try:
-            await self.application(scope, receive, marked)
+            await self.application(scope, receive, send_marked)
         except Exception as error:  # noqa: BLE001 - its text could contain data
             fault = {"error": type(error).__name__, "at": error_place(error.__traceback__)}
             handler = scope["app"].exception_handlers[Exception]
             reply = await handler(Request(scope), error)
-            await reply(scope, receive, marked)
+            await reply(scope, receive, send_marked)
         finally:
             self.write({"request": request, **_facts(scope), "status": status, **fault})
 
@@ -134,12 +134,12 @@ _FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data")
 class BodyLimit:
     """Middleware that reads a request completely before it is handled.
 
-    It refuses a request with a repeated header, more than `most` bytes, JSON deeper than `depth`, or one that takes
-    longer than `patience` seconds to arrive. A slow client delays no other request.
+    It refuses a request with a repeated header, more than `max_bytes` bytes or JSON deeper than `depth`, and one that
+    takes longer than `patience` seconds to arrive. A slow client delays no other request.
     """
 
-    def __init__(self, application: ASGIApp, most: int, depth: int, patience: float = _TIMEOUT) -> None:
-        self.application, self.most, self.depth = application, most, depth
+    def __init__(self, application: ASGIApp, max_bytes: int, depth: int, patience: float = _TIMEOUT) -> None:
+        self.application, self.max_bytes, self.depth = application, max_bytes, depth
         self.patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,23 +167,23 @@ class BodyLimit:
                 raise errors.DepthError(self.depth)  # texts of a form may contain any brackets
             messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
-            async def again() -> Message:
+            async def receive_again() -> Message:
                 return next(messages, None) or await receive()
 
-            return again
+            return receive_again
         raise errors.SlowError(self.patience)
 
     async def _body(self, receive: Receive) -> bytes:
-        parts, length, more = list[bytes](), 0, True
-        while more:
+        parts, length, has_more = list[bytes](), 0, True
+        while has_more:
             message = await receive()
             if message["type"] != "http.request":  # the client has closed the connection: the body may be incomplete
                 raise errors.SlowError(self.patience)
             parts.append(message.get("body", b""))
             length += len(parts[-1])
-            if length > self.most:
-                raise errors.LargeError(self.most)
-            more = message.get("more_body", False)
+            if length > self.max_bytes:
+                raise errors.LargeError(self.max_bytes)
+            has_more = message.get("more_body", False)
         return b"".join(parts)
 
 
@@ -201,17 +201,17 @@ def depth_of(body: bytes) -> int:
 
 
 class ConcurrencyLimit:
-    """Middleware that refuses a request while `most` others are in progress, until their replies begin."""
+    """Middleware that refuses a request while `max_requests` others are in progress, until their replies begin."""
 
-    def __init__(self, application: ASGIApp, most: int) -> None:
-        self.application, self.most, self.present = application, most, 0
+    def __init__(self, application: ASGIApp, max_requests: int) -> None:
+        self.application, self.max_requests, self.present = application, max_requests, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http" or scope["path"] == "/healthz":
             await self.application(scope, receive, send)
             return
-        if self.present >= self.most:
+        if self.present >= self.max_requests:
             await errors.problem_reply(errors.BusyError())(scope, receive, send)
             return
         self.present += 1
@@ -252,13 +252,13 @@ class LazyRoutes:
 class Loading:
     """Middleware that lets a request wait for late routes that may match it."""
 
-    def __init__(self, application: ASGIApp, late: LazyRoutes) -> None:
-        self.application, self.late = application, late
+    def __init__(self, application: ASGIApp, lazy_routes: LazyRoutes) -> None:
+        self.application, self.lazy_routes = application, lazy_routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] == "http" and self.late.may_have(scope):
-            await to_thread.run_sync(self.late.load)
+        if scope["type"] == "http" and self.lazy_routes.may_have(scope):
+            await to_thread.run_sync(self.lazy_routes.load)
         await self.application(scope, receive, send)
 
 
@@ -273,7 +273,7 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (any JSON value)
     """
     try:
         return json.loads(
-            content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number, parse_int=_whole
+            content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number, parse_int=_whole_number
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -291,7 +291,7 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _whole(digits: str) -> int:
+def _whole_number(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
     return int(digits)

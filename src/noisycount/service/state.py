@@ -116,9 +116,12 @@ class InFlight:
 
 @dataclass(slots=True, eq=False)
 class WorkQueue:
-    """The work of all requests. At most `most` run at once, including work whose client no longer waits."""
+    """The work of all requests.
 
-    most: int
+    At most `max_running` tasks run at once, including those whose client no longer waits.
+    """
+
+    max_running: int
     _admitted: int = 0
     _running: int = 0
     _is_stopping: bool = False
@@ -149,7 +152,7 @@ class WorkQueue:
 
     def _run(self, work: Callable[[], Result]) -> Result:
         with self._change:
-            self._change.wait_for(lambda: self._running < self.most)
+            self._change.wait_for(lambda: self._running < self.max_running)
             self._running += 1
         try:
             return work()

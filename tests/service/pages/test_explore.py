@@ -60,7 +60,7 @@ def test_address_is_made_canonical(caller: Caller) -> None:
 def test_moved_slider_counts_without_a_script(caller: Caller) -> None:
     """A form whose slider was moved and whose box was not says what the slider says."""
     fields = {"from": START.query, **START.texts}
-    fields |= {box.slider: str(box.place) for box in boxes(START, {})}
+    fields |= {box.slider: str(box.stop) for box in boxes(START, {})}
     assert caller.get("/explore", params=fields).headers["Location"] == f"/explore?{START.query}"
     fields["size-slider"] = "0"
     found = caller.get("/explore", params=fields).headers["Location"]

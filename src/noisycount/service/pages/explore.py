@@ -42,7 +42,7 @@ class Box:
 
     quantity: Quantity
     text: str
-    place: int
+    stop: int
 
     @property
     def slider(self) -> str:

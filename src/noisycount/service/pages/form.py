@@ -44,19 +44,19 @@ class FormOperator:
 
     def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
         """Return the condition in the question language."""
-        typed = values[0].split(",") if self.takes_list else values[: self.needs]
-        fields = [field] * len(typed) if self.takes_list else [field, field.replace("value-", "to-")]
-        written = [_value(column, kind, each, place) for each, place in zip(typed, fields, strict=False)]
-        operands = f"({', '.join(written)})" if self.takes_list else " and ".join(written)
+        texts = values[0].split(",") if self.takes_list else values[: self.needs]
+        fields = [field] * len(texts) if self.takes_list else [field, field.replace("value-", "to-")]
+        literals = [_literal(column, kind, text, text_field) for text, text_field in zip(texts, fields, strict=False)]
+        operands = f"({', '.join(literals)})" if self.takes_list else " and ".join(literals)
         return f"{quoted_name(column)} {self.name} {operands}".rstrip()
 
 
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
-def _value(column: str, kind: Kind, typed: str, field: str) -> str:
+def _literal(column: str, kind: Kind, text: str, field: str) -> str:
     """Return a typed value as a literal of the question language."""
-    value = typed.strip()
+    value = text.strip()
     if not value:
         raise FormError(field, f"{column} needs a value: {kind.example}")
     if not kind.is_number:
@@ -113,12 +113,12 @@ class Condition:
         operators = operators_of(kind)
         return next((each for each in operators if each.name == self.operator), operators[0])
 
-    def text(self, columns: Mapping[str, Kind], place: int) -> str:
-        """Return the condition in the question language; `place` is the index of its row."""
+    def text(self, columns: Mapping[str, Kind], row: int) -> str:
+        """Return the condition in the question language; `row` is the index of its row."""
         kind = columns.get(self.column)
         if kind is None:
             raise FormError("chosen", f"there is no column {self.column!r}: choose another")
-        return self.chosen(kind).text(self.column, kind, self.values, f"value-{place}")
+        return self.chosen(kind).text(self.column, kind, self.values, f"value-{row}")
 
 
 _NO_VALUES: Public = MappingProxyType({})
@@ -132,9 +132,9 @@ def where_of(
     Raises:
         FormError: If a part is outside the language, orders texts as numbers, or no record can match it.
     """
-    parts = [row.text(columns, place) for place, row in enumerate(conditions)]
-    for place, part in enumerate(parts):
-        _require_possible(part, columns, public, f"value-{place}")
+    parts = [condition.text(columns, row) for row, condition in enumerate(conditions)]
+    for row, part in enumerate(parts):
+        _require_possible(part, columns, public, f"value-{row}")
     if text.strip():
         _require_possible(text.strip(), columns, public, "where")
         parts.append(f"({text.strip()})" if parts else text.strip())
@@ -162,17 +162,17 @@ class Grouping:
     split: str = ""  # edges such as `0, 18, 65`, or `month`, `quarter`, `year`; empty: each value
     keys: str = ""  # keys as typed; empty: they follow from the edges, or are hidden
 
-    def item(self, place: int) -> str:
-        """Return the grouping as a command line writes it; `place` is the index of its row."""
+    def item(self, row: int) -> str:
+        """Return the grouping as a command line writes it; `row` is the index of its row."""
         split = self.split.replace(" ", "")
         try:
             parse_by_text(text := quoted_name(self.column) + (f":{split}" if split else ""))
         except ValueError:
             words = f"edges of {self.column} must be numbers with commas between them, such as 0, 18, 65, got"
-            raise FormError(f"split-{place}", f"{words} {self.split.strip()!r}") from None
+            raise FormError(f"split-{row}", f"{words} {self.split.strip()!r}") from None
         return text
 
-    def listed(self, place: int, columns: Mapping[str, Kind]) -> list[Label] | None:
+    def listed(self, row: int, columns: Mapping[str, Kind]) -> list[Label] | None:
         """Return the typed keys, with ranges expanded, or None if they follow from the edges or are hidden."""
         if not self.keys.strip():
             return None
@@ -182,7 +182,7 @@ class Grouping:
             words = parse_column_keys(f"{quoted_name(self.column)}={self.keys}")[1]
             return expand_keys(self.column, kind, words)
         except (ValueError, PredicateError) as error:
-            raise FormError(f"keys-{place}", f"keys of {self.column}: {error}") from None
+            raise FormError(f"keys-{row}", f"keys of {self.column}: {error}") from None
 
 
 _LARGEST = 2**53
@@ -205,28 +205,28 @@ class Price:
         if self.is_open:
             share = self._share()
             _require(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
-            return {"within": share, "at_most": self._most(), "confidence": self.sure}
+            return {"within": share, "at_most": self._max_epsilon(), "confidence": self.confidence_share}
         if not self.is_goal or self._is_share:
             return self.of_rows()
         try:
-            plan = plan_for_error(self._units(), self.sure)
+            plan = plan_for_error(self._units(), self.confidence_share)
         except NoisyCountError as error:
             raise FormError("within", str(error)) from None
-        return {"epsilon": plan.epsilon, "confidence": self.sure}
+        return {"epsilon": plan.epsilon, "confidence": self.confidence_share}
 
     def of_rows(self) -> dict[str, Any]:
         """Return the arguments of a query for the price of every row of a table."""
-        confidence = {"confidence": self.sure}
+        confidence = {"confidence": self.confidence_share}
         if not self.is_goal:
             return {"epsilon": _price("epsilon", self.epsilon), **confidence}
         if self.is_open:
-            return {**self.of_count(), "of": self._of()}
+            return {**self.of_count(), "of": self._scope()}
         if self._is_share:
             return {"within": self._share(), "guess": float(amount("guess", self.guess, "100")), **confidence}
         return {"within": 1.0, "guess": float(self._units()), **confidence}
 
     @property
-    def sure(self) -> float:
+    def confidence_share(self) -> float:
         """Confidence, in (0, 1)."""
         confidence = parse_share(self.confidence.strip())
         _require(0 < confidence < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
@@ -241,12 +241,12 @@ class Price:
     def _is_share(self) -> bool:
         return "%" in self.within
 
-    def _most(self) -> Fraction:
+    def _max_epsilon(self) -> Fraction:
         if not self.at_most.strip():
             raise FormError("at_most", f"within {self.within.strip()} for at most what price? Give an ε such as 0.5")
         return _price("at_most", self.at_most)
 
-    def _of(self) -> str:
+    def _scope(self) -> str:
         try:
             return parse_of(self.of)
         except ValueError as error:
@@ -261,25 +261,25 @@ class Price:
         return share
 
 
-def amount(field: str, typed: str, examples: str) -> str:
+def amount(field: str, typed_text: str, examples: str) -> str:
     """Return the text of a number above 0. Raise FormError if it is none."""
-    text = drop_thousands(typed.strip().removeprefix("±").strip())
-    _require(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed)
+    text = drop_thousands(typed_text.strip().removeprefix("±").strip())
+    _require(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed_text)
     return text
 
 
-def _price(field: str, typed: str) -> Fraction:
+def _price(field: str, typed_text: str) -> Fraction:
     """Return the ε of a field."""
     try:
-        return exact_epsilon(typed.strip(), field)
+        return exact_epsilon(typed_text.strip(), field)
     except ValueError as error:
         raise FormError(field, str(error)) from None
 
 
-def _require(is_valid: bool, field: str, words: str, typed: str) -> None:  # noqa: FBT001 - the condition
+def _require(is_valid: bool, field: str, words: str, typed_text: str) -> None:  # noqa: FBT001 - the condition
     """Raise FormError with the text typed into a field if it is not valid."""
     if not is_valid:
-        raise FormError(field, f"{field} must {words}, got {typed!r}")
+        raise FormError(field, f"{field} must {words}, got {typed_text!r}")
 
 
 # Parts of a query that have a field of the same name.
@@ -324,14 +324,14 @@ class AskForm:
     purpose: str = ""  # purpose of the answer
 
     @classmethod
-    def of(cls, sent: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
+    def of(cls, fields: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
         """Read the form that a browser sent. Missing fields are empty; fields of rows occur several times."""
 
         def text(name: str) -> str:
-            return str(sent.get(name, ""))
+            return str(fields.get(name, ""))
 
         def texts(name: str) -> list[str]:
-            return list(map(str, sent.getlist(name)))[:_MOST_ROWS]
+            return list(map(str, fields.getlist(name)))[:_MOST_ROWS]
 
         low_high = zip(texts("low"), texts("high"), strict=False)
         rows = zip(texts("column"), texts("operator"), low_high, strict=False)
@@ -349,24 +349,24 @@ class AskForm:
                 confidence=text("confidence"),
                 epsilon=text("epsilon"),
             ),
-            total="total" in sent,
-            other="other" in sent,
+            total="total" in fields,
+            other="other" in fields,
             delta=text("delta"),
             groups_per_unit=text("groups_per_unit"),
             purpose=text("purpose"),
         )
 
-    def changed(self, sent: Any) -> Self | None:  # noqa: ANN401 - as in `of`
+    def changed(self, fields: Any) -> Self | None:  # noqa: ANN401 - as in `of`
         """Return the form with a row added or removed, if the user pressed such a button, else None."""
-        if "add" in sent:
-            row = Condition(str(sent.get("chosen", "")))
+        if "add" in fields:
+            row = Condition(str(fields.get("chosen", "")))
             return replace(self, conditions=(*self.conditions, row))
-        if "add_group" in sent:
-            return replace(self, groups=(*self.groups, Grouping(str(sent.get("chosen_group", "")))))
-        if "remove" in sent:
-            return replace(self, conditions=_without(self.conditions, str(sent["remove"])))
-        if "remove_group" in sent:
-            return replace(self, groups=_without(self.groups, str(sent["remove_group"])))
+        if "add_group" in fields:
+            return replace(self, groups=(*self.groups, Grouping(str(fields.get("chosen_group", "")))))
+        if "remove" in fields:
+            return replace(self, conditions=_without(self.conditions, str(fields["remove"])))
+        if "remove_group" in fields:
+            return replace(self, groups=_without(self.groups, str(fields["remove_group"])))
         return None
 
     def query(self, columns: Mapping[str, Kind], public: Public = _NO_VALUES) -> Query:
@@ -375,11 +375,11 @@ class AskForm:
         wheres = [] if where is None else [where]
         if not self.groups:
             return Query(wheres=wheres, **self.price.of_count())
-        keys = {group.column: group.listed(place, columns) for place, group in enumerate(self.groups)}
+        keys = {group.column: group.listed(row, columns) for row, group in enumerate(self.groups)}
         return Query(
             wheres=wheres,
-            by=parse_by([group.item(place) for place, group in enumerate(self.groups)]),
-            keys={column: listed for column, listed in keys.items() if listed is not None} or None,
+            by=parse_by([group.item(row) for row, group in enumerate(self.groups)]),
+            keys={column: column_keys for column, column_keys in keys.items() if column_keys is not None} or None,
             other=self.other,
             margins=["total"] if self.total or (self.price.is_open and self.price.of == "total") else [],
             groups_per_unit=self._groups_per_unit(),
@@ -396,14 +396,14 @@ class AskForm:
         return FormError(field, refusal.spelled(label_spelling))
 
     def _groups_per_unit(self) -> int | None:
-        typed = self.groups_per_unit.strip()
-        if not typed:
+        typed_text = self.groups_per_unit.strip()
+        if not typed_text:
             return None
-        if not (typed.isascii() and typed.isdigit() and 0 < int(typed) < _MOST_GROUPS):
-            raise FormError("groups_per_unit", f"groups per person must be a whole number from 1, got {typed!r}")
-        return int(typed)
+        if not (typed_text.isascii() and typed_text.isdigit() and 0 < int(typed_text) < _MOST_GROUPS):
+            raise FormError("groups_per_unit", f"groups per person must be a whole number from 1, got {typed_text!r}")
+        return int(typed_text)
 
 
-def _without(rows: tuple[Any, ...], place: str) -> tuple[Any, ...]:
+def _without(rows: tuple[Any, ...], row_text: str) -> tuple[Any, ...]:
     """Return the rows without the one at an index."""
-    return tuple(row for number, row in enumerate(rows) if str(number) != place)
+    return tuple(row for number, row in enumerate(rows) if str(number) != row_text)

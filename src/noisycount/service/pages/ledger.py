@@ -62,17 +62,17 @@ class Filters:
         """Number of newer entries, which are on the pages before."""
         return (self.page - 1) * AT_ONCE
 
-    def selection(self, known: Iterable[str], visible: frozenset[str] | None, analyst: str | None) -> Selection:
+    def selection(self, dataset_names: Iterable[str], visible: frozenset[str] | None, analyst: str | None) -> Selection:
         """Return the selection of entries, limited to those that the user may see.
 
         Args:
-            known: Names of the data sets among which `dataset` is looked up.
+            dataset_names: Names of the data sets among which `dataset` is looked up.
             visible: Names of the data sets that the user may see; None: all.
             analyst: The only analyst whose entries the user may see; None: all.
         """
         datasets = visible
         if self.dataset:
-            chosen = frozenset(name for name in known if redacted_name(name) == self.dataset)
+            chosen = frozenset(name for name in dataset_names if redacted_name(name) == self.dataset)
             datasets = chosen if visible is None else chosen & visible
         return Selection(
             datasets=datasets,

@@ -226,15 +226,15 @@ class RehearsedPanel:
         release, counts = rehearsal.release, rehearsal.counts
         if isinstance(release, Release):
             return cls(note, rehearsal_words(rehearsal))
-        names, places = release.labels.names, range(min(len(release), _MOST_ROWS))
+        names, shown = release.labels.names, range(min(len(release), _MOST_ROWS))
         header = [*names, "made up", f"answer ({percent(release.confidence)})"]
         rows = [
             [
                 *keys,
-                "hidden" if counts is None else signed(counts[place]),
+                "hidden" if counts is None else signed(counts[row]),
                 f"{signed(count)} {plus_minus(error)}",
             ]
-            for place, (keys, count, error, _) in zip(places, shown_rows(release, places), strict=True)
+            for row, (keys, count, error, _) in zip(shown, shown_rows(release, shown), strict=True)
         ]
         words = "" if rows else "No key is shown: none reached the threshold"
         return cls(note, words, header, rows, len(names))
@@ -276,7 +276,7 @@ def _marks(centre: int, reach: float) -> list[int]:
     """Return the marks of the axis: the centre, and others at a round distance from each other, as many as fit."""
     step = round_step(reach / _MARKS)
     sides = int(0.9 * reach / step)
-    return [centre + place * step for place in range(-sides, sides + 1)]
+    return [centre + number * step for number in range(-sides, sides + 1)]
 
 
 def _mark(value: int, plan: Plan) -> str:

@@ -133,7 +133,7 @@ class RefinedRows:
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:
             return None
-        total, known = _total(entry, size)
+        total, total_words = _total(entry, size)
         refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None, total)
         levels = free_name("level", dict.fromkeys(published.names))
         shown_labels = {} if columns is None else _shown_labels(entry, columns)
@@ -146,7 +146,7 @@ class RefinedRows:
             tuple(values[row] for values in cells.values()): Estimated(medians[row], low, high)
             for row, low, high in refined.intervals()
         }
-        return cls(rows, "; ".join(filter(None, [known, refined.prior_words, *published.notes])))
+        return cls(rows, "; ".join(filter(None, [total_words, refined.prior_words, *published.notes])))
 
 
 def _total(entry: Entry, size: int | None) -> tuple[int | Population | None, str]:
@@ -236,7 +236,7 @@ def order_like_rows(query: Query, rows: Sequence[Mapping[str, Any]]) -> Query:
     if not isinstance(query.keys, Mapping):
         return query
     reversed_rows = list(enumerate(rows))[::-1]
-    first_rows = {column: {row["keys"][column]: place for place, row in reversed_rows} for column in query.keys}
+    first_rows = {column: {row["keys"][column]: number for number, row in reversed_rows} for column in query.keys}
     keys = {
         column: sorted(column_keys, key=lambda key, first=first_rows[column]: first.get(key, len(rows)))  # type: ignore[misc]
         for column, column_keys in query.keys.items()
