@@ -393,7 +393,7 @@ def test_data_sets_that_nobody_asked_are_listed_once(tmp_path: Path, form: str) 
     assert text.count("Nothing was asked yet") == 1
     assert "300 data sets: ward-0, ward-1, " in text
     assert text.count("ward-299") == 1
-    assert text.count("neighbours") == 4  # of two data sets, in the guide, and of what is lost to it
+    assert text.count("neighbours") == 3  # of two data sets, and in the guide
 
 
 def test_a_ledger_that_lost_its_end_is_told_by_a_head(run: Run, here: Path) -> None:
