@@ -42,7 +42,7 @@ def test_the_refusal_names_columns_and_no_number() -> None:
     named = ", ".join(f"'c{n}'" for n in range(8))
     assert str(caught.value) == (
         f"'x.csv' answers nothing, as cells of {named} and 4 other columns do not fit their kind: "
-        "whoever owns it sees them by `noisycount check`, which says how to mend that"
+        "their owner sees these cells by `noisycount check`, with the remedy"
     )
     require_readable("'x.csv'", [column("fine", AGE, 0), column("told", ACCEPTED, 3)])
 

@@ -366,7 +366,7 @@ class Catalog:
         else:
             raise ConfigError(
                 "say once whose rows these are: --unit COLUMN (in Python unit=) names the column "
-                "that tells persons apart, --unit row says that every row is another person"
+                "that identifies persons, --unit row says that every row is another person"
             )
         if said is not None and unit != known:
             counted = "rows" if known is None else f"distinct {known!r}"

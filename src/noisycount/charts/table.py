@@ -55,8 +55,8 @@ class TableBars:
             )
         if len(self.names) > MOST_KINDS:
             raise ValueError(
-                f"result has {len(self.names)} kinds of bars, and a chart tells {MOST_KINDS} "
-                "apart: put the kind into the label"
+                f"result has {len(self.names)} kinds of bars, and a chart distinguishes "
+                f"{MOST_KINDS}: put the kind into the label"
             )
 
     @property

@@ -212,7 +212,7 @@ def add(  # noqa: PLR0913 - its options
         ]
     )
     print_text(
-        f"The key is shown this once. Give it to {name} alone, by a safe way: whoever has it asks "
+        f"The key is shown this once. Give it to {name} alone, by a safe way: anybody who has it can ask "
         f"as {name}. `noisycount analysts revoke {issued.id}` ends it at once."
     )
 

@@ -1,1 +1,1 @@
-"""Where records are counted: one interface, one folder an engine."""
+"""Engines that count records: one interface, and a folder for each engine."""

@@ -20,14 +20,14 @@ SINGLE_QUOTED = re.compile("'.*'", re.DOTALL)
 PADDED = "padded"
 """The kind of the rows that `ragged` fills up."""
 EXAMPLES = 3
-"""How many different cells that do not fit are told; with fewer there are no others."""
+"""Number of different unreadable cells that are shown. If fewer are shown, there are no others."""
 FEW = 20
-"""Of how many different texts, at most, a column's values are all told."""
+"""Largest number of different texts of a column for which all of them are shown."""
 
 
 @frozen
 class Resemblance(Shown):
-    """What the texts of a column look like although they are read as texts."""
+    """A kind that the values of a text column resemble, although they are read as texts."""
 
     noun: str  # such as "dates"
     remedy: str  # what the owner or an analyst can do, as an imperative sentence without a full stop
@@ -36,7 +36,7 @@ class Resemblance(Shown):
 
 @frozen
 class ColumnCheck(Shown):
-    """What is in one column."""
+    """Content of a column: its kind, its form, and the cells that are missing or unreadable."""
 
     name: str  # of the column
     kind: Kind | None  # of its values; None: no question can use it
@@ -71,7 +71,7 @@ class ColumnCheck(Shown):
 
     @property
     def is_refused(self) -> bool:
-        """Whether its cells keep all questions from being answered."""
+        """True if unreadable cells of the column prevent all answers."""
         return self.unreadable > 0 and not (self.form and self.form.accepts_unreadable)
 
 
@@ -96,7 +96,7 @@ class OddRows(Shown):
 
 @frozen(repr=False)
 class Check(Shown):
-    """What is in private records."""
+    """Content of private records, as `noisycount check` shows it to their owner."""
 
     rows: int  # how many there are
     columns: tuple[ColumnCheck, ...]  # what is in each column
@@ -168,11 +168,11 @@ class Check(Shown):
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """What the texts of each column stand for."""
+        """Form of the texts of each column that has one, by name."""
         return {column.name: column.form for column in self.columns if column.form is not None}
 
 
-def typed_check(  # noqa: PLR0913 - what an owner is told
+def typed_check(  # noqa: PLR0913 - the fields of a check
     schema: Schema,
     rows: int,
     counts: Sequence[int],

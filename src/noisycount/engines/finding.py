@@ -1,4 +1,4 @@
-"""One finding about private records, for their owner, and the statements for `noisycount.toml` that it proposes."""
+"""A finding about private records, for their owner, and the statements for `noisycount.toml` that it proposes."""
 
 from collections.abc import Iterable, Sequence
 from enum import Enum

@@ -68,7 +68,7 @@ def _rows_without_unit(check: Check) -> Iterator[Finding]:
     rows, verb = unit.judged.missing, "names" if unit.judged.missing == 1 else "name"
     text = f"{number_of('row', rows)} {verb} no person"
     if unit.form is not None and unit.form.drop_missing:
-        text += " and, as the owner stated, are in no count: whoever they are about is not counted"
+        text += " and, as the owner stated, are in no count: persons without an id are not counted"
         yield Finding(Severity.NOTE, "rows without a person", text, check.unit, rows, check.without_unit)
         return
     proposals = _proposals_about_ids(check, {"drop_missing": True})

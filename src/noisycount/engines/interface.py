@@ -46,7 +46,7 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
         others = f" and {more} other column{'s' * (more > 1)}" if more > 0 else ""
         raise SourceError(
             f"{shown} answers nothing, as cells of {named}{others} do not fit their kind: "
-            "whoever owns it sees them by `noisycount check`, which says how to mend that"
+            "their owner sees these cells by `noisycount check`, with the remedy"
         )
 
 

@@ -282,7 +282,7 @@ def _is_rounded(groups: sa.Subquery, person: Person, dialect: Dialect) -> Expres
 def _keyed(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFormat) -> sa.Subquery:
     """Return the ids with what all spellings of one by the widest form have in common, and whether each has a mark.
 
-    Without marks, zeros at the beginning of a number cannot be told from others, so all of them are dropped here.
+    Without marks, a zero at the beginning of a number looks like any other, so all of them are dropped here.
     """
     key: Expression = spelled.c.spelling
     is_marked: Expression = whole(0) == whole(1)

@@ -47,8 +47,8 @@ def chained(head: Head, columns: Row) -> dict[str, Any]:
 def damaged(number: int) -> LedgerError:
     """Return the error for a damaged row: one that is not as the ledger wrote it."""
     return LedgerError(
-        f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` tells what"
-        " is wrong with it, and nothing is charged until then"
+        f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` states"
+        " the fault, and nothing is charged until then"
     )
 
 

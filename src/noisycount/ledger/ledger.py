@@ -74,7 +74,7 @@ class Selection:
 
 @frozen
 class Selected:
-    """One page of the debits that match a selection, with the totals of the whole ledger."""
+    """A page of the debits that match a selection, with the totals of the whole ledger."""
 
     entries: tuple[Entry, ...]  # newest first, each from rows whose hashes were checked
     total: int  # number of all debits that match the selection

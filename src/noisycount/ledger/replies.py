@@ -199,7 +199,7 @@ def _fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | 
             is_told = any(replied <= table for table in tables)
     except (LedgerError, ValueError, TypeError, KeyError, AttributeError):
         return "is damaged"
-    return None if is_told else "tells another answer than the ledger"
+    return None if is_told else "holds another answer than the ledger"
 
 
 def _reply(row: Any) -> Reply:  # noqa: ANN401

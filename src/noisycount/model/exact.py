@@ -48,7 +48,7 @@ class Exact(Mechanism):
             return LogFactor(np.zeros_like, support=(int(answer), int(answer)))
         raise ValueError(f"answer must be a whole number from 0 to {size} without noise, got {answer!r}")
 
-    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the count is told as it is)
+    def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the answer is the count)
         """Return 1 for the counts on that side of the answer, 0 for the others, as a function of the count."""
         support = (answer, math.inf) if upper else (-math.inf, answer)
         return LogFactor(np.zeros_like, support=support)

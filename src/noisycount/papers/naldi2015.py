@@ -95,7 +95,7 @@ def _claim_reveals() -> Claim:
     return Claim(
         "section 3",
         "The formula determines the privacy level once the level of uncertainty is set.",
-        "set from the true count, ε tells the count, whatever the noise: ±20 % with 80 % gives "
+        "set from the true count, ε reveals the count, whatever the noise: ±20 % with 80 % gives "
         f"{', '.join(number(epsilon, 4) for epsilon in epsilons)} for c = {', '.join(map(number, counts))}. The count "
         "must be a public guess; then ε depends on nothing secret.",
         Verdict.of(

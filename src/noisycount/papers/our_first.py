@@ -70,7 +70,7 @@ def _claim_coverage() -> Claim:
     )
     return Claim(
         "the page “Accuracy first”, Theorem 5",
-        "What is told holds with the stated confidence, whatever the count.",
+        "The stated interval holds with the stated confidence, whatever the count.",
         f"the least over these counts is {coverage_text}.",
         Verdict.of(*(share >= goal[1] for share, goal in zip(coverages, GOALS.values(), strict=True))),
     )

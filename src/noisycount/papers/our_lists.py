@@ -41,7 +41,7 @@ def repeated() -> Drawing:
         (
             Claim(
                 "the page “Several answers, one outsider”, Theorem 1",
-                "Answers to one question tell an outsider at most what the count tells.",
+                "Answers to one question reveal to an outsider at most what the count reveals.",
                 f"at a rate of 0.1 δ rises from {number(rate_deltas[0])} for one answer to {number(rate_deltas[-1])} "
                 f"for 256; the count has {number(count_delta)}, the worst case {number(worst[-1])}.",
                 Verdict.of(rate_deltas[-1] <= count_delta),
@@ -79,7 +79,7 @@ def overlap() -> Drawing:
         (
             Claim(
                 "the page “Several answers, one outsider”, Theorem 2",
-                "A second question tells more the fewer records tell it from the first, but none.",
+                "A second question reveals more the fewer records distinguish it from the first, and nothing if none do.",
                 f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
                 f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
                 Verdict.of(max(exact) == exact[-1], same < exact[0], exact[-1] <= worst),

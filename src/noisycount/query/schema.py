@@ -322,7 +322,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 @frozen(slots=False)
 class PublicValues:
-    """All values that a column can have besides missing ones, as its owner states: a list, or a range."""
+    """Values that a column can have besides missing ones, as its owner states: a list, or a range."""
 
     kind: Kind  # kind of the values
     listed: tuple[Any, ...] = ()  # values in the owner's order; empty: they are a range

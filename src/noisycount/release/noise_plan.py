@@ -21,7 +21,7 @@ from noisycount.model.tables.threshold import surely_shown
 
 @frozen
 class LevelPlan(Shown):
-    """One level of a table, such as its cells or a margin, with the noise of its counts."""
+    """A level of a table, such as its cells or a margin, with the noise of its counts."""
 
     name: str  # name for a reader, such as "town" or "total"
     size: int | None  # number of counts; None if the keys are hidden

@@ -64,7 +64,7 @@ class QueryPlan(ABC):
 
     @property
     def predicates(self) -> Sequence[Predicate]:
-        """All conditions of the query."""
+        """Conditions of the query."""
         return [] if self.condition is None else [self.condition]
 
     @property
@@ -182,7 +182,7 @@ class ListPlan(QueryPlan):
 
 
 class CountPlan(ListPlan):
-    """One condition under Laplace noise, whose answer is published as a single count."""
+    """Plan for a single count: a condition under Laplace noise."""
 
     @property
     def condition(self) -> Predicate:

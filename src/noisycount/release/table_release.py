@@ -35,7 +35,7 @@ _LEAST_VARIANCE = 1e-100  # smallest variance: below it, noise is negligible and
 
 @frozen
 class TableRow(Shown):
-    """One published count of a table.
+    """A published count of a table.
 
     Attributes:
         level: The level of the count, such as "town", "total" or "other".
@@ -191,7 +191,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     @property
     def rows(self) -> tuple[TableRow, ...]:
-        """All counts, the cells first, in the order in which they were asked."""
+        """Published counts, the cells first, in the order of the query."""
         return tuple(map(TableRow, *self._told(), self._sums))
 
     @property

@@ -1,1 +1,1 @@
-"""One process at one ledger: an API for programs, pages for people."""
+"""The service: a process at one ledger, with an API for programs and pages for people."""

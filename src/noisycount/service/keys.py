@@ -126,7 +126,7 @@ class IssuedKey:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All fields in the types of JSON."""
+        """Fields of the key in the types of JSON."""
         return {
             **{name: getattr(self, name) for name in ("id", "name", "role", "datasets")},
             "digest": self.digest.hex(),
@@ -168,7 +168,7 @@ _NO_KEY = Key("", "")
 
 @dataclass(slots=True)
 class Keyring:
-    """All keys of one ledger, and the secret with which they are hashed.
+    """Keys of a ledger, and the secret with which they are hashed.
 
     The file is read at every use, so that a revoked key is refused at once. It is parsed again only if it changed.
     """

@@ -1,4 +1,4 @@
-"""What every request passes before its route, outermost first: log, body, crowd, late routes.
+"""Middleware that every request passes before its route, outermost first: log, body, crowd, late routes.
 
 The log is lines of JSON without counts, literals and durations.
 """

@@ -206,7 +206,7 @@ class OpenSources:
 
 @dataclass(slots=True, eq=False)
 class ServiceState:
-    """One ledger and its data sets, open for many users at once. Made by `ServiceState.open`."""
+    """A ledger and its data sets, open for many users at once. Made by `ServiceState.open`."""
 
     configuration: Config
     ledger: Ledger

@@ -1,1 +1,1 @@
-"""What a command and the service share: what is computed, its words, its JSON, its picture."""
+"""Tasks that a command and the service share: each has its result, its words, its JSON and its picture."""

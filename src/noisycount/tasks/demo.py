@@ -105,7 +105,7 @@ NEXT = 'noisycount count FILE.csv --unit ID --where "age>49" --within 20% --at-m
 
 
 class Step(NamedTuple):
-    """One step of the demonstration."""
+    """A step of the demonstration."""
 
     title: str
     text: str

@@ -125,7 +125,7 @@ def intact_words(verification: Verification, known_head: Head | None) -> str:
         return rows
     return (
         f"{rows}; {replies:,} of the replies of a service {'are' if replies > 1 else 'is'} older than the rows for "
-        "replies: each repeats an answer of the ledger, and nothing tells whether its other words were changed"
+        "replies: each repeats an answer of the ledger, and whether its other words were changed cannot be checked"
     )
 
 

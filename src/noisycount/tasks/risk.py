@@ -92,7 +92,7 @@ class RiskScenario:
         """
         if self.assumed.rate is None:
             raise NoisyCountError(
-                "--known needs --size and --rate: with --strata it is not told whose records are known"
+                "--known needs --size and --rate: --strata does not say in which stratum the known records are"
             )
         known_records = self.known or 0
         check_known(known_records, size)
@@ -369,7 +369,7 @@ def _scope(risks: Risks) -> str:
         f"below the worst case, only if {trusted} right"
     )
     independent = assumed.rate is None or not assumed.rate.deviation
-    return f"{scope}. Treat whoever may know more as the worst case." if independent else f"{scope}."
+    return f"{scope}. Treat anybody who may know more as the worst case." if independent else f"{scope}."
 
 
 def _dependence(risks: Risks) -> str:

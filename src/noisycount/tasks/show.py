@@ -122,7 +122,7 @@ def table_hint(view: View) -> Facts:
         return []
     question, key = StoredQuestion(newest).words, newest.key[: ledger.SHORTEST_KEY]
     how = (
-        f"`noisycount refine --key {key}` tells the counts of {question}, each beside its keys; "
+        f"`noisycount refine --key {key}` refines the counts of {question}, each beside its keys; "
         "`show --json` has those of all tables, and the key of each"
     )
     return [("hint", how)]

@@ -226,7 +226,7 @@ def test_without_atoms_the_outsider_is_not_told(run: Run) -> None:
     """Questions that may overlap in any way have the worst case alone."""
     told = run("risk", "--ledger", "survey", "--rate", "20%", "--json").object
     assert told["outsider"] is None
-    assert told["why"] == "2 questions may overlap in any way unless --atoms FILE tells how"
+    assert told["why"] == "2 questions may overlap in any way unless --atoms FILE states how"
     assert 0 < told["worst_case"] < 1
     shown = run("risk", "--ledger", "survey").words
     assert "not told" not in shown

@@ -95,7 +95,7 @@ def test_groups_have_rates_of_their_own(run: Run, here: Path) -> None:
     population = nc.Strata([300, 200], [0.1, 0.4])
     assert told["adversaries"][1]["delta"] == nc.privacy_curve(nc.Gaussian(4.0), population).delta(0.05)
     assert (told["size"], told["groups"], told["rate"]) == (500, 2, None)
-    assert "only if the rates are right. Treat whoever may know more as the worst case." in words_of(run, *words)
+    assert "only if the rates are right. Treat anybody who may know more as the worst case." in words_of(run, *words)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_what_holds_only_for_those_who_know_little_is_said(run: Run) -> None:
     words = (*RECORDS, "--noise", "gaussian", "--scale", "3", *EPSILON)
     outside = words_of(run, *words)
     assert "“distribution only” only against an adversary who knows no single record;" in outside
-    assert "only if the rate is right. Treat whoever may know more as the worst case." in outside
+    assert "only if the rate is right. Treat anybody who may know more as the worst case." in outside
     assert "“partly informed”" not in outside
     partly = words_of(run, *words, "--known", "400")
     assert "“partly informed” only against one who knows those 400 records and no other" in partly
@@ -376,7 +376,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         (("--strata", "certain.csv", *NOISE), "a certain property has no neighbours"),
         (
             ("--strata", "towns.csv", *NOISE, "--known", "10"),
-            "--known needs --size and --rate: with --strata it is not told whose",
+            "--known needs --size and --rate: --strata does not say in which stratum",
         ),
     ],
 )

@@ -1,1 +1,1 @@
-"""What the count is, given the answer."""
+"""Posterior distribution of a count, given its noisy answer."""

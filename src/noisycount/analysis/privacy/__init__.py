@@ -1,1 +1,1 @@
-"""How much one record can move the answer."""
+"""Privacy loss: the effect of one record on the distribution of the answer."""

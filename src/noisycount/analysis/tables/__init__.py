@@ -1,1 +1,1 @@
-"""What the counts of a table are, given the answers."""
+"""Posterior distribution of the counts of a table, given noisy answers about its levels."""

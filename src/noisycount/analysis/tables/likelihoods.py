@@ -307,7 +307,7 @@ class _Side:
 
 @frozen(eq=False)
 class LevelLikelihood:
-    """All answers about a level; a node may have none or several."""
+    """Likelihoods of the counts of a level, given all answers about it. A node may have no answer or several."""
 
     answers: tuple[LevelAnswers, ...]  # answers about the level
     bounds: Bounds  # certain bounds of the counts

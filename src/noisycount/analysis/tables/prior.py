@@ -300,7 +300,7 @@ class TablePrior(Shown):
 
     @property
     def words(self) -> str:
-        """One line that describes the prior."""
+        """Description of the prior in one line."""
         pairs = zip(self.names, self.levels, strict=True)
         levels = ", ".join(f"{name} {level.words}" for name, level in pairs)
         return f"{'learned from the answers' if self.is_learned else 'stated'}: {levels}"

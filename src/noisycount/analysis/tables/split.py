@@ -1,4 +1,4 @@
-"""One division of nodes among their children: the messages upwards, and the distributions of the children downwards.
+"""Division of nodes among their children: the messages upwards, and the distributions of the children downwards.
 
 `Split` holds several nodes with the same number of children. `passes` builds the splits of a whole tree; `sums` adds
 up.

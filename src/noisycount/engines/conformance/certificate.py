@@ -75,7 +75,7 @@ class Certificate:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All fields in the types of JSON."""
+        """Fields of the certificate in the types of JSON."""
         parts: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return parts
 

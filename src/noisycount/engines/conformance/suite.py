@@ -55,7 +55,7 @@ class Examination(Shown):
 TableCounts = Mapping[object, int]
 """Counts of a table by (level, node), or by the keys of a group."""
 
-_AGAIN = "told again"  # mark of keys that an engine returned twice
+_AGAIN = "returned twice"  # mark of keys that an engine returned twice
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a file holds by its first bytes, whatever its name says."""
+"""Format of a file, detected from its first bytes and not from its name."""
 
 import gzip
 import re

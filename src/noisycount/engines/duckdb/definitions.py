@@ -137,7 +137,7 @@ def duckdb_relations(connection: Connection) -> FileRelations:
             continue
         keys = connection.execute(_KEYS, [schema, name]).fetchall()
         computed = {}
-        if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # a default is not told apart, and is judged as well
+        if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # defaults look the same, and are judged as well
             computed = {column: expression for column, _, expression in columns if expression is not None}
         entries[schema, name] = BaseTable(
             shown,

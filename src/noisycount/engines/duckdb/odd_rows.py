@@ -71,7 +71,7 @@ def with_odd_rows(
 ) -> tuple[Check, dict[int, list[str]]]:
     """Return the check of the table `loaded` with its faults, and with its rows that look like no records.
 
-    Whoever owns the file decides: a row may look like a total and be a record. The second value has the cells of the
+    The owner decides, as a row may look like a total and be a record. The second value has the cells of the
     rows that a statement would leave out, by their place. `stated`: what the owner states of the file.
     """
     check = replace(check, faults=layout.faults, unnamed=layout.unnamed, rows_by_rule=layout.rows_by_rule)

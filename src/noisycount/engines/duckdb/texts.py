@@ -322,7 +322,7 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
         mended = file.mended(ragged)
         if _is_loaded(mended, connection, rewrites=True):
             return mended.with_rows_by_rule()
-    raise file.refusal("its lines cannot be told apart" if ragged is None else ragged.words(len(file.names)))
+    raise file.refusal("the ends of its lines cannot be detected" if ragged is None else ragged.words(len(file.names)))
 
 
 def _with_quote(quote: str, fault: str, file: TextFile, stated: FileFormat, connection: Connection) -> TextFile:

@@ -201,7 +201,7 @@ class Server:
 
 @frozen
 class OneConnection:
-    """One connection for all transactions, so that they see its temporary tables."""
+    """A single connection for all transactions, so that they see its temporary tables."""
 
     connection: Connection  # in no transaction
     dialect: dialects.ServerDialect

@@ -1,1 +1,1 @@
-"""What a view shows: the proof, from its definition, that each of its rows comes from the records of one unit."""
+"""Proof, from the definition of a view, that each of its rows comes from the records of one unit."""

@@ -1,11 +1,11 @@
-"""What the owner of a source states about the rows of its views."""
+"""The owner's statement about the rows of the views of a source."""
 
 from noisycount.frozen import frozen
 
 
 @frozen
 class UnitClaim:
-    """What the owner states about the rows of a view."""
+    """The owner's statement about the rows of a view."""
 
     unit: str | None = None  # the column that names the unit; None: every row is a unit
     public_tables: tuple[str, ...] = ()  # tables and views that hold no private records
@@ -14,6 +14,6 @@ class UnitClaim:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What the owner states beyond the unit, as names and words."""
+        """Statements beyond the unit, as pairs of a name and its words."""
         public = [("public tables", ", ".join(self.public_tables))] if self.public_tables else []
         return public if self.vouched is None else [*public, ("vouched", self.vouched)]

@@ -40,7 +40,7 @@ from noisycount.engines.views.syntax import (
 from noisycount.frozen import frozen
 
 EXACT_TYPES = frozenset({"integer", "text", "boolean", "uuid", "date"})
-"""Types whose equal values cannot be told apart, so that equal values name the same unit."""
+"""Types whose equal values are indistinguishable, so that equal values name the same unit."""
 
 _CASTS = {
     **dict.fromkeys([exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT], "integer"),
@@ -96,7 +96,7 @@ class _Result:
 
 @frozen
 class _Item:
-    """What a query shows as one column."""
+    """A column of the result of a query."""
 
     expression: exp.Expr
     place: Place | None  # the column that it shows as it is, if any
@@ -421,7 +421,7 @@ class _Scope:
             )
 
     def type_of(self, expression: exp.Expr) -> str:  # noqa: PLR0911 - a case a node
-        """Return the type of an expression if its equal values cannot be told apart; empty: they may."""
+        """Return the type of an expression if its equal values are indistinguishable, otherwise an empty text."""
         node = expression.unnest()
         if (place := self.plain(node)) is not None:
             return self._type(place)

@@ -147,7 +147,7 @@ class Kinds:
 
     @property
     def mirrored(self) -> "Kinds":
-        """The same records with the negated predicate."""
+        """Kinds of the records under the negated predicate."""
         return Kinds(self.sizes[::-1], -self.log_odds[::-1])
 
     def moments(self, tilt: float) -> tuple[float, float]:

@@ -103,7 +103,7 @@ class Splits(Shown):
             wrong = values[~possible].flat[0] if not possible.all() else values.tolist()
             raise ValueError(
                 f"{name} must be positive and finite, a number or one a cell, got {wrong!r}: "
-                "a cell that is surely empty is told by an answer of 0 under Exact()"
+                "state a cell that is surely empty by an answer of 0 under Exact()"
             )
         values.flags.writeable = False
         object.__setattr__(self, "concentrations", values)

@@ -338,7 +338,7 @@ def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
         cell = ", ".join(texts[second] for texts in columns.values())
         raise ValueError(
             f"keys must name each cell once, got {cell} in rows {first} and {second}: "
-            "add the column that tells them apart, or remove one (rows are counted from 0)"
+            "add the column that distinguishes them, or remove one (rows are counted from 0)"
         )
 
 

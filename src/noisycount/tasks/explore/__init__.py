@@ -1,1 +1,1 @@
-"""What noise does to a count, for sliders: charts with their numbers."""
+"""Charts with sliders, and their numbers, that show the effect of noise on a count."""
