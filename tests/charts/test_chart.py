@@ -82,7 +82,7 @@ def test_a_privacy_curve_is_shown_down_to_a_millionth(population: nc.Binomial | 
     )
     assert (line[0]["epsilon"], line[-1]["delta"]) == (0, pytest.approx(1e-6, rel=1e-3))
     knows = "all other records" if population is None else "Binomial(size=1000, rate=0.1)"
-    assert chart["title"]["subtitle"] == [f"Gaussian(scale=3.0), against whoever knows {knows}"]
+    assert chart["title"]["subtitle"] == [f"Gaussian(scale=3.0), against an adversary who knows {knows}"]
     assert [layer for layer in chart["layer"] if layer["mark"]["type"] == "circle"] == []
 
 

@@ -58,7 +58,7 @@ def _(curve: PrivacyCurve) -> Picture:
     """Return the picture of a privacy curve, δ against ε."""
     view = PrivacyView.from_curves([NamedCurve("δ(ε)", curve)])
     against = "all other records" if curve.population is None else f"{curve.population!r}"
-    subtitle = f"{curve.mechanism!r}, against whoever knows {against}"
+    subtitle = f"{curve.mechanism!r}, against an adversary who knows {against}"
     return privacy_picture(view.lines, view.axes, "What can one record change?", subtitle)
 
 

@@ -79,7 +79,7 @@ def overlap() -> Drawing:
         (
             Claim(
                 "the page “Several answers, one outsider”, Theorem 2",
-                "A second question reveals more the fewer records distinguish it from the first, and nothing if none do.",
+                "A second question reveals more the fewer records distinguish it from the first.",
                 f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
                 f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
                 Verdict.of(max(exact) == exact[-1], same < exact[0], exact[-1] <= worst),

@@ -90,9 +90,9 @@ class Release(PublishedAnswer):
         ...         answer = desk.release("age >= 50", within="20%", guess=100)
         >>> answer  # doctest: +ELLIPSIS
         Release(answer=..., error=20, epsilon=0.15, remaining=1.85, where='age >= 50')
-        >>> told = nc.posterior(answer, nc.BetaBinomial.from_rate(600, 0.17, 0.02))
-        >>> low, high = told.interval(0.95)
-        >>> low <= told.median <= high
+        >>> estimate = nc.posterior(answer, nc.BetaBinomial.from_rate(600, 0.17, 0.02))
+        >>> low, high = estimate.interval(0.95)
+        >>> low <= estimate.median <= high
         True
     """
 

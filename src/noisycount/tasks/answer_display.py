@@ -332,7 +332,7 @@ def _table_terms(priced: PricedQuery, *, has_other: bool) -> Iterator[tuple[str,
     if sentences:
         yield "sums", "; ".join(sentences)
     if has_other:
-        yield "other", f"{OTHER_KEYS} is whoever is in no other row, missing keys too"
+        yield "other", f"{OTHER_KEYS} counts all who are in no other row, missing keys too"
 
 
 def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, int]) -> str:

@@ -141,7 +141,7 @@ def _facts(result: TableForecast) -> Iterator[tuple[str, str]]:
             (f"{better}: its squared errors are {result.gain:.2g} of those of {other} at the same ε and δ"),
         )
     elif result.design.rho is None:
-        yield "hint", "with --delta 1e-6 Gaussian noise at the same price is told beside it"
+        yield "hint", "with --delta 1e-6 Gaussian noise at the same price is shown beside it"
 
 
 def shape_words(design: Design) -> str:

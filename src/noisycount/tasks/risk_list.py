@@ -248,7 +248,7 @@ def _missing_figure_reason(answers: AnswersSoFar) -> str:
     """Return the reason why there is no δ against an outsider."""
     if len(answers.questions) > 1:
         number = len(answers.questions)
-        return f"{number} questions may overlap in any way unless --atoms FILE tells how"
+        return f"{number} questions may overlap in any way unless --atoms FILE states how"
     return "no figure of its own without the rate of the question: give --rate"
 
 
@@ -330,7 +330,7 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     if risks.outsider.small_group_share > 0:
         small = (
             f"a group that the questions part off is expected to hold fewer than "
-            f"{risks.outsider.large_group_size:g} records: whoever may be in it has the worst case"
+            f"{risks.outsider.large_group_size:g} records: a person who may be in it has the worst case"
         )
         explanations.append(("small groups", small))
     return [*explanations, charged]

@@ -287,7 +287,8 @@ def test_a_size_that_was_written_later_changes_no_price(tmp_path: Path) -> None:
     assert visits["releases"][0]["neighbours"] == "adding or removing"
     assert visits["odds"] == "all answers so far, ε = 1: a 50:50 guess about one person becomes at most 74:26"
     text = report(tmp_path, "md")
-    assert "replacing one person; 1 release was priced for adding or removing, and revealed more than was charged" in text
+    priced = "1 release was priced for adding or removing, and revealed more than was charged"
+    assert f"replacing one person; {priced}" in text
     assert "ε = 0.5 as charged, ε = 1 for replacement" in text
     assert "| ε = 0.5, for adding or removing |" in text
     assert "visits,person,adding or removing" in report(tmp_path, "csv")

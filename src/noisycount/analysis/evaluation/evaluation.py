@@ -144,28 +144,28 @@ def _padded(table: CountTable, start: int, stop: int) -> Reals:
     return np.pad(table.logs, (table.first - start, stop - table.last), constant_values=-np.inf)
 
 
-def _estimates(by: str, scaled: Reals, counts: Reals, told: Reals, size: int) -> Reals:
+def _estimates(by: str, scaled: Reals, counts: Reals, log_weights: Reals, size: int) -> Reals:
     """Return the estimate for each answer.
 
     Args:
         by: "answer", "rounded", "mean", "median" or "mode".
         scaled: Answers scaled up to the database, shape (answers,).
         counts: Consecutive counts, shape (counts,).
-        told: Posterior log-weights of the counts, shape (answers, counts).
+        log_weights: Posterior log-weights of the counts, shape (answers, counts).
         size: Number of records.
     """
     if by == "answer":
         return scaled
     if by == "rounded":
         return np.clip(np.floor(scaled + 0.5), 0, size)
-    peaks = told.max(axis=1, keepdims=True)
+    peaks = log_weights.max(axis=1, keepdims=True)
     if not np.isfinite(peaks).all():
         raise ValueError(
             "assumed must make every answer possible that the population makes possible: check its size and rate"
         )
     if by == "mode":
-        return counts[(told >= peaks - LOG_TIE).argmax(axis=1)]
-    shares = np.exp(told - peaks)
+        return counts[(log_weights >= peaks - LOG_TIE).argmax(axis=1)]
+    shares = np.exp(log_weights - peaks)
     if by == "mean":
         return counts[0] + shares @ (counts - counts[0]) / shares.sum(axis=1)
     below = np.cumsum(shares, axis=1)

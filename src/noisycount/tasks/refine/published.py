@@ -359,7 +359,7 @@ def _check_once(table: PublishedTable, level: PublishedLevel, kind: str) -> None
         if row_of_key.setdefault(key, row) != row:
             raise SourceError(
                 f"rows {row_of_key[key] + 1:,} and {row + 1:,} below the names have answers for one {kind}, "
-                f"{', '.join(key) or TOTAL}: add the column that tells them apart, or remove one"
+                f"{', '.join(key) or TOTAL}: add the column that distinguishes them, or remove one"
             )
 
 

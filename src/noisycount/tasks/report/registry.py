@@ -112,7 +112,7 @@ def _flavor(spent: Loss) -> str:
 
 def _loss(dataset: DatasetReport) -> Object:
     spent, unit = dataset.total_loss, dataset.protected
-    column_text = "" if dataset.unit is None else f", told apart by the column {dataset.unit}"
+    column_text = "" if dataset.unit is None else f", identified by the column {dataset.unit}"
     now, more, others = neighbours_words(dataset).partition("; ")
     budget = dataset.account.budget
     budget_text = "" if budget is None else f", of a budget of {budget.text}"

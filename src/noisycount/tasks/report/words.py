@@ -112,7 +112,7 @@ def verified_words(verification: Verification, known_head: Head | None) -> str:
     if verification.broken is None:
         return intact_words(verification, known_head)
     return (
-        f"NOT VERIFIED: row {verification.broken} {verification.why}. What is told here is of the rows before it;"
+        f"NOT VERIFIED: row {verification.broken} {verification.why}. This report covers the rows before it;"
         " nothing may be counted until the ledger is restored from a copy that holds every debit"
     )
 
@@ -202,7 +202,7 @@ def neighbours_words(dataset: DatasetReport) -> str:
     assert relation is not None  # noqa: S101 - by `differently_priced`
     are = "was" if len(others) == 1 else "were"
     sentence = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
-    return sentence if dataset.size is None else f"{sentence}, and told more than was charged"
+    return sentence if dataset.size is None else f"{sentence}, and revealed more than was charged"
 
 
 def analyst_rows(report: Report) -> list[tuple[str, ...]]:
