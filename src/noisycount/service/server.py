@@ -134,7 +134,7 @@ _WAITING = 2048  # connections in the queue of the socket that are not accepted 
 _LINES = 600  # lines of each kind in the log a minute, in addition to the requests that an analyst may send a minute
 _TICKS_OF_A_SECOND = 10  # calls of `on_tick` by uvicorn a second
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# Thresholds of `gc.set_threshold`. With those of Python, every fifth answer starts a collection, which finds nothing.
+# Thresholds of `gc.set_threshold`. With those of Python, every fifth answer starts a collection.
 _GARBAGE_THRESHOLDS = (10_000, 20, 20)
 
 
