@@ -114,6 +114,8 @@ class Check(Shown):
     rows_by_rule: tuple[OddRows, ...] = ()  # rows that each stated rule leaves out, or that `ragged` fills up
     fits_unquoted: bool = False  # True if each line has as many cells as there are names if no mark has a meaning
     unnamed: Mapping[int, str] = field(default_factory=dict)  # names made up for columns without one, by place from 1
+    # names in the file of columns that are called otherwise here, as two names differ in case alone, by name here
+    renamed: Mapping[str, str] = field(default_factory=dict)
     names_like_values: tuple[str, ...] = ()  # names of columns that look like values of a record
     findings: tuple[Finding, ...] = ()  # what the owner should know of these facts, in the order of severity
 

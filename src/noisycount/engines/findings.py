@@ -31,6 +31,7 @@ from noisycount.engines.layout_findings import (
     names_like_values,
     odd_rows,
     quoted_names,
+    renamed_columns,
     rows_by_rule,
     singular,
     unnamed_columns,
@@ -264,6 +265,16 @@ LOSSES = {
         "cell",
         "hold a duration, which is read as a text such as '30:00:00': store numbers of hours to compare durations",
     ),
+    "periods": (
+        "periods stored as numbers",
+        "cell",
+        "hold a period, which pandas stores as a whole number: store texts such as 2024-02, or the first day",
+    ),
+    "stored durations": (
+        "durations stored as numbers",
+        "cell",
+        "hold a duration, which the file stores as a whole number of its unit: store hours or days as numbers",
+    ),
     "objects": (
         "objects within objects",
         "cell",
@@ -341,6 +352,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     names_like_values,
     quoted_names,
     unnamed_columns,
+    renamed_columns,
     broken_names,
     odd_rows,
     rows_by_rule,

@@ -66,6 +66,13 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
     yield Finding(Severity.LOOK, "columns without a name", text, proposals=(_stated_names(check, names),))
 
 
+def renamed_columns(check: Check) -> Iterator[Finding]:
+    """Yield the columns that are called otherwise than in the file, as another name differs in case alone."""
+    for name, original in check.renamed.items():
+        text = f"The file calls it {original!r}, and another column the same in whatever case: rename one of them there"
+        yield Finding(Severity.LOOK, "columns with another name", text, name)
+
+
 def broken_names(check: Check) -> Iterator[Finding]:
     """Yield the names with line breaks or other characters that cannot be typed, if the file takes a statement."""
     if (check.form or FileFormat()).skip is None or "names" in check.faults:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
+from noisycount.engines.findings import with_findings
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import CANARY, counts, write_database
@@ -151,3 +153,45 @@ def test_a_check_tells_what_is_not_kept_of_a_type(tmp_path: Path) -> None:
     check = DuckDBSource.checked(write_database(tmp_path, f"CREATE TABLE t ({columns})"))
     for column, words in zip(check.columns, reasons.values(), strict=True):
         assert column.reason.endswith(words)
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_check_reports_periods_and_durations_that_pandas_stored_as_numbers(
+    tmp_path: Path, *, is_folder: bool
+) -> None:
+    """A count would read 648 for January 2024, and 3,600,000,000 for an hour."""
+    place = tmp_path / ("visits" if is_folder else "visits.parquet")
+    place.mkdir() if is_folder else None
+    frame = pd.DataFrame(
+        {
+            "month": pd.PeriodIndex(["2024-01", None, "2024-02"], freq="M"),
+            "stay": pd.to_timedelta([1, 2, None], unit="h"),
+            "age": [31, 32, 29],
+        }
+    )
+    frame.to_parquet(place / "1.parquet" if is_folder else place)
+    check = with_findings(DuckDBSource.checked(place), None)
+    found = {finding.column: (finding.title, finding.rows) for finding in check.findings if finding.column}
+    assert found == {
+        "month": ("periods stored as numbers", 2),
+        "stay": ("durations stored as numbers", 2),
+    }
+
+
+def test_metadata_that_pandas_did_not_write_is_no_fault(tmp_path: Path) -> None:
+    """Another program may use the same key."""
+    place = tmp_path / "visits.parquet"
+    duckdb.sql(f"COPY (SELECT 1 AS age) TO '{place}' (FORMAT parquet, KV_METADATA {{pandas: 'none'}})")
+    assert not DuckDBSource.checked(place).columns[0].losses
+
+
+def test_a_check_reports_columns_of_parquet_files_whose_names_differ_in_case(tmp_path: Path) -> None:
+    """DuckDB calls the second one otherwise; parts of columns are no columns."""
+    place = tmp_path / "visits.parquet"
+    frame = pd.DataFrame({"part": [{"x": 1, "y": [2]}], "age": [31], "Age": [32], "town": ["Bern"]})
+    frame.to_parquet(place)
+    check = with_findings(DuckDBSource.checked(place), None)
+    assert check.renamed == {"Age_1": "Age"}
+    (finding,) = [each for each in check.findings if each.column == "Age_1"]
+    assert "calls it 'Age'" in finding.text
+    assert not check.renamed.keys() & {"part", "age", "town"}

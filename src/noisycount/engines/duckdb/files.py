@@ -30,6 +30,7 @@ from noisycount.engines.duckdb.connection import (
 )
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
+from noisycount.engines.duckdb.parquet_metadata import ParquetMetadata, are_of_pandas
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
@@ -119,6 +120,7 @@ class Relation:
     is_computed: bool = False  # True if it is a view of the file, whose cells are computed when they are read
     keys: tuple[str, ...] = ()  # columns whose values are in the names of folders
     is_of_pandas: bool = False  # True if pandas wrote all of its files, in which NaN is a missing value
+    metadata: ParquetMetadata = ParquetMetadata()  # of Parquet files, for a check
 
 
 def _texts(connection: Connection, place: Path, told: Description) -> Relation:
@@ -197,7 +199,7 @@ def allow(connection: Connection, *files: Path) -> None:
     connection.execute("SET parquet_metadata_cache = true")
 
 
-def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
+def _parquet(connection: Connection, place: Path, told: Description) -> Relation:
     """Return the relation of one or several Parquet files, with the columns that their folders name.
 
     Columns of the same name in several files become one column. A file without the column has missing values.
@@ -209,14 +211,16 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
         allow(connection, place)
         patterns = [path_pattern(place)]
         single = _read(patterns)
-        return Relation(single, part=lambda *_: single, is_of_pandas=_are_of_pandas(connection, patterns))
+        metadata = ParquetMetadata.read(connection, patterns) if told.is_for_check else ParquetMetadata()
+        is_of_pandas = are_of_pandas(connection, patterns)
+        return Relation(single, part=lambda *_: single, is_of_pandas=is_of_pandas, metadata=metadata)
     _require_nothing_beside(place)
     files = files_of(place)
     keys = hive_keys(place, files)
     allow(connection, *files, *(file.resolve() for file in files))
     patterns = [path_pattern(file) for file in files]
     columns = _require_one_type(connection, str(place), patterns)
-    is_of_pandas = _are_of_pandas(connection, patterns)
+    is_of_pandas = are_of_pandas(connection, patterns)
     names = tuple(dict(keys[0])) if keys else ()
     for name in names:
         if name.lower() in columns:
@@ -232,14 +236,8 @@ def _parquet(connection: Connection, place: Path, _: Description) -> Relation:
 
     sql = _read(patterns, names_files=bool(keys))
     sql = f"(SELECT {', '.join(selected)} FROM {sql})" if keys else sql
-    return Relation(sql, part=part, keys=names, is_of_pandas=is_of_pandas)
-
-
-def _are_of_pandas(connection: Connection, names: Sequence[str]) -> bool:
-    """Return True if each file has the metadata that pandas writes."""
-    listed = ", ".join(map(quoted_text, names))
-    query = f"SELECT count(DISTINCT file_name) FROM parquet_kv_metadata([{listed}]) WHERE key = 'pandas'::BLOB"
-    return bool(connection.execute(query).fetchall()[0][0] == len(names))
+    metadata = ParquetMetadata.read(connection, patterns) if told.is_for_check else ParquetMetadata()
+    return Relation(sql, part=part, keys=names, is_of_pandas=is_of_pandas, metadata=metadata)
 
 
 def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:

@@ -441,7 +441,7 @@ class DuckDBSource(CountedSource):
             of_pandas = [name for name, form in (self.told.kinds or {}).items() if form.nan]
             reasons |= dict.fromkeys(of_pandas, "pandas wrote the file, in which NaN is a missing value")
         check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=self.told.kinds)
-        return replace(check, persons=persons)
+        return replace(self.relation.metadata.add_to(check), persons=persons)
 
     @property
     def version(self) -> str:
