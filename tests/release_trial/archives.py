@@ -18,8 +18,15 @@ ROOT_FILES = {
     *("LICENSE", "Makefile", "pyproject.toml"),
 }
 ROOMS = ["src", "tests", "benchmarks", "audits", "docs", "deploy"]
-INSTALLED = {*(".py", ".typed", ".parquet", ".toml", ".csv", ".json", ".md"), *(".html", ".css", ".js", ".svg")}
-METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
+INSTALLED = {
+    *(".py", ".typed", ".parquet", ".toml", ".csv", ".json", ".md"),
+    *(".html", ".css", ".js", ".svg"),
+    *(".ttf", ".txt"),  # the font of PNG pictures and its licence
+}
+METADATA = {
+    *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"),
+    "licenses/src/noisycount/charts/fonts/OFL.txt",
+}
 
 
 def built(folder: Path) -> tuple[Path, Path]:
