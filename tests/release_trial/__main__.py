@@ -22,7 +22,7 @@ from tests.release_trial.trials import EXTRAS, try_all, try_bare, try_spark
 
 AT_ONCE = 2
 BUT_SPARK = ",".join(extra for extra in EXTRAS if extra != "spark")
-BESIDE = ["pandas"]  # what the notebooks import besides noisycount
+BESIDE = ["pandas", "vl-convert-python"]  # what the notebooks import, and what stores their charts as SVG
 
 
 @dataclass(frozen=True, slots=True)
