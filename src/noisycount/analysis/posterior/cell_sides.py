@@ -134,7 +134,7 @@ def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float], *, 
     """Return the counts of a table on each side of answers in a span, which are few if `is_sparse`."""
     if errors.is_geometric:
         return GeometricSides(table, 1 / errors.spread)
-    summed = SummedSides(table, errors, span, has_smooth_prior=is_sparse)
+    summed = SummedSides(table, errors, span)
     reach = errors.reach(_DEPTH)
     if is_sparse or errors.spread < _NARROWEST or reach > _FARTHEST or table.logs.size < _FEWEST:
         return summed

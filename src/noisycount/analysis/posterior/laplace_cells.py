@@ -7,7 +7,6 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +16,13 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import Factor
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.smooth_law import integer_rule, smooth_law
+from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
 
 _BAND = 64  # consecutive counts, or answers, that share one search for the terms that matter
 _MOST_BANDS = 1024  # largest number of bands of answers, as each takes a pass over all counts
 _ENTRIES = 1 << 19  # terms in memory at once: 4 MB
-_LONGEST_RUN, _SHORTEST_RUN = 512, 96  # counts of a run of a quadrature; a shorter run would save little
-_CHANGE = 9.0  # nats by which the terms of a run may change: 24 values determine their sum to 1e-13
-_FEWEST_RUNS = 4  # runs from which on a quadrature is faster than the sum of all terms
-_FAINT = 70.0  # nats below the largest probability at which a table may end within a run
 
 
 class Side(NamedTuple):
@@ -91,14 +86,13 @@ class GeometricSides:
         return Side(np.where(places < 0, -np.inf, logs), distances)
 
 
-@frozen(eq=False, slots=False)
+@frozen(eq=False)
 class SummedSides:
     """Sums with the weights of any noise, term by term. Terms below e^−80 of the largest one are left out."""
 
     table: CountTable  # the distribution of the count
     errors: ErrorLaw  # the distribution of the noise
     span: tuple[float, float]  # smallest and largest answer that matter
-    has_smooth_prior: bool = False  # True if the probability is a smooth function of the count between 0 and n
     _knots: Reals = field(init=False, repr=False)
     _starts: Reals = field(init=False, repr=False)
     _stops: Reals = field(init=False, repr=False)
@@ -126,15 +120,15 @@ class SummedSides:
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts up to each edge."""
-        return self._sides(answers, edges, can_interpolate=True)[0]
+        return self._sides(answers, edges)[0]
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts from each edge on."""
-        return self._sides(answers, edges - 1, can_interpolate=True)[1]
+        return self._sides(answers, edges - 1)[1]
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
-        return self._sides(answers, np.floor(answers), can_interpolate=True)
+        return self._sides(answers, np.floor(answers))
 
     def share_above(self, answers: Reals, edges: Reals) -> Reals:
         """Return P[K > edge | Y = answer] for each answer and its edge."""
@@ -142,78 +136,19 @@ class SummedSides:
         with np.errstate(over="ignore"):
             return 1 / (1 + np.exp(below.logs - above.logs))
 
-    def _sides(self, answers: Reals, edges: Reals, *, can_interpolate: bool = False) -> tuple[Side, Side]:
-        """Return the sums over the counts up to each edge, and over those from the next integer on.
-
-        If `can_interpolate` is true, sums over many counts may use a quadrature, whose relative error is 1e-12.
-        """
+    def _sides(self, answers: Reals, edges: Reals) -> tuple[Side, Side]:
+        """Return the sums over the counts up to each edge, and over those from the next integer on."""
         found = np.empty((4, answers.size))
         bands = np.searchsorted(self._knots, answers, side="right")
         order = np.argsort(bands, kind="stable")
         used, firsts = np.unique(bands[order], return_index=True)
         for band, rows in zip(used.tolist(), np.split(order, firsts[1:]), strict=False):
             columns = slice(self._starts[band], self._stops[band])
-            width = columns.stop - columns.start
-            is_quick = can_interpolate and self._has_smooth_terms(columns)
-            step = max(1, _ENTRIES // max(1, width // 16 if is_quick else width))
+            step = max(1, _ENTRIES // max(1, columns.stop - columns.start))
             for begin in range(0, rows.size, step):
                 some = rows[begin : begin + step]
-                summed = self._interpolated if is_quick else self._summed
-                found[:, some] = summed(answers[some], edges[some], columns)
+                found[:, some] = self._summed(answers[some], edges[some], columns)
         return Side(found[0], found[1]), Side(found[2], found[3])
-
-    @cached_property
-    def _run(self) -> int:
-        """Number of counts over which no term within e^−80 of the largest one changes by more than `_CHANGE` nats."""
-        if self.errors.smooth_over == 0:
-            return 0
-        depths = math.sqrt(2 * DEPTH)  # standard deviations of a normal distribution
-        steepest = depths / min(self.errors.smooth_over, self.errors.spread)
-        steepest += 2 * DEPTH * 2 / self.table.logs.size
-        return min(_LONGEST_RUN, int(_CHANGE / steepest))
-
-    def _has_smooth_terms(self, columns: slice) -> bool:
-        """Return True if the terms are smooth over long runs of these counts, and negligible outside of them.
-
-        A probability need not be smooth next to 0 or n, except if it is negligible there.
-        """
-        run = self._run
-        if not self.has_smooth_prior or run < _SHORTEST_RUN:
-            return False
-        is_faint_below, is_faint_above = self._faint_ends
-        is_inside = (columns.start >= run or is_faint_below) and (
-            columns.stop <= self.table.logs.size - run or is_faint_above
-        )
-        return is_inside and columns.stop - columns.start > _FEWEST_RUNS * run
-
-    @cached_property
-    def _faint_ends(self) -> tuple[bool, bool]:
-        """True for each end of the table whose probability is negligible."""
-        logs = self.table.logs
-        least = float(logs.max()) - _FAINT
-        return float(logs[0]) <= least, float(logs[-1]) <= least
-
-    def _interpolated(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
-        """Return the same as `_summed`, by a quadrature over runs of counts that begin at each edge."""
-        nodes, node_weights, _ = integer_rule(self._run)
-        first, last = self.table.first + columns.start, self.table.first + columns.stop - 1
-        logs = np.concatenate([[-np.inf], self.table.logs[columns], [-np.inf]])
-        sides = []
-        for way, starts in ((-1, np.minimum(edges, last)), (1, np.maximum(edges + 1, first))):
-            longest = float((starts - first).max() if way < 0 else (last - starts).max())
-            number = max(1, math.ceil((longest + 1) / self._run))
-            steps = (np.arange(number)[:, None] * self._run + nodes).ravel()
-            weights = np.tile(node_weights, number)
-            counts = starts[:, None] + way * steps
-            places = np.clip(counts - (first - 1), 0, logs.size - 1).astype(np.int64)
-            terms = self.errors.log_density(answers[:, None] - counts) + logs[places]
-            peaks = terms.max(axis=1)
-            terms = np.exp(terms - np.where(np.isfinite(peaks), peaks, 0.0)[:, None])
-            masses, moments = terms @ weights, terms @ (weights * steps)
-            distances = np.divide(moments, masses, out=np.zeros_like(masses), where=masses > 0)
-            with np.errstate(divide="ignore"):
-                sides += [np.log(masses) + peaks, distances + np.abs(starts - (edges + (way > 0)))]
-        return np.stack(sides)
 
     def _summed(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
         """Return the logarithm and the mean distance of each side, shape (4, answers).

@@ -66,7 +66,7 @@ _TOLERANCE = 1e-10  # largest size of the last terms of a series, relative to th
 
 
 @lru_cache(maxsize=64)
-def integer_rule(length: int) -> tuple[Reals, Reals, Reals]:
+def _integer_rule(length: int) -> tuple[Reals, Reals, Reals]:
     """Return integers near Chebyshev points of 0..length − 1, their weights in a sum over all, and error functionals.
 
     The error functionals return the last three coefficients of the Legendre series through the values.
@@ -91,7 +91,7 @@ def sum_of_smooth(values: Callable[[Reals], Reals], edges: Reals) -> float:
     runs = [(int(low), int(high)) for low, high in pairwise(edges.tolist())]
     total = 0.0
     while runs:
-        rules = [integer_rule(high - low) if high - low > _SUMMED else None for low, high in runs]
+        rules = [_integer_rule(high - low) if high - low > _SUMMED else None for low, high in runs]
         points = [
             low + (np.arange(high - low, dtype=np.float64) if rule is None else rule[0])
             for (low, high), rule in zip(runs, rules, strict=True)
