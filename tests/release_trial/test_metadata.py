@@ -65,7 +65,9 @@ def test_a_release_has_one_version_and_one_date(stated: dict, cited: dict) -> No
     changes = FILES[2].read_text(encoding="utf-8")
     newest = re.search(r"^## \[(\d.+)\] - (.+)$", changes, re.MULTILINE)
     assert newest is not None
-    assert (project["name"], project["license"]) == (cited["title"], cited["license"])
+    code_license, _, font_license = project["license"].partition(" AND ")
+    assert (project["name"], code_license) == (cited["title"], cited["license"])
+    assert font_license == "OFL-1.1"
     assert project["version"] == cited["version"]
     if Version(project["version"]).is_devrelease:
         assert Version(project["version"]) > Version(newest[1])

@@ -47,7 +47,7 @@ def test_a_cell_that_does_not_fit_its_stated_kind_refuses_all_until_it_is_accept
 ) -> None:
     """Then it is missing: neither rounded, nor read without its zone, nor as a day."""
     path = write_csv(tmp_path, "x\n" + "".join(f'"{cell}"\n' for cell in cells))
-    with pytest.raises(SourceError, match="cells of 'x' do not fit their kind: whoever owns it"):
+    with pytest.raises(SourceError, match="cells of 'x' do not fit their kind: their owner sees"):
         DuckDBSource.open(path, kinds={"x": kind})
     accepted = ColumnFormat(kind, accepts_unreadable=True)
     assert counts(path, question, kinds={"x": accepted}) == [count]

@@ -370,8 +370,8 @@ def test_a_count_stops_on_a_broken_chain(
         rows = ledger.rows()
     for asked in ("year = 1", "year = 9"):
         assert refused(*QUESTION_BROKEN, asked) == (
-            f"error: row {row} of the ledger is damaged; {REMEDY}; `noisycount ledger verify` tells"
-            " what is wrong with it, and nothing is charged until then\n"
+            f"error: row {row} of the ledger is damaged; {REMEDY}; `noisycount ledger verify` states"
+            " the fault, and nothing is charged until then\n"
         )
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
         assert ledger.rows() == rows
