@@ -11,7 +11,7 @@ import pytest
 from benchmarks.comparison import Comparison, Run, Show, medians, sized
 from noisycount.config.config import DatasetConfig
 from noisycount.config.file import default_config
-from noisycount.tasks.check import examined
+from noisycount.tasks.check import examine
 from noisycount.tasks.check_display import column_table, finding_table, inspection_facts, verdict
 from noisycount.tasks.findings import findings_of
 
@@ -67,7 +67,7 @@ def _check(path: Path) -> Run:
     """Check a file as the command does, without its ledger, and make its screen."""
 
     def check() -> None:
-        inspection = examined(DatasetConfig(str(path), path), default_config())
+        inspection = examine(DatasetConfig(str(path), path), default_config())
         findings = findings_of(inspection)
         assert verdict(inspection, findings).startswith("Ready")
         assert inspection_facts(inspection)

@@ -34,7 +34,7 @@ def stops(seed: int) -> Iterator[Sliders]:
     while True:
         name = dice.choice(["noise", *QUANTITIES])
         texts[name] = dice.choice(sorted(NOISE_KINDS)) if name == "noise" else str(dice.choice(QUANTITIES[name].stops))
-        yield Sliders.of_query(texts)
+        yield Sliders.from_query(texts)
 
 
 def visit(service: Service, seed: int, pause: float) -> list[tuple[float, str]]:
