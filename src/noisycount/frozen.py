@@ -60,10 +60,8 @@ class _LateConstructor:
         """Return the constructor. A twin class with the same fields lends it, as it is not compiled separately."""
         cls = self.cls
         parts = [(part.name, part.type, copy(part)) for part in fields(cls)]
-        inherited = {name: getattr(cls, name) for name in ("__post_init__",) if hasattr(cls, name)}
-        twin: Any = make_dataclass(
-            cls.__name__, parts, namespace=inherited, repr=False, eq=False, frozen=True, slots=True
-        )
+        check = {"__post_init__": cls.__post_init__} if hasattr(cls, "__post_init__") else {}
+        twin: Any = make_dataclass(cls.__name__, parts, namespace=check, repr=False, eq=False, frozen=True, slots=True)
         constructor: Callable[..., None] = twin.__init__
         constructor.__module__, constructor.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
         cls.__init__ = constructor

@@ -5,8 +5,8 @@ from pathlib import Path
 from noisycount.errors import NoisyCountError, install_hint
 
 _SCALE = 2.0  # resolution of a PNG relative to its size in pixels, for high-resolution screens
-_FONTS = [str(file) for file in sorted((Path(__file__).parent / "fonts").glob("*.ttf"))]
-_FAMILY = "Noisycount Sans"  # name of the font in these files
+_FONTS = Path(__file__).parent / "fonts"  # folder of the font's files
+_FAMILY = "Noisycount Sans"  # name of the font
 
 
 def check_png() -> None:
@@ -25,4 +25,5 @@ def svg_as_png(svg: str) -> bytes:
     """Return the PNG of an SVG text, in double resolution. Texts are drawn in a font of this package."""
     import resvg_py  # noqa: PLC0415  (an optional dependency)
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_SCALE, font_files=_FONTS, sans_serif_family=_FAMILY))
+    fonts = sorted(map(str, _FONTS.glob("*.ttf")))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_SCALE, font_files=fonts, sans_serif_family=_FAMILY))

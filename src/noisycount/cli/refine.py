@@ -7,7 +7,7 @@ is in `noisycount.tasks.refine`.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from functools import reduce
@@ -101,6 +101,57 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
         raise click.BadParameter(f"must be the one data set of --key, got {len(texts)} words")
     context.meta[_SOURCE] = texts[0] if texts else None
     return ()
+
+
+@frozen
+class RefineOptions:
+    """Options of `noisycount refine` about answers, their noise and the files; the others are about a table."""
+
+    answers: tuple[float, ...]  # noisy answers about one count, in records
+    size: int | None  # number of records
+    rate: Rate | None  # probability that a record counts
+    strata: Path | None  # file of groups of records, in place of size and rate
+    epsilon: tuple[Fraction, ...]  # ε of each answer or level, or one for all
+    noise: str | None  # kind of the noise, in place of ε
+    scale: tuple[Fraction, ...]  # scale of the noise of each answer or level, or one for all
+    level: float  # probability of the intervals
+    plot: Path | None  # file of the chart
+    table: Path | None  # file whose rows are answers about a count each
+    size_column: str | None  # column of sizes in that file
+    rate_column: str | None  # column of rates in that file
+    column: str | None  # column of answers in a file
+    out: Path | None  # file of the result
+    prior: float | str | None  # concentration of each cell of a published table, or `learned`
+    tiers: Sequence[dict[str, str]]  # risk tiers of countries, by their codes
+    overwrite: bool  # True if an existing file `out` may be replaced
+
+    def __post_init__(self) -> None:
+        """Raise UsageError if both ε and a kind with its scales are given, or only one of the latter two."""
+        has_kind, has_scale = self.noise is not None, bool(self.scale)
+        if has_kind != has_scale or (self.epsilon and has_kind):
+            raise click.UsageError(_NOISE_MISSING)
+
+    @property
+    def noises(self) -> tuple[AdditiveNoise, ...]:
+        """Noise of each answer or level, or one for all."""
+        if self.epsilon:
+            return tuple(map(DiscreteLaplace.for_epsilon, self.epsilon))
+        return tuple(values.noise_of(self.noise or "", scale) for scale in self.scale)
+
+    @property
+    def has_columns(self) -> bool:
+        """True if a file of answers is given, or one of its columns."""
+        return any(part is not None for part in (self.table, self.size_column, self.rate_column))
+
+    @property
+    def has_population(self) -> bool:
+        """True if the number of records is given, or their rates."""
+        return any(part is not None for part in (self.size, self.rate, self.strata))
+
+    @property
+    def assumption(self) -> Assumed:
+        """Assumption about a count that `size`, `rate` and `strata` state; raises UsageError if they do not fit."""
+        return options.assumed_of_options(self.size, self.rate, self.strata, is_flat_allowed=True)
 
 
 @click.command(
@@ -203,7 +254,14 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
 )
 @options.flag("--overwrite", "Replace the file of --out if it exists.")
 @options.common_options
-def refine(configuration: Config, *, as_json: bool, **members: Any) -> None:  # noqa: ANN401 - of `RefineOptions`
+@options.fill(RefineOptions)
+def refine(
+    refine_options: RefineOptions,
+    configuration: Config,
+    *,
+    as_json: bool,
+    **table_options: Any,  # noqa: ANN401 - members of `RefineQuery` with the same names
+) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
     Several ANSWERs are about the same count, each with independent noise, and give one estimate: give --epsilon once
@@ -215,10 +273,7 @@ def refine(configuration: Config, *, as_json: bool, **members: Any) -> None:  # 
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
     distribution is learned from all of them. If --key is that of one count, add --size, and --rate if it is known.
     """
-    noises = _read_noises(*(members.pop(name) for name in ("epsilon", "noise", "scale")))
-    names = [field.name for field in fields(RefineOptions) if field.name in members]
-    refine_options = RefineOptions(noises, **{name: members.pop(name) for name in names})
-    query = _table_query(refine_options, members)
+    query = _table_query(refine_options, table_options)
     if query != RefineQuery():
         if refine_options.has_columns or refine_options.answers:
             raise click.UsageError(_TABLE_USAGE)
@@ -250,53 +305,6 @@ def refine(configuration: Config, *, as_json: bool, **members: Any) -> None:  # 
         )
 
 
-@frozen
-class RefineOptions:
-    """Options of `noisycount refine` about answers, their noise and the files; the others are about a table."""
-
-    noises: tuple[AdditiveNoise, ...]  # noise of each answer or level, or one for all
-    answers: tuple[float, ...]  # noisy answers about one count, in records
-    size: int | None  # number of records
-    rate: Rate | None  # probability that a record counts
-    strata: Path | None  # file of groups of records, in place of size and rate
-    level: float  # probability of the intervals
-    plot: Path | None  # file of the chart
-    table: Path | None  # file whose rows are answers about a count each
-    size_column: str | None  # column of sizes in that file
-    rate_column: str | None  # column of rates in that file
-    column: str | None  # column of answers in a file
-    out: Path | None  # file of the result
-    prior: float | str | None  # concentration of each cell of a published table, or `learned`
-    tiers: Sequence[dict[str, str]]  # risk tiers of countries, by their codes
-    overwrite: bool  # True if an existing file `out` may be replaced
-
-    @property
-    def has_columns(self) -> bool:
-        """True if a file of answers is given, or one of its columns."""
-        return any(part is not None for part in (self.table, self.size_column, self.rate_column))
-
-    @property
-    def has_population(self) -> bool:
-        """True if the number of records is given, or their rates."""
-        return any(part is not None for part in (self.size, self.rate, self.strata))
-
-    @property
-    def assumption(self) -> Assumed:
-        """Assumption about a count that `size`, `rate` and `strata` state; raises UsageError if they do not fit."""
-        return options.assumed_of_options(self.size, self.rate, self.strata, is_flat_allowed=True)
-
-
-def _read_noises(
-    epsilons: Sequence[Fraction], kind: str | None, scales: Sequence[Fraction]
-) -> tuple[AdditiveNoise, ...]:
-    """Return the noises that ε, or a kind and its scales, state; raise UsageError if both or only a part is given."""
-    if epsilons and kind is None and not scales:
-        return tuple(map(DiscreteLaplace.for_epsilon, epsilons))
-    if not epsilons and (kind is None) == (not scales):
-        return tuple(values.noise_of(kind or "", scale) for scale in scales)
-    raise click.UsageError(_NOISE_MISSING)
-
-
 def _table_query(refine_options: RefineOptions, table_options: dict[str, Any]) -> RefineQuery:
     """Return what the options state about a published table; `RefineQuery()` if they state nothing."""
     return RefineQuery(
@@ -313,10 +321,8 @@ def _refine_stored_count(refine_options: RefineOptions, query: RefineQuery, conf
     from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415 - loads the ledger
 
     has_more = query != RefineQuery(key=query.key, source=query.source) or refine_options.column or refine_options.out
-    if has_more:
-        raise click.UsageError(_TABLE_USAGE)
-    assumption = refine_options.assumption
-    if query.key is None:
+    assumption = None if has_more else refine_options.assumption
+    if assumption is None or query.key is None:
         raise click.UsageError(_TABLE_USAGE)
     if refine_options.noises:
         raise click.UsageError(
