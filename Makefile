@@ -37,7 +37,7 @@ landed:
 # To measure takes as long again as the tests themselves: the fast ones with all cases, and a case of each thorough one.
 coverage: $(VENV)/developed
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(PARALLEL) -m "(not thorough or further or first) and not (long or hypothesis)"
+	$(BIN)/coverage run -m pytest $(PARALLEL) --covering -m "not hypothesis"
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -10,9 +10,9 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from tests.postgresql import Server, postgresql
-from tests.release.black_box import FALSE_ALARM, log_ratio
-from tests.spark import LOCAL
+from tests.helpers.black_box import FALSE_ALARM, log_ratio
+from tests.helpers.postgresql import Server, postgresql
+from tests.helpers.spark import LOCAL
 
 import noisycount as nc
 from noisycount.catalog.sources import ServerSource

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tests.postgresql import Server, postgresql
-from tests.spark import spark_url
-from tests.transcripts import said
+from tests.helpers.postgresql import Server, postgresql
+from tests.helpers.spark import spark_url
+from tests.helpers.transcripts import said
 
 from noisycount.engines.conformance.certificate import EngineUnderTest
 from noisycount.engines.conformance.suite import Examination, examined, suite_hash

@@ -9,12 +9,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.ledger.crowd import crowd
-from tests.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, sample, served_sample
-from tests.ledger.killing import Toll, toll
-from tests.ledger.racing import check_race, race
-from tests.postgresql import Server, postgresql
-from tests.release.workers import HastyLedger, RedrawingLedger
+from tests.helpers.ledger_crowd import crowd
+from tests.helpers.ledger_damage import FORBIDDEN, REFUSED, SMALL_PAGES, Change, sample, served_sample
+from tests.helpers.ledger_races import check_race, race
+from tests.helpers.postgresql import Server, postgresql
+from tests.helpers.process_kills import Toll, toll
+from tests.helpers.workers import HastyLedger, RedrawingLedger
 
 from noisycount.ledger.ledger import Ledger
 

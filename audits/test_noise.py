@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.helpers.black_box import ROWS, Verdict, audited_bulk, audited_desk
 from tests.model.sampling.test_draws import SCALES, gaussian_p_value, laplace_p_value
 from tests.model.sampling.test_sampler import naive, told_apart
-from tests.release.black_box import ROWS, Verdict, audited_bulk, audited_desk
 
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.sampling.vectors import discrete_gaussian_array, discrete_laplace_array

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from tests.engines.duckdb import test_typed_texts as typed_texts
+from tests.helpers.predicate_fuzzing import fuzz
 from tests.query import test_normal_form as normal_form
-from tests.query.fuzzing import fuzz
 from tests.reference import test_language as language
 from tests.reference.test_language import Grammar, grammar
 

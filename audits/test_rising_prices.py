@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from scipy import stats
-from tests.release.black_box import FALSE_ALARM, log_ratio
+from tests.helpers.black_box import FALSE_ALARM, log_ratio
 
 from noisycount.analysis.within import StoppingRule, coverage, price_grid
 from noisycount.engines.interface import Source

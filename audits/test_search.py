@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from tests.layers import seed
+from tests.helpers.cases import seed
 
 from audits.search import FORMAT, finding, settings
 from audits.searched import SEARCHED, SHARES

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.postgresql import Server, postgresql
+from tests.helpers.postgresql import Server, postgresql
 
 from audits.test_timing import PRICE, Desks, asked_for_a_count, asked_for_a_table, told
 from noisycount.engines.opening import served

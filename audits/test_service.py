@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-from tests.service.process import Service
-from tests.service.spenders import PRICE, raced
+from tests.helpers.service_process import Service
+from tests.helpers.spenders import PRICE, raced
 
 Tell = Callable[[str], None]
 

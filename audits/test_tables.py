@@ -7,8 +7,8 @@ is known of a plan, only what a desk answers.
 from collections.abc import Callable
 
 import pytest
-from tests.release.neighbours import DELTA, HIDDEN, PAIRS
-from tests.release.table_black_box import loss_told, own_keys_told
+from tests.helpers.neighbours import DELTA, HIDDEN, PAIRS
+from tests.helpers.table_black_box import loss_told, own_keys_told
 
 ANSWERS = 1000
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
 
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.opening import served

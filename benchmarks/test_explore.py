@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from tests.serving import ANALYST, Service, configured, served
+from tests.helpers.running_service import ANALYST, Service, configured, served
 
 from benchmarks.comparison import Comparison, Show, sized
 from noisycount.readers.values import NOISE_KINDS

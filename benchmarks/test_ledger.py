@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from tests.ledger.crowd import crowd
+from tests.helpers.ledger_crowd import crowd
 
 from benchmarks.comparison import Comparison, Show, sized
 from noisycount.ledger.chain import answer_columns, debit_columns

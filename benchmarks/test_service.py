@@ -10,9 +10,9 @@ from statistics import median, quantiles
 from subprocess import run
 
 import pytest
-from tests.ledger.crowd import crowd
-from tests.service.process import Service
-from tests.service.spenders import raced
+from tests.helpers.ledger_crowd import crowd
+from tests.helpers.service_process import Service
+from tests.helpers.spenders import raced
 
 from benchmarks.comparison import Comparison, Show, seconds, sized
 

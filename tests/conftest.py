@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from tests.commands import here, refused, run
+from tests.helpers.commands import here, refused, run
+from tests.helpers.postgresql import postgresql, unguarded
+from tests.helpers.spark import spark_cluster, spark_connect, spark_url
 from tests.layers import (
     pytest_addoption,
     pytest_collection_modifyitems,
@@ -16,16 +18,14 @@ from tests.layers import (
     pytest_report_header,
     pytest_xdist_auto_num_workers,
 )
-from tests.postgresql import postgresql, unguarded
-from tests.spark import spark_cluster, spark_connect, spark_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from noisycount.engines.interface import Source
     from noisycount.query.schema import Kind
-    from tests.postgresql import Server
-    from tests.sources import OpenSource, Record
+    from tests.helpers.postgresql import Server
+    from tests.helpers.sources import OpenSource, Record
 
 __all__ = [
     "here",
@@ -59,8 +59,8 @@ def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> "OpenSource":
     """Open records as one kind of source; options are the unit and the columns."""
     from noisycount.engines.duckdb.source import DuckDBSource  # noqa: PLC0415 - engines are slow to import
     from noisycount.engines.memory import MemorySource  # noqa: PLC0415
-    from tests.engines.frames import FRAMES  # noqa: PLC0415
-    from tests.sources import opened_frame, opened_table, write_parquet  # noqa: PLC0415
+    from tests.helpers.frames import FRAMES  # noqa: PLC0415
+    from tests.helpers.sources import opened_frame, opened_table, write_parquet  # noqa: PLC0415
 
     if request.param == "memory":
         return MemorySource

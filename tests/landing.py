@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import ARROWS, EVERYBODY
+from tests.helpers.house import ARROWS, EVERYBODY
 
 PROJECT = Path(__file__).parents[1]
 LANDED = PROJECT / ".ci" / "landed"

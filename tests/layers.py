@@ -7,27 +7,20 @@
 * A landing (`make landing`) takes the fast tests and those that `tests.landing` chooses from the rest.
 * A thorough run (`make thorough`) takes all tests, and draws other random examples each time.
 
-Tests that are marked `long`, and those of Spark, begin first: else one process would end long after the others.
-Coverage is measured with all cases of the fast tests, those that a fast run leaves out being marked `further`, and the
-`first` case of each thorough one.
+Tests that are marked `thorough(minutes=1)`, and those of Spark, begin first: else one process would end long after the
+others. `make coverage` takes all cases of the fast tests and the first case of each thorough test.
 """
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from types import FunctionType
-from typing import TypeVar
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import settings
 
+from tests.helpers.cases import SEED, seed
+from tests.helpers.postgresql import roomy_folder
 from tests.landing import PROJECT, Landing, rank, room
-from tests.postgresql import roomy_folder
-
-Sample = TypeVar("Sample")
-SEED = "NOISYCOUNT_SEED"
-"""Name of the variable with the seed of random tests that vary; without it, the time of the run."""
 
 # Numbers of cases that show that a test works, in rooms whose cases are samples of a formula or of a kind of file.
 _FEW = {"model": 3, "analysis": 3, "papers": 3, "engines": 4, "tasks": 4, "cli": 4}
@@ -40,30 +33,17 @@ settings.register_profile("fast", deadline=None, max_examples=10, derandomize=Tr
 settings.register_profile("landing", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=25)
 
-
-def seed() -> str:
-    """Return the seed of this run, the same in all its processes."""
-    return os.environ.setdefault(SEED, str(int(datetime.now(UTC).timestamp())))
-
-
-def examples(share: int) -> settings:
-    """Return settings with this percentage of the usual random examples, for tests with slow examples."""
-    return settings(max_examples=max(5, share * settings().max_examples // 100))
-
-
-def share_of(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Return all samples of one rule in a thorough run, and every fourth of them in others."""
-    return samples if settings.get_current_profile_name() == "thorough" else samples[::4]
-
-
-def case_name(value: object) -> str:
-    """Return a name of a case that is the same in every process: no address of a function."""
-    return value.__name__ if isinstance(value, FunctionType) else str(value)
+# In the stash of a test: True for a further case of a fast test, which a fast run leaves out.
+FURTHER_CASE = pytest.StashKey[bool]()
+_FIRST_CASE = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that `make landing` sets."""
+    """Add the options that `make landing` and `make coverage` set."""
     parser.addoption("--landing", action="store_true", help="run what must pass before a change lands")
+    parser.addoption(
+        "--covering", action="store_true", help="run all cases of fast tests and the first case of thorough ones"
+    )
 
 
 def pytest_configure() -> None:
@@ -85,12 +65,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that a fast run leaves out, deselect those that a landing leaves out, put long ones first."""
+    """Mark the tests that a fast run leaves out, deselect those that the chosen run leaves out, put long ones first."""
     _mark_thorough_cases(items)
+    excluded: list[pytest.Item] = []
     if config.getoption("landing", default=False):
-        waiting = Landing.read().waiting(items)
-        config.hook.pytest_deselected(items=waiting)
-        items[:] = [item for item in items if item not in set(waiting)]
+        excluded = Landing.read().waiting(items)
+    elif config.getoption("covering", default=False):
+        excluded = [item for item in items if not _is_covering(item)]
+    if excluded:
+        config.hook.pytest_deselected(items=excluded)
+        items[:] = [item for item in items if item not in set(excluded)]
     items.sort(key=_starts_late)
 
 
@@ -101,11 +85,11 @@ def _mark_thorough_cases(items: Iterable[pytest.Item]) -> None:
         cases[item.nodeid.split("[")[0]].append(item)
     for all_cases in cases.values():
         ranked = sorted(all_cases, key=lambda item: rank(item.nodeid.partition("[")[2]))
-        ranked[0].add_marker(pytest.mark.first)
+        ranked[0].stash[_FIRST_CASE] = True
         number = 0 if _needs_spark(ranked[0]) else _fast_cases(ranked[0])
         for item in [] if number is None else ranked[number:]:
             if item.get_closest_marker("thorough") is None:
-                item.add_marker(pytest.mark.further)
+                item.stash[FURTHER_CASE] = True
             item.add_marker(pytest.mark.thorough)
 
 
@@ -119,7 +103,19 @@ def _fast_cases(item: pytest.Item) -> int | None:
 
 def _starts_late(item: pytest.Item) -> bool:
     """Return False for tests that begin first: long ones, and those of Spark, which one process drives."""
-    return item.get_closest_marker("long") is None and not _needs_spark(item)
+    return not (_takes_minutes(item) or _needs_spark(item))
+
+
+def _is_covering(item: pytest.Item) -> bool:
+    """Return True if `make coverage` takes a test: all cases of a fast test, one case of a thorough test."""
+    if item.get_closest_marker("thorough") is None:
+        return True
+    return not _takes_minutes(item) and (FURTHER_CASE in item.stash or _FIRST_CASE in item.stash)
+
+
+def _takes_minutes(item: pytest.Item) -> bool:
+    """Return True if a test is marked `thorough(minutes=...)`."""
+    return any("minutes" in mark.kwargs for mark in item.iter_markers("thorough"))
 
 
 def _needs_spark(item: pytest.Item) -> bool:

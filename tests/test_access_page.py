@@ -4,7 +4,7 @@ import pytest
 
 from noisycount.config.file import load_config
 from noisycount.service.auth import Auth
-from tests.transcripts import PROJECT, blocks_of
+from tests.helpers.transcripts import PROJECT, blocks_of
 
 PAGE = PROJECT / "docs/access.md"
 

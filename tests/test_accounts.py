@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from noisycount.data import survey_path
-from tests import accounts
-from tests.accounts import COLLEAGUE, as_colleague
-from tests.commands import Run
-from tests.serving import started, typed
+from tests.helpers import accounts
+from tests.helpers.accounts import COLLEAGUE, as_colleague
+from tests.helpers.commands import Run
+from tests.helpers.running_service import started, typed
 
 ASK = ("--where", "age >= 60", "--epsilon", "0.1")
 
@@ -60,8 +60,7 @@ def test_a_group_that_can_read_the_records_is_named(run: Run, study: Path, monke
     assert f"group {COLLEAGUE} can read {study / 'survey.parquet'}" in run("init", "survey.parquet").words
 
 
-@pytest.mark.thorough
-@pytest.mark.long
+@pytest.mark.thorough(minutes=1)
 def test_a_colleague_asks_and_does_not_read(study: Path) -> None:
     """Every command is one refusal that says how to ask; with a key the service answers, and without it does not."""
     (study / "survey.parquet").chmod(0o600)

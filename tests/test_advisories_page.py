@@ -12,8 +12,8 @@ import pytest
 from packaging.version import Version
 
 import noisycount as nc
-from tests.commands import configure
-from tests.transcripts import PROJECT, blocks
+from tests.helpers.commands import configure
+from tests.helpers.transcripts import PROJECT, blocks
 
 PAGE = PROJECT / "docs/security/advisories.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""

@@ -15,7 +15,7 @@ from typing import Self
 import pytest
 
 import noisycount
-from tests.house import ARROWS, EVERYBODY
+from tests.helpers.house import ARROWS, EVERYBODY
 
 PACKAGE = "noisycount"
 PROJECT = Path(__file__).parents[1]

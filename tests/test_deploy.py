@@ -14,7 +14,7 @@ import pytest
 
 from noisycount.cli import serve as cli
 from noisycount.config.service import ServiceConfig
-from tests.transcripts import blocks_of
+from tests.helpers.transcripts import blocks_of
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

@@ -24,7 +24,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import AvailableBudget
 from noisycount.release.table_plan import plan_of
-from tests.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
+from tests.helpers.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
 
 PAGES = pages() if (PROJECT / "docs").is_dir() else []
 DOCS = PROJECT / "docs"

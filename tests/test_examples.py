@@ -12,8 +12,8 @@ import pytest
 
 from noisycount.cli.count import count
 from noisycount.service.questions import Question
-from tests.commands import Run, configure
-from tests.transcripts import PROJECT, page_name, pages
+from tests.helpers.commands import Run, configure
+from tests.helpers.transcripts import PROJECT, page_name, pages
 
 PAGES = pages() if (PROJECT / "docs").is_dir() else []
 NOTEBOOKS = sorted((PROJECT / "docs/notebooks").glob("*.ipynb"))

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.house import ARROWS, EVERYBODY
+from tests.helpers.house import ARROWS, EVERYBODY
 from tests.landing import PROJECT, Landing, affected_rooms, room
+from tests.layers import FURTHER_CASE
 
 ALL = affected_rooms(["pyproject.toml"])
 
@@ -30,7 +31,7 @@ def test_every_folder_of_tests_is_a_room() -> None:
     """No test stands in a room that no change affects."""
     files = [path.relative_to(PROJECT) for folder in ("tests", "src") for path in (PROJECT / folder).rglob("*.py")]
     assert {room(path) for path in files if path.name.startswith("test_")} <= ALL
-    assert {room(path) for path in files} <= ALL | EVERYBODY | {"noisycount", "pages"}
+    assert {room(path) for path in files} <= ALL | EVERYBODY | {"noisycount", "pages", "helpers"}
 
 
 @pytest.mark.parametrize(
@@ -100,4 +101,4 @@ def test_a_fast_run_takes_all_cases_of_a_test_without_marks(request: pytest.Fixt
 def test_a_fast_run_takes_some_samples_of_one_rule(request: pytest.FixtureRequest, case: int) -> None:
     """So many as the test says: the fourth and the fifth case wait."""
     waits = request.node.get_closest_marker("thorough") is not None
-    assert waits == (request.node.get_closest_marker("further") is not None), case
+    assert waits == (FURTHER_CASE in request.node.stash), case

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import postgresql
+from tests.helpers import postgresql
 
 
 @pytest.mark.parametrize(("required", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)])

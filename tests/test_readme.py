@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.transcripts import PROJECT, README, blocks_of, transcripts
 from tests.release_trial.archives import ROOMS, ROOT_FILES
-from tests.transcripts import PROJECT, README, blocks_of, transcripts
 
 LONGEST = 150
 OURS = "noisycount"
@@ -128,8 +128,7 @@ def test_an_install_by_name_is_found(told: str, *, is_found: bool) -> None:
 
 
 @cloned
-@pytest.mark.long
-@pytest.mark.thorough
+@pytest.mark.thorough(minutes=1)
 def test_the_first_block_works_on_a_fresh_machine(tmp_path: Path) -> None:
     """In a copy of the repository, for somebody with a home, a Python and make, and no more."""
     clone, home = tmp_path / "clone", tmp_path / "home"

@@ -7,8 +7,8 @@ import pytest
 
 from noisycount.config.config import Config
 from noisycount.config.file import load_config
-from tests.postgresql import Server
-from tests.transcripts import blocks, output, pieces, transcripts
+from tests.helpers.postgresql import Server
+from tests.helpers.transcripts import blocks, output, pieces, transcripts
 
 PAGE = Path(__file__).parents[1] / "docs/servers.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""

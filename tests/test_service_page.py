@@ -8,7 +8,7 @@ import pytest
 
 from noisycount.config.file import load_config
 from noisycount.config.service import ServiceConfig
-from tests.service.process import Service
+from tests.helpers.service_process import Service
 
 PAGE = Path(__file__).parents[1] / "docs/service.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""

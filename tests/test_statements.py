@@ -15,9 +15,9 @@ from noisycount.data import survey_path
 from noisycount.ledger.budget import PureBudget
 from noisycount.release.desk import Desk
 from noisycount.tasks import demo
-from tests.commands import Run, configure
+from tests.helpers.commands import Run, configure
+from tests.helpers.transcripts import PROJECT, README, pages
 from tests.test_architecture import LONGEST_FILE
-from tests.transcripts import PROJECT, README, pages
 
 pytestmark = pytest.mark.skipif(not README.is_file(), reason="the tests run outside the project's folder")
 

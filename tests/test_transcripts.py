@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.transcripts import Block, as_far, blocks, failures, pieces, secrets, transcripts
+from tests.helpers.transcripts import Block, as_far, blocks, failures, pieces, secrets, transcripts
 
 SHOWN = """\
 3  The answer: 81 ±20 persons

@@ -18,10 +18,10 @@ from playwright.sync_api import Browser, expect
 
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import view
-from tests.browser import HEIGHT, NARROW, Window, chromium, window
+from tests.helpers.browser import HEIGHT, NARROW, Window, chromium, window
+from tests.helpers.running_service import ANALYST, OWNER, SURVEY, Service, configured, served, started, typed
+from tests.helpers.transcripts import pages
 from tests.notebooks import executed
-from tests.serving import ANALYST, OWNER, SURVEY, Service, configured, served, started, typed
-from tests.transcripts import pages
 
 __all__ = ["chromium"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from tests.layers import examples
+from tests.helpers.cases import examples
 
 
 def test_groups_cost_what_one_record_can_move() -> None:

@@ -3,7 +3,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.model.mechanism import Mechanism
-from tests.refusals import assert_refused, refusals
+from tests.helpers.refusals import assert_refused, refusals
 
 
 class Silent(Mechanism):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles import sum_tails
 from tests.oracles.convolution import DISCRETE, convolved
 from tests.oracles.sum_tails import Tail

@@ -21,7 +21,7 @@ from noisycount.analysis.within import (
 )
 from noisycount.model.gradual import finer_errors
 from noisycount.model.sampling.vectors import discrete_laplace_array
-from tests.transcripts import said
+from tests.helpers.transcripts import said
 
 GOALS = [
     ("0.2", "0.95", "0.5"),

@@ -16,8 +16,8 @@ from noisycount.engines.places import files_of
 from noisycount.errors import SourceError
 from noisycount.ledger.budget import budget_of
 from tests.catalog.conftest import EXACTLY, Asked
-from tests.commands import Run
-from tests.service.callers import calling, configured, problem, serving
+from tests.helpers.commands import Run
+from tests.helpers.service_callers import calling, configured, problem, serving
 
 PENDING = r"has changes that are not in it yet, in 'visits.db-wal': close the program that writes it"
 CHANGED = "'visits.db' changed while it was open: open it again"

@@ -19,7 +19,7 @@ from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import Records
-from tests.layers import examples
+from tests.helpers.cases import examples
 
 NAME = "survey"
 KINDS = {

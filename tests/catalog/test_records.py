@@ -20,7 +20,7 @@ from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
 from tests.catalog.conftest import EXACTLY, SURVEY, Asked, Opened
-from tests.engines.tables import grid
+from tests.helpers.random_tables import grid
 
 OLD = "age >= 65"
 

@@ -10,8 +10,8 @@ import pytest
 
 from noisycount.errors import ConfigError
 from tests.catalog.conftest import EXACTLY, Asked, Opened
-from tests.commands import Run
-from tests.engines.duckdb.workbooks import write_workbook
+from tests.helpers.commands import Run
+from tests.helpers.workbooks import write_workbook
 
 MADE = (
     "CREATE TABLE visits (person INTEGER, age INTEGER)",

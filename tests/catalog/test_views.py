@@ -11,7 +11,7 @@ from noisycount.errors import SourceError
 from noisycount.ledger.ledger import Ledger
 from tests.catalog.conftest import EXACTLY, Asked
 from tests.catalog.test_shared_records import duck, sqlite
-from tests.commands import Run
+from tests.helpers.commands import Run
 
 MADE = (
     "CREATE TABLE seen (person INTEGER, town TEXT, role TEXT)",

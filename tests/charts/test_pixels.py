@@ -17,9 +17,9 @@ from noisycount.charts.png import svg_as_png
 from noisycount.service.keys import Role, User
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS
-from tests.browser import WIDE, chromium, window
-from tests.commands import Run, here, run
-from tests.serving import Service, configured, served
+from tests.helpers.browser import WIDE, chromium, window
+from tests.helpers.commands import Run, here, run
+from tests.helpers.running_service import Service, configured, served
 
 __all__ = ["chromium", "here", "run"]
 

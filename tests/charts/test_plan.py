@@ -9,7 +9,7 @@ from noisycount.charts.picture_svg import save_picture
 from noisycount.charts.plan import PossibleAnswers, plan_picture
 from noisycount.charts.plot import Line
 from noisycount.charts.theme import LEVELS
-from tests.charts.marks import marks_of
+from tests.helpers.picture_marks import marks_of
 
 DOTS = PossibleAnswers(
     places=[(97, 1), (100, 1), (100, 2), (103, 1)],

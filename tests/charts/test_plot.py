@@ -13,7 +13,7 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.plot_picture import plot_picture, spread
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Figure
-from tests.charts.marks import marks_of
+from tests.helpers.picture_marks import marks_of
 from tests.papers.test_papers import CASES, KEYS, figure
 
 WIDEST = 480  # pixels of a picture, of which a phone shows 360

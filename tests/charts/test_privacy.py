@@ -6,7 +6,7 @@ import pytest
 
 from noisycount.charts.picture import CurveMark, DotMarks, Frame, RuleMark, SegmentMark, TextMark, text_width
 from noisycount.charts.privacy import PrivacyAxes, PrivacyLine, privacy_picture
-from tests.charts.marks import marks_of
+from tests.helpers.picture_marks import marks_of
 
 AXES = PrivacyAxes(epsilon=2.0, floor=1e-6, top=1.0, requested_epsilon=0.5, epsilon_text="ε = 1/2")
 

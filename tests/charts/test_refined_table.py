@@ -16,7 +16,7 @@ from noisycount.charts.refined_table import (
     posterior_dots,
     refined_picture,
 )
-from tests.charts.marks import marks_of, svg_texts
+from tests.helpers.picture_marks import marks_of, svg_texts
 
 DOTS = [
     RefinedDot("Bern", 40, 9, 38.5, 31, 46),

@@ -10,7 +10,7 @@ import pytest
 from noisycount.charts.picture import BarMarks, Frame, SpanMarks, TextMark
 from noisycount.charts.picture_svg import save_picture
 from noisycount.charts.table import MOST_ROWS, TableBar, TableBars, table_picture
-from tests.charts.marks import marks_of, svg_texts
+from tests.helpers.picture_marks import marks_of, svg_texts
 
 BARS = TableBars(
     [TableBar("Bern", 40, 9), TableBar("Überlingen am Bodensee, Landkreis Konstanz", -3, 9)],

@@ -7,7 +7,7 @@ import pytest
 from noisycount.config.file import load_config
 from noisycount.service.keys import Keyring
 from tests.cli.test_cli import completed
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 KEY = re.compile(r"nc_[0-9a-f]{12}_[0-9a-f]{64}")
 ADD = ("analysts", "add", "ana", "--data-set", "survey")

@@ -18,7 +18,7 @@ from noisycount import cli
 from noisycount.cli.main import COMMANDS, STATUSES, QuotedBashComplete, main, noisycount
 from noisycount.config.file import TEMPLATE, load_config
 from noisycount.ledger.budget import PureBudget
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 SCRIPT = Path(sys.executable).with_name("noisycount")
 

@@ -13,7 +13,7 @@ import pytest
 from noisycount.catalog.catalog import DatasetSettings
 from noisycount.errors import SourceError
 from noisycount.release.records import Records
-from tests.commands import Refused, Run, configure, contents
+from tests.helpers.commands import Refused, Run, configure, contents
 
 NOBODY = 65534
 ASK = ("--where", "age > 40", "--epsilon", "0.5")

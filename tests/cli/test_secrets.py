@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Run, configure
+from tests.helpers.commands import Run, configure
 
 CANARY = "canary-7c1"
 RECORDS = f"""person,age,joined,note

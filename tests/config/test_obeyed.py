@@ -18,9 +18,9 @@ from noisycount.config.places import SERVER_KEYS
 from noisycount.config.toml_table import FILE_KEYS
 from noisycount.errors import ConfigError, SourceError
 from noisycount.tasks.opening import records_of
-from tests.engines.duckdb.workbooks import write_workbook
-from tests.reference.pages import rows, section
-from tests.sources import database
+from tests.helpers.reference_pages import rows, section
+from tests.helpers.sources import database
+from tests.helpers.workbooks import write_workbook
 
 COLUMNS = {
     "who": ["a", "b", "b "],

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.config.service import OidcConfig, is_safe_url
-from tests.config.files import loaded, refusal
+from tests.helpers.config_files import loaded, refusal
 
 TEXT = """
 [server.oidc]

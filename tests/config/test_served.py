@@ -5,7 +5,7 @@ import pytest
 from noisycount.config.config import DatasetConfig
 from noisycount.engines.places import SECONDS, ServedTable, ServerPlace
 from noisycount.errors import ConfigError
-from tests.config.files import loaded, refusal
+from tests.helpers.config_files import loaded, refusal
 
 CANARY = "canary-7c1"
 URL = f"postgresql+psycopg://ward:{CANARY}@db/clinic"

@@ -4,7 +4,7 @@ import pytest
 
 from noisycount.config.file import TEMPLATE
 from noisycount.config.service import ServiceConfig
-from tests.config.files import loaded, refusal
+from tests.helpers.config_files import loaded, refusal
 
 NUMBERS = ("slot", "deadline", "concurrency", "rate", "body", "depth")
 NUMBERED = tuple(f"# {name} = " for name in NUMBERS)

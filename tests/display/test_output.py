@@ -14,7 +14,7 @@ from rich.text import Text
 
 from noisycount.display.output import column_widths, print_table, wrap_text
 from noisycount.display.texts import writable
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 PLAN = ("plan", "--within", "20%", "--guess", "1,000")
 RISK = ("risk", "--size", "5912", "--rate", "1.7%", "--noise", "gaussian", "--scale", "10")

@@ -16,7 +16,7 @@ from noisycount.engines.guesses import guessed_form, guessed_of_types
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import ZONED, Kind
-from tests.layers import examples
+from tests.helpers.cases import examples
 
 AGE, ACCEPTED = ColumnFormat(Kind.INTEGER), ColumnFormat(Kind.INTEGER, accepts_unreadable=True)
 

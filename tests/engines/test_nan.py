@@ -21,8 +21,8 @@ from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.engines.sql.tables import place_of, table_of
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
+from tests.helpers.server_tables import place_of, table_of
 
 AGES = [nan, nan, 30.0, 70.0, None, inf, -inf, 1.7976931348623157e308, -1.7976931348623157e308]
 QUESTIONS = ("age > 65", "age is null", "age = age", "age < 65")

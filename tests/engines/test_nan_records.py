@@ -13,8 +13,8 @@ from noisycount.engines.interface import CheckedSource
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.engines.sql.tables import table_of
-from tests.sources import write_parquet
+from tests.helpers.server_tables import table_of
+from tests.helpers.sources import write_parquet
 
 Record = Mapping[str, object]
 Opened = Callable[[Sequence[Record], str | None], CheckedSource]

@@ -14,9 +14,9 @@ from noisycount.errors import PredicateError
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.schema import Kind, Schema
-from tests.commands import Refused, Run
-from tests.engines.duckdb.workbooks import write_workbook
-from tests.sources import OpenSource
+from tests.helpers.commands import Refused, Run
+from tests.helpers.sources import OpenSource
+from tests.helpers.workbooks import write_workbook
 
 FORMS = {
     "nfc": ColumnFormat(Kind.TEXT, normalise="NFC"),

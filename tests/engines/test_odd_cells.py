@@ -25,16 +25,16 @@ from noisycount.query.grouping import EachValue, KeyQuestion
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
-from tests.engines.frames import ARROW_TYPES
-from tests.engines.sql.tables import TYPES, made_by, place_of
-from tests.layers import share_of
-from tests.query.grammar import DIRTY, RANDOM_VALUES, dirty_records, predicate_text
-from tests.sources import Record
+from tests.helpers.cases import share_of
+from tests.helpers.frames import ARROW_TYPES
+from tests.helpers.predicate_grammar import DIRTY, RANDOM_VALUES, dirty_records, predicate_text
+from tests.helpers.server_tables import TYPES, made_by, place_of
+from tests.helpers.sources import Record
 
 if TYPE_CHECKING:
     import psycopg
 
-    from tests.postgresql import Server
+    from tests.helpers.postgresql import Server
 
 PERSON = "person"
 SCHEMA = {PERSON: Kind.TEXT, **DIRTY}
@@ -191,8 +191,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
     return opened_here
 
 
-@pytest.mark.long
-@pytest.mark.thorough
+@pytest.mark.thorough(minutes=1)
 def test_an_odd_record_moves_no_count_by_more_than_one(opening: Opening, request: pytest.FixtureRequest) -> None:
     """Of 264 records, a fourth of them in a landing, each odd in one column; no question is refused."""
     is_server = "postgresql" in request.node.callspec.id

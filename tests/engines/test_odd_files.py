@@ -15,7 +15,7 @@ from noisycount.engines.duckdb.texts import TextFile
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from tests.sources import writing
+from tests.helpers.sources import writing
 
 GERMAN = "age;Größe €\n31;1,80\n29;1,75\n"
 READ: dict[str, tuple[bytes, dict[str, int]]] = {

@@ -25,9 +25,9 @@ from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Missing, Operator, Predicate
 from noisycount.query.readings import BLANKS, FUNCTIONS, READERS
 from noisycount.query.schema import Kind
-from tests.engines.sql.tables import table_of
-from tests.postgresql import Server
-from tests.sources import write_parquet
+from tests.helpers.postgresql import Server
+from tests.helpers.server_tables import table_of
+from tests.helpers.sources import write_parquet
 
 SCHEMA = {"cell": Kind.TEXT}
 NUMBERS = [

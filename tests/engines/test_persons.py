@@ -4,7 +4,7 @@ import pytest
 
 from noisycount.engines.persons import Persons, SpoiltIds
 from noisycount.query.schema import Kind
-from tests.sources import OpenSource, Record
+from tests.helpers.sources import OpenSource, Record
 
 SCHEMA = {"who": Kind.TEXT, "number": Kind.INTEGER, "sex": Kind.INTEGER, "lab": Kind.TEXT, "full": Kind.BOOLEAN}
 IDS = (

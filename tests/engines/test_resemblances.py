@@ -20,9 +20,9 @@ from noisycount.engines.interface import CheckedSource
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.engines.duckdb.workbooks import write_workbook
-from tests.engines.sql.tables import table_of
-from tests.sources import database
+from tests.helpers.server_tables import table_of
+from tests.helpers.sources import database
+from tests.helpers.workbooks import write_workbook
 
 TEXTS = {
     "person": ["101", "102", "103", "104"],

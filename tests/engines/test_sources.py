@@ -35,8 +35,8 @@ from noisycount.query.predicate import (
     canonical_text,
 )
 from noisycount.query.schema import KINDS, Kind
-from tests.layers import examples
-from tests.sources import OpenSource, write_parquet
+from tests.helpers.cases import examples
+from tests.helpers.sources import OpenSource, write_parquet
 
 SURVEY_SCHEMA = {
     "person": Kind.INTEGER,

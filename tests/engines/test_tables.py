@@ -17,10 +17,10 @@ from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import truth
 from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, KeyCounts, KeyQuestion
-from tests.engines.frames import FRAMES
-from tests.engines.tables import SCHEMA, cell_questions, key_questions, records
-from tests.layers import examples
-from tests.sources import database, opened_frame, write_parquet, writing
+from tests.helpers.cases import examples
+from tests.helpers.frames import FRAMES
+from tests.helpers.random_tables import SCHEMA, cell_questions, key_questions, records
+from tests.helpers.sources import database, opened_frame, write_parquet, writing
 
 Records = Sequence[Mapping[str, object]]
 Keys = dict[tuple[object, ...], int]

@@ -19,8 +19,8 @@ from noisycount.query.language import parse
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.schema import Kind
 from noisycount.release.text_orders import reading_hints, text_order_refusals
-from tests.engines.sql.tables import made_by, place_of
-from tests.sources import database
+from tests.helpers.server_tables import made_by, place_of
+from tests.helpers.sources import database
 
 CELLS = [
     *(time(8, 30), time(8, 29, 59, 999999), time(8, 30, 0, 500000), time(8, 30, 0, 1), time(9, 5), time(0, 0)),

@@ -15,8 +15,8 @@ from noisycount.ledger.chain import CHECKPOINT, row_hash
 from noisycount.ledger.entries import Analyst, Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
-from tests.ledger.damaging import FORBIDDEN, REFUSED, SMALL_PAGES, Change, Sample, sample, served_sample
-from tests.ledger.ledgers import asked, change, refusal, watch_queries
+from tests.helpers.ledger_damage import FORBIDDEN, REFUSED, SMALL_PAGES, Change, Sample, sample, served_sample
+from tests.helpers.ledgers import asked, change, refusal, watch_queries
 
 EVERY = 4  # rows: a checkpoint
 RICH = Fraction(100)

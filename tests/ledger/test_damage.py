@@ -14,7 +14,7 @@ from noisycount.ledger.budget import PureBudget
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER, REPLIES
 from noisycount.ledger.verification import verification
-from tests.ledger.damaging import (
+from tests.helpers.ledger_damage import (
     FORBIDDEN,
     OVERSPENT,
     REFUSED,
@@ -26,8 +26,8 @@ from tests.ledger.damaging import (
     sample,
     served_sample,
 )
-from tests.ledger.ledgers import asked, refusal, watch_queries
-from tests.postgresql import Server
+from tests.helpers.ledgers import asked, refusal, watch_queries
+from tests.helpers.postgresql import Server
 
 RICH = Fraction(10)
 PAGE_HEADER = 16  # bytes: what the page is, how many cells it holds, and where the first two are

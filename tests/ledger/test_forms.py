@@ -18,7 +18,7 @@ from noisycount.ledger.entries import Analyst, Head, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import FormerRequests
 from noisycount.ledger.verification import verification
-from tests.ledger.ledgers import TENTH, asked, change, refusal
+from tests.helpers.ledgers import TENTH, asked, change, refusal
 
 ALICE, BOB = Analyst("alice", Fraction(3, 10)), Analyst("bob", Fraction(1))
 RICH = Fraction(10)

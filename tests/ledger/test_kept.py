@@ -13,7 +13,7 @@ from noisycount.ledger.budget import Loss, PureBudget
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import standing_of
-from tests.commands import Run
+from tests.helpers.commands import Run
 
 KEPT = Path(__file__).with_name("kept")
 VERSIONS = ["0.1", "0.2"]

@@ -13,7 +13,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.validation import exact_text
-from tests.ledger.ledgers import TENTH, asked
+from tests.helpers.ledgers import TENTH, asked
 
 printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)
 requests = st.builds(Request, printable, printable, st.sampled_from([TENTH, Fraction(1, 3)]))

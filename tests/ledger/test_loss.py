@@ -8,7 +8,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.query.query import Query
 from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
 from noisycount.release.table_plan import plan_of
-from tests.release.neighbours import DELTA, HIDDEN, PAIRS, SCHEMA, Pair, mutated
+from tests.helpers.neighbours import DELTA, HIDDEN, PAIRS, SCHEMA, Pair, mutated
 
 QUESTIONS = {"town": SCHEMA["town"]}
 

@@ -23,9 +23,9 @@ from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
 from noisycount.ledger.chain import CHECKPOINT
 from noisycount.ledger.entries import Analyst, Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from tests.layers import examples
-from tests.ledger.ledgers import narrow
-from tests.postgresql import Server
+from tests.helpers.cases import examples
+from tests.helpers.ledgers import narrow
+from tests.helpers.postgresql import Server
 
 TENTH, SHARE = Fraction(1, 10), Fraction(1, 10_000)
 BUDGETS = {
@@ -272,8 +272,7 @@ def test_a_ledger_in_a_file_keeps_its_contract(monkeypatch: pytest.MonkeyPatch, 
     run_state_machine_as_test(FileMachine, settings=machine(20))
 
 
-@pytest.mark.long
-@pytest.mark.thorough
+@pytest.mark.thorough(minutes=1)
 @pytest.mark.parametrize("interval", [checkpoints.INTERVAL, 3])
 def test_a_ledger_on_a_server_keeps_its_contract(
     postgresql: Server, monkeypatch: pytest.MonkeyPatch, interval: int

@@ -13,8 +13,8 @@ from noisycount.ledger.budget import NeighbourRelation
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.query.grammar import DIRTY, dirty_records, predicate_text
-from tests.sources import OpenSource, Record
+from tests.helpers.predicate_grammar import DIRTY, dirty_records, predicate_text
+from tests.helpers.sources import OpenSource, Record
 
 SCHEMA = {"person": Kind.INTEGER, **DIRTY}
 ROWS_OF_A_PERSON = [1, 2, 200]

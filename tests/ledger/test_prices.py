@@ -12,8 +12,8 @@ from noisycount.ledger.chain import answer_columns, chained, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LATER_COLUMNS, PRICE_COLUMNS
-from tests.ledger.ledgers import TENTH, asked, narrow, refusal
-from tests.postgresql import Server
+from tests.helpers.ledgers import TENTH, asked, narrow, refusal
+from tests.helpers.postgresql import Server
 
 MICRO = Fraction(1, 10**6)
 BUDGET = ApproximateBudget(Fraction(2), MICRO, MICRO / 2)

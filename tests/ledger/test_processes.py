@@ -9,11 +9,11 @@ from noisycount.errors import BudgetError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
-from tests.ledger.ledgers import narrow
-from tests.ledger.racing import PATIENCE, check_race, race, starting_together
-from tests.postgresql import Server
-from tests.release import workers as desk_workers
-from tests.release.workers import LateLedger, told
+from tests.helpers import workers as desk_workers
+from tests.helpers.ledger_races import PATIENCE, check_race, race, starting_together
+from tests.helpers.ledgers import narrow
+from tests.helpers.postgresql import Server
+from tests.helpers.workers import LateLedger, told
 
 WORKERS = 8
 THIRD, SEVENTH, ELEVENTH = Fraction(1, 3), Fraction(1, 7), Fraction(1, 11)

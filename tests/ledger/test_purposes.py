@@ -10,8 +10,8 @@ from noisycount.ledger.chain import chained, debit_columns
 from noisycount.ledger.entries import Entry, Head, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LATER_COLUMNS, PRICE_COLUMNS
-from tests.ledger.ledgers import TENTH, asked, change, narrow, refusal
-from tests.postgresql import Server
+from tests.helpers.ledgers import TENTH, asked, change, narrow, refusal
+from tests.helpers.postgresql import Server
 
 BUDGET = Fraction(2)
 MIXED = ApproximateBudget(Fraction(2), Fraction(1, 10**6), Fraction(1, 10**6) / 2)

@@ -20,8 +20,8 @@ from noisycount.ledger import address as ledger_address
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
-from tests.ledger.ledgers import change, refusal
-from tests.release import workers as desk_workers
+from tests.helpers import workers as desk_workers
+from tests.helpers.ledgers import change, refusal
 
 REQUEST = Request("survey", "question", Fraction(1, 10))
 BUDGET = Fraction(1)

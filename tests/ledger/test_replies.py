@@ -18,7 +18,7 @@ from noisycount.ledger.entries import Analyst, Entry, Head, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.verification import verification
-from tests.ledger.ledgers import TENTH, asked, refusal
+from tests.helpers.ledgers import TENTH, asked, refusal
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("ana:1", "bo:1", "ana:table")

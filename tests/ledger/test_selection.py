@@ -8,7 +8,7 @@ import pytest
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger, Selection
-from tests.ledger.ledgers import asked, change
+from tests.helpers.ledgers import asked, change
 
 DEBITS = 24
 START = datetime(2026, 1, 30, 22, tzinfo=UTC)

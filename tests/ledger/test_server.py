@@ -16,9 +16,9 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.transactions import LOCK
-from tests.ledger.crowd import crowd
-from tests.ledger.ledgers import TENTH, asked, refusal
-from tests.postgresql import Server
+from tests.helpers.ledger_crowd import crowd
+from tests.helpers.ledgers import TENTH, asked, refusal
+from tests.helpers.postgresql import Server
 
 BUDGET = Fraction(1)
 WAITING = "SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"

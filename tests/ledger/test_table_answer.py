@@ -15,7 +15,7 @@ from noisycount.ledger.chain import answer_columns, chained, debit_columns
 from noisycount.ledger.entries import Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.verification import verification
-from tests.ledger.ledgers import TENTH, asked, change, refusal
+from tests.helpers.ledgers import TENTH, asked, change, refusal
 
 RICH = Fraction(10)
 LARGE = 1_000_000

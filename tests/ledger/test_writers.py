@@ -18,7 +18,7 @@ from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import _RETRY
-from tests.ledger.ledgers import TENTH, asked, narrow, watch_queries
+from tests.helpers.ledgers import TENTH, asked, narrow, watch_queries
 
 BUDGET = Fraction(1)
 CONCENTRATED = ConcentratedBudget(Fraction(1))

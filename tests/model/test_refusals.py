@@ -4,7 +4,7 @@ import noisycount as nc
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho, rho_within
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.threshold import threshold
-from tests.refusals import assert_refused, refusals
+from tests.helpers.refusals import assert_refused, refusals
 
 LAPLACE, DISCRETE = nc.Laplace(3.0), nc.DiscreteLaplace(3)
 NAMES = {

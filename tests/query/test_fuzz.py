@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from noisycount.query.language import parse
-from tests.query.fuzzing import fuzz
-from tests.query.grammar import DIRTY
+from tests.helpers.predicate_fuzzing import fuzz
+from tests.helpers.predicate_grammar import DIRTY
 
 SIZES = [250, pytest.param(1_000, marks=pytest.mark.thorough)]
 

@@ -14,7 +14,7 @@ from noisycount.query.language import parse
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
 from noisycount.query.tokens import MAXIMUM_PATTERNS
-from tests.sources import write_parquet
+from tests.helpers.sources import write_parquet
 
 CORPUS = Path(__file__).with_name("injections.txt").read_text(encoding="utf-8").splitlines()
 ODD = [

@@ -23,7 +23,7 @@ from noisycount.query.predicate import Column, canonical_text
 from noisycount.query.schema import KINDS, Kind, Spelling
 from noisycount.query.table import key_set, key_set_from_json, key_to_json
 from noisycount.release.rehearsal import made_up
-from tests.engines.tables import identity
+from tests.helpers.random_tables import identity
 
 FIRST, SECOND = UUID(int=1), UUID(int=2**127)
 

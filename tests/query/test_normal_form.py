@@ -14,7 +14,7 @@ from noisycount.query.normal_form import _SURELY_WITHIN_BOUNDS, normal_form, par
 from noisycount.query.predicate import And, Column, Flag, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.tokens import tokens
-from tests.query.grammar import DIRTY, dirty_records, predicate_text
+from tests.helpers.predicate_grammar import DIRTY, dirty_records, predicate_text
 
 RECORDS = 40
 SCHEMA = {

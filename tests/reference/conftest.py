@@ -1,7 +1,7 @@
 """The fixtures of the command line; outside of the project's folder there is no reference to test."""
 
-from tests.commands import here, run
-from tests.reference.pages import FOLDER
+from tests.helpers.commands import here, run
+from tests.helpers.reference_pages import FOLDER
 
 __all__ = ["here", "run"]
 

@@ -12,7 +12,7 @@ from noisycount.config.service import ALGORITHMS, ServiceConfig
 from noisycount.engines.formats import ColumnFormat, date_pattern
 from noisycount.errors import ConfigError
 from noisycount.query.schema import KINDS
-from tests.reference.pages import blocks, rows, section, text
+from tests.helpers.reference_pages import blocks, rows, section, text
 
 PAGE = "configuration.md"
 

@@ -8,8 +8,8 @@ import pytest
 from noisycount import errors
 from noisycount.cli import datasets, ledger
 from noisycount.cli.main import _KINDS, STATUSES, status_of
-from tests.commands import Run
-from tests.reference.pages import blocks, rows, text
+from tests.helpers.commands import Run
+from tests.helpers.reference_pages import blocks, rows, text
 
 PAGE = "exit-codes.md"
 

@@ -8,8 +8,8 @@ import pytest
 
 from noisycount.service.errors import INTERNAL, PROBLEMS, problem_reply
 from noisycount.service.state import ServiceState
-from tests.reference.pages import rows, section, text
-from tests.service.callers import Caller, calling, configured, serving
+from tests.helpers.reference_pages import rows, section, text
+from tests.helpers.service_callers import Caller, calling, configured, serving
 from tests.service.test_routes import ROWS, Rule
 
 PAGE = "http.md"

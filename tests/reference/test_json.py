@@ -12,9 +12,9 @@ import pytest
 
 from noisycount.cli.main import COMMANDS, noisycount
 from noisycount.engines.conformance.suite import examined, suite
-from tests.commands import Run
 from tests.commands_page import names
-from tests.reference.pages import blocks, rows, text
+from tests.helpers.commands import Run
+from tests.helpers.reference_pages import blocks, rows, text
 
 EXAMINED = "noisycount.engines.conformance.suite.examined"
 

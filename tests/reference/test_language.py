@@ -18,8 +18,8 @@ from noisycount.query.schema import KINDS, Kind, Schema
 from noisycount.query.table import key_set
 from noisycount.query.typed import parse_by_text, parse_column_keys
 from noisycount.release.text_orders import text_order_refusals
-from tests.reference.ebnf import Grammar, Token
-from tests.reference.pages import blocks, rows, section, text
+from tests.helpers.ebnf import Grammar, Token
+from tests.helpers.reference_pages import blocks, rows, section, text
 
 PAGE = "language.md"
 

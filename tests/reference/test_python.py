@@ -8,7 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount import errors
-from tests.reference.pages import FOLDER, text
+from tests.helpers.reference_pages import FOLDER, text
 
 PAGE = "python.md"
 

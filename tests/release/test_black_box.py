@@ -13,7 +13,7 @@ from noisycount.model.sampling.scalar import RandomIntegers, discrete_laplace
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from tests.release.black_box import MUTANTS, ROWS, audited_bulk, audited_desk, audited_noise
+from tests.helpers.black_box import MUTANTS, ROWS, audited_bulk, audited_desk, audited_noise
 
 ONE, TENTH = Fraction(1), Fraction(1, 10)
 

@@ -10,8 +10,8 @@ import pytest
 import noisycount as nc
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss, PureBudget
 from noisycount.release.desk import Desk
-from tests.commands import Run
-from tests.service.callers import calling, configured, serving
+from tests.helpers.commands import Run
+from tests.helpers.service_callers import calling, configured, serving
 
 SURVEY = pl.DataFrame({"town": ["Bern"] * 300 + ["Chur"] * 200})
 WHERE = "town = 'Bern'"

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from noisycount.ledger.ledger import Ledger
-from tests.ledger.killing import toll
-from tests.postgresql import Server
-from tests.release.workers import HastyLedger, RedrawingLedger
+from tests.helpers.postgresql import Server
+from tests.helpers.process_kills import toll
+from tests.helpers.workers import HastyLedger, RedrawingLedger
 
 KILLS = {"sqlite": 200, "postgresql": 40}
 SHARES = [0.1, pytest.param(0.5, marks=pytest.mark.thorough)]  # of them

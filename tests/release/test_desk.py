@@ -25,7 +25,7 @@ from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.results import Release
-from tests.release.workers import CountedSource
+from tests.helpers.workers import CountedSource
 
 SCHEMA = {"age": Kind.INTEGER, "person": Kind.INTEGER}
 PEOPLE = [{"person": number // 2, "age": number % 100} for number in range(2000)]
@@ -48,6 +48,20 @@ class WatchedSource(CountedSource):
         true = super().count(predicates)
         found = self.during()
         return true if found is None else [found]
+
+
+class OddSource(CountedSource):
+    """A source that returns the counts that a test states, whatever is asked."""
+
+    __slots__ = ("counts",)
+
+    def __init__(self, counts: list[object]) -> None:
+        super().__init__(PEOPLE, SCHEMA, unit="person")
+        self.counts = counts
+
+    def count(self, _: Sequence[Predicate]) -> list[object]:
+        """Return the stated counts."""
+        return self.counts
 
 
 @pytest.fixture
@@ -503,10 +517,8 @@ def test_a_failure_to_store_does_not_tell_the_noisy_answer(
 @pytest.mark.parametrize("counts", [[], [1, 2], ["many"], [None]])
 def test_a_source_that_does_not_give_one_count_is_refused(ledger: Ledger, counts: list[object]) -> None:
     """Nothing is released that is not a count and its noise."""
-    source = WatchedSource()
-    source.__class__ = type("Odd", (WatchedSource,), {"__slots__": (), "count": lambda *_: counts})
     with pytest.raises(SourceError, match="could not be counted"):
-        Desk(source, ledger, SURVEY).release("age >= 50", HALF)
+        Desk(OddSource(counts), ledger, SURVEY).release("age >= 50", HALF)
 
 
 @pytest.mark.parametrize("budget", [2, "2", Decimal(2), Fraction(2)])

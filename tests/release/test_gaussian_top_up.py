@@ -32,7 +32,7 @@ from noisycount.release.desk import Desk
 from noisycount.release.noise_plan import LevelPlan
 from noisycount.release.table_release import TableRelease
 from noisycount.validation import exact_text
-from tests.release.towns import RECORDS, SCHEMA, DeskOf, desks_of
+from tests.helpers.towns import RECORDS, SCHEMA, DeskOf, desks_of
 
 KEYS = {"town": ["Bern", "Chur"]}
 SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10)))

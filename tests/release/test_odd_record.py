@@ -15,7 +15,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.errors import SourceError
-from tests.engines.duckdb.workbooks import write_workbook
+from tests.helpers.workbooks import write_workbook
 
 NUMBERS = [10, 20, 30, 40, 50] * 4
 WHERE, TRUTH = "x >= 30", 12

@@ -17,7 +17,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from tests.release.workers import processes, start_together, wait_for_all
+from tests.helpers.workers import processes, start_together, wait_for_all
 
 WHERE, OTHER, EPSILON = "age >= 40", "not age < 40", Fraction(1, 3)
 SURVEY = Dataset("survey", PureBudget(Fraction(10)))

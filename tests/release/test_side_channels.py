@@ -30,10 +30,10 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.records import Records as PrivateRecords
 from noisycount.release.reply_tick import ReplyTick
-from tests.query.grammar import DIRTY, dirty_records, predicate_text
+from tests.helpers.predicate_grammar import DIRTY, dirty_records, predicate_text
+from tests.helpers.sources import Record, database, write_parquet, writing
 from tests.query.test_injections import CORPUS
 from tests.release.test_desk import WatchedSource, everything_that_an_error_knows
-from tests.sources import Record, database, write_parquet, writing
 
 PRICE = Fraction(1, 10**6)
 CHANCE = random.Random(3)  # noqa: S311 - repeatable, not secret

@@ -1,7 +1,7 @@
 import pytest
 
-from tests.release.neighbours import DELTA, HIDDEN
-from tests.release.table_black_box import own_keys_told
+from tests.helpers.neighbours import DELTA, HIDDEN
+from tests.helpers.table_black_box import own_keys_told
 
 
 @pytest.mark.thorough

@@ -23,7 +23,7 @@ from noisycount.ledger.series import difference, topped_up
 from noisycount.model.gradual import equal_probability
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from tests.release.towns import RECORDS, SCHEMA, DeskOf, desks_of
+from tests.helpers.towns import RECORDS, SCHEMA, DeskOf, desks_of
 
 WHERE = "town = 'Bern'"
 SURVEY, RICH = Dataset("survey", Fraction(10)), Dataset("survey", Fraction(10**6))

@@ -24,7 +24,7 @@ from noisycount.release.publishing import stopping_of
 from noisycount.release.rehearsal import rehearsed
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
-from tests.ledger.ledgers import refusal
+from tests.helpers.ledgers import refusal
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 3]]
 LARGE, SMALL = "town = 'Bern'", "town = 'Chur'"

@@ -9,7 +9,7 @@ import pytest
 
 from noisycount.release.desk import Desk
 from noisycount.service.state import ServiceState
-from tests.service.callers import Caller, configured, serving
+from tests.helpers.service_callers import Caller, configured, serving
 
 __all__ = ["PATIENCE", "Gate"]
 

@@ -20,8 +20,8 @@ from uvicorn.server import ServerState
 
 from noisycount.service import server
 from noisycount.service.server import Connection, accepted_at_once, end_overdue, most_connections
+from tests.helpers.service_process import demo_process
 from tests.service.conftest import PATIENCE
-from tests.service.process import demo_process
 
 CROWD = 400
 FILES = 256

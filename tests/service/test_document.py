@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from noisycount.service.state import ServiceState
-from tests.service.callers import Caller, calling, configured, serving
+from tests.helpers.service_callers import Caller, calling, configured, serving
 
 ROUTES = [
     ("GET", "/v1/datasets"),

@@ -21,7 +21,7 @@ from noisycount.query.typed import parse_by
 from noisycount.release.desk import Desk
 from noisycount.service.errors import member_spelling
 from noisycount.service.pages.form import AskForm, label_spelling
-from tests.service.callers import ANA, Caller, calling, configured, records, serving
+from tests.helpers.service_callers import ANA, Caller, calling, configured, records, serving
 
 # Each part of a query, as Python has it, with the values that a combination may have.
 PARTS: Mapping[str, tuple[Any, ...]] = {

@@ -16,7 +16,7 @@ from noisycount.service.app import application
 from noisycount.service.errors import RateError, StoppingError
 from noisycount.service.middleware import SINGLE, BodyLimit, ConcurrencyLimit, depth_of
 from noisycount.service.state import RateLimiter, ServiceState, WorkQueue
-from tests.service.callers import BO, calling, configured, problem, serving
+from tests.helpers.service_callers import BO, calling, configured, problem, serving
 from tests.service.conftest import PATIENCE, Gate
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}

@@ -8,7 +8,7 @@ from starlette.routing import Route, Router
 
 from noisycount.service.middleware import LazyRoutes
 from noisycount.service.state import ServiceState
-from tests.service.callers import calling
+from tests.helpers.service_callers import calling
 from tests.service.conftest import PATIENCE
 
 HEAVY = {"numpy", "duckdb", "sqlglot", "altair", "joserfc", "noisycount.analysis"}

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from noisycount.ledger.ledger import Ledger
-from tests.service.process import PATIENCE, Service
-from tests.service.spenders import PRICE, Line, body, raced
+from tests.helpers.service_process import PATIENCE, Service
+from tests.helpers.spenders import PRICE, Line, body, raced
 
 ANALYSTS = 50
 AMPLE, SMALL = Fraction(1000), 40 * PRICE

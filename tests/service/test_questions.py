@@ -10,7 +10,7 @@ from noisycount.config.file import load_config
 from noisycount.errors import ConfigError
 from noisycount.service.keys import User
 from noisycount.service.state import ServiceState
-from tests.service.callers import BO, OWNER, Caller, calling, configured, problem, serving
+from tests.helpers.service_callers import BO, OWNER, Caller, calling, configured, problem, serving
 
 PAGE = {"Accept": "text/html"}
 BUDGETS = (*("remaining", "budget", "dataset_remaining", "dataset_budget"), *("quota_remaining", "quota"))

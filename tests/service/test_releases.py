@@ -15,7 +15,7 @@ from noisycount.release.desk import Desk
 from noisycount.service.questions import asker_of_name
 from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import DatasetSession
-from tests.service.callers import ANA, BO, OWNER, calling, configured, problem, serving
+from tests.helpers.service_callers import ANA, BO, OWNER, calling, configured, problem, serving
 from tests.service.conftest import PATIENCE, Gate
 
 COUNT = {"where": "age >= 65", "epsilon": "0.1"}

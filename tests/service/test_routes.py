@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from noisycount.config.file import load_config
 from noisycount.service.app import application
 from noisycount.service.keys import Key, Keyring, Role
-from tests.service.callers import Caller, problem, serving
+from tests.helpers.service_callers import Caller, problem, serving
 
 HOST = "http://desk.example.org"
 DATASETS = """

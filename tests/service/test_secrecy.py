@@ -19,7 +19,7 @@ from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.keys import User
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState
-from tests.service.callers import ANA, LITERAL, OWNER, calling, configured, serving
+from tests.helpers.service_callers import ANA, LITERAL, OWNER, calling, configured, serving
 
 NEAR_NOTHING = "0.000001"  # at such a price no answer is near the count
 TRUTH = 878  # persons from LITERAL

@@ -16,9 +16,9 @@ from noisycount.service import server
 from noisycount.service.middleware import LazyRoutes
 from noisycount.service.server import demonstration, listening
 from noisycount.service.state import WorkQueue
-from tests.commands import Run
+from tests.helpers.commands import Run
+from tests.helpers.service_process import demo_process
 from tests.service.conftest import PATIENCE
-from tests.service.process import demo_process
 
 
 @pytest.mark.thorough

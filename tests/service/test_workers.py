@@ -16,8 +16,8 @@ import pytest
 from noisycount.config.config import Config
 from noisycount.config.service import ServiceConfig
 from noisycount.service.workers import shared_memory
-from tests.service.process import DATASET, PATIENCE, Service
-from tests.service.spenders import raced
+from tests.helpers.service_process import DATASET, PATIENCE, Service
+from tests.helpers.spenders import raced
 
 CLIENTS = 64
 AMPLE = Fraction(10_000)
@@ -86,7 +86,7 @@ def test_a_limit_outlasts_the_workers_and_a_signal_ends_all() -> None:
 
 
 _RUN = """
-from tests.service.process import Service
+from tests.helpers.service_process import Service
 with Service.running("2", workers=2) as service:
     print(service.process.pid, *service.workers_when(2), flush=True)
     service.process.wait()
@@ -114,8 +114,7 @@ def test_a_killed_test_run_leaves_no_service_behind(tmp_path: Path) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.long
-@pytest.mark.thorough
+@pytest.mark.thorough(minutes=1)
 @pytest.mark.parametrize("is_on_server", [False, True])
 def test_no_kill_of_a_worker_loses_an_answer_or_gives_a_second(
     request: pytest.FixtureRequest, *, is_on_server: bool

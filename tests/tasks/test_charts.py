@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from noisycount.data import survey_path
-from tests.commands import Told
+from tests.helpers.commands import Told
 
 HINT = (
     "install noisycount's extra charts: pip install '.[charts]' in the folder of its sources, or "

@@ -15,10 +15,10 @@ import noisycount as nc
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import budget_from
-from tests.commands import Run
-from tests.postgresql import Server
-from tests.service.callers import OWNER, calling, serving
-from tests.sources import database
+from tests.helpers.commands import Run
+from tests.helpers.postgresql import Server
+from tests.helpers.service_callers import OWNER, calling, serving
+from tests.helpers.sources import database
 
 EXACTLY = "40"
 BUDGET = 'budget = { epsilon = "1000", delta = "1e-3" }'

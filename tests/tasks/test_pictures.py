@@ -7,8 +7,8 @@ import pytest
 import noisycount as nc
 from noisycount.charts.picture import BandMark, BarMarks, CurveMark, DotMarks, Picture, SpanMarks, TextMark
 from noisycount.tasks import pictures
-from tests.charts.marks import marks_of
-from tests.commands import Run, here, run
+from tests.helpers.commands import Run, here, run
+from tests.helpers.picture_marks import marks_of
 
 __all__ = ["here", "run"]
 

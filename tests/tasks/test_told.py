@@ -25,8 +25,8 @@ from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.desk import Desk
 from noisycount.tasks.report.forms import FORMS
-from tests.commands import Run
-from tests.service.callers import ANA, OWNER, calling, serving
+from tests.helpers.commands import Run
+from tests.helpers.service_callers import ANA, OWNER, calling, serving
 
 RECORDS = pl.DataFrame({"person": range(400), "age": [n % 90 for n in range(400)], "town": "Bern"})
 ONE_MORE = pl.concat([RECORDS, pl.DataFrame({"person": [400], "age": [1], "town": ["Zug"]})])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser import ARGUMENTS, CHROMIUM, HEIGHT, NARROW, REQUIRED, WIDE, Window, window
+from tests.helpers.browser import ARGUMENTS, CHROMIUM, HEIGHT, NARROW, REQUIRED, WIDE, Window, window
 from tests.website.links import pages_of
 
 SOUGHT = {  # what people look for, and a page that must be found

@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 import noisycount as nc
 from noisycount.analysis.evaluation import evaluation, mean
 from noisycount.analysis.evaluation.evaluation import ESTIMATES
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles.evaluation import Density, Oracle, convolved, discrete, gaussian_density, laplace_density
 from tests.oracles.posterior import (
     Law,

@@ -14,7 +14,7 @@ import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import posterior_values, refine
 from noisycount.model.noises.additive import SymmetricNoise
-from tests.layers import case_name
+from tests.helpers.cases import case_name
 
 FALSE_ALARM = 1e-6
 DRAWS = 10_000

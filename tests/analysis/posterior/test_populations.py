@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.model.noises.additive import AdditiveNoise
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles.posterior import (
     Law,
     assert_exact,

@@ -10,7 +10,7 @@ from noisycount.analysis.posterior.law import CountTable, bulk_end
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from tests.layers import examples
+from tests.helpers.cases import examples
 
 LOGS = st.lists(st.one_of(st.floats(-700, 0), st.just(-math.inf)), min_size=1, max_size=40).filter(
     lambda logs: max(logs) > -math.inf

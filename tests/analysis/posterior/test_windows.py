@@ -9,7 +9,7 @@ import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.predictive import law_given, two_sided
 from noisycount.model.laws.count_law import WindowedLaw
-from tests.layers import examples
+from tests.helpers.cases import examples
 
 SIZE = 2000
 POPULATIONS = [

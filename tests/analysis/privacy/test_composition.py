@@ -15,7 +15,7 @@ from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.two_answers import Weighed, hidden_by_count_pairs, weighed
 from noisycount.analysis.privacy.workload import Workload
 from noisycount.analysis.privacy.workload_answers import WorkloadAnswers
-from tests.layers import case_name
+from tests.helpers.cases import case_name
 from tests.oracles.drawn import interval, laplace, moved_ratios
 from tests.oracles.pairs import Outsider, Pair
 from tests.oracles.several import of_pair

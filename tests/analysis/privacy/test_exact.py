@@ -6,8 +6,8 @@ import pytest
 from mpmath import mpf
 
 import noisycount as nc
-from tests.analysis.privacy.checks import assert_exact
-from tests.layers import case_name
+from tests.helpers.cases import case_name
+from tests.helpers.curve_checks import assert_exact
 from tests.oracles.pairs import Outsider, binomial_pairs, binomial_sample_pairs, known_pairs
 from tests.oracles.privacy import directions
 

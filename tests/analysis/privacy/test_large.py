@@ -3,8 +3,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import noisycount as nc
-from tests.analysis.privacy.checks import assert_exact
-from tests.layers import case_name
+from tests.helpers.cases import case_name
+from tests.helpers.curve_checks import assert_exact
 from tests.oracles.pairs import Outsider, Pair, binomial_pairs, binomial_sample_pairs, known_pairs
 from tests.oracles.privacy import delta
 

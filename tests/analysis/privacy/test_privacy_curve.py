@@ -10,7 +10,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import Bounded, MonotoneBounds
-from tests.analysis.privacy.checks import assert_exact
+from tests.helpers.curve_checks import assert_exact
 from tests.oracles.enclosed import delta
 from tests.oracles.pairs import Outsider, beta_binomial_pairs, strata_pairs, tabulated_pairs
 from tests.oracles.privacy import directions

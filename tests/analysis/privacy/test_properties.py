@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import noisycount as nc
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles.noises import noise_of
 from tests.oracles.pairs import Pair, binomial_pairs, hypergeometric
 

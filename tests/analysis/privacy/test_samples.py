@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import noisycount as nc
-from tests.analysis.privacy.checks import assert_exact
+from tests.helpers.curve_checks import assert_exact
 from tests.oracles.databases import answered_delta, exact_delta
 from tests.oracles.pairs import Outsider, binomial_sample_pairs
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import noisycount as nc
-from tests.layers import examples
+from tests.helpers.cases import examples
 
 ENOUGH = 1e-9
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import Between
 from noisycount.analysis.privacy.threshold import Search, extrapolated, first_whole, root
-from tests.layers import case_name
+from tests.helpers.cases import case_name
 
 
 @given(place=st.floats(-1e6, 1e6), guess=st.floats(-1e6, 1e6), steepness=st.floats(1e-3, 1e3))

@@ -16,7 +16,7 @@ from noisycount.analysis.privacy.workload_answers import (
     is_independent,
     workload_answers,
 )
-from tests.layers import case_name
+from tests.helpers.cases import case_name
 from tests.oracles.several import of_atoms
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -7,7 +7,7 @@ from noisycount.engines.conformance.suite import examined, suite, suite_hash
 from noisycount.engines.duckdb.under_test import DuckDBUnderTest
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.engines.sql.under_test import ServerUnderTest
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
 
 CASES = ("columns that differ in case",)
 NUL = ("the character NUL",)

@@ -3,8 +3,8 @@
 import pytest
 
 from noisycount.engines.conformance.suite import Examiner, examined, suite
-from tests.engines.conformance.engines_under_test import MemoryUnderTest
-from tests.engines.conformance.mutants import MUTANTS, Engine
+from tests.helpers.engine_mutants import MUTANTS, Engine
+from tests.helpers.engines_under_test import MemoryUnderTest
 
 
 @pytest.mark.few(0)

@@ -18,7 +18,7 @@ from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.language import parse
 from noisycount.query.predicate import And, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind
-from tests.engines.conformance.engines_under_test import MemoryUnderTest
+from tests.helpers.engines_under_test import MemoryUnderTest
 
 
 @pytest.mark.thorough

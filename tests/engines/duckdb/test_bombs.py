@@ -13,7 +13,7 @@ import pytest
 from noisycount.engines.duckdb.apart import memory_limit, read_apart, sheet_rows, statistics_columns
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
-from tests.engines.duckdb.workbooks import write_workbook
+from tests.helpers.workbooks import write_workbook
 
 NAMES = '<row r="1"><c r="A1" t="inlineStr"><is><t>age</t></is></c></row>'
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.duckdb.snapshot import Cells, ColumnContent
 from noisycount.query.schema import KINDS
-from tests.engines.frames import arrow_table, pandas_frame, polars_frame
 from tests.engines.test_sources import CELLS, DIRTY_SCHEMA, RECORDS
-from tests.layers import examples
+from tests.helpers.cases import examples
+from tests.helpers.frames import arrow_table, pandas_frame, polars_frame
 
 SURVEY = {"age": [31, None, 29], "name": ["é", "", None], "bmi": [20.5, -0.0, 1e300]}
 SCHEMA = {name: kind for name, kind in DIRTY_SCHEMA.items() if not name.endswith("2")}

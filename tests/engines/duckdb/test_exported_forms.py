@@ -21,7 +21,7 @@ from noisycount.engines.formats import EXCEL, ColumnFormat
 from noisycount.engines.guesses import guessed_form, guessed_of_types
 from noisycount.query.schema import ZONED, Kind
 from tests.engines.duckdb.test_source import counts, write_csv
-from tests.reference.pages import rows, text
+from tests.helpers.reference_pages import rows, text
 
 
 def read_cells(cells: Sequence[str], form: ColumnFormat) -> list[Any]:

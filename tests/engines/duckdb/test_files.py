@@ -14,7 +14,7 @@ from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import counts
-from tests.sources import database
+from tests.helpers.sources import database
 
 QUESTIONS = {"true": 5, "age >= 31": 4, "cost > 2": 2, "cost is null": 3, "note = 'it''s'": 3}
 

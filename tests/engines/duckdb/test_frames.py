@@ -21,9 +21,9 @@ from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.predicate import Not, Predicate
 from noisycount.query.schema import Kind
-from tests.engines.frames import FRAMES
 from tests.engines.test_sources import DIRTY_SCHEMA, PREDICATES, RECORDS
-from tests.layers import examples
+from tests.helpers.cases import examples
+from tests.helpers.frames import FRAMES
 
 Frame = object
 

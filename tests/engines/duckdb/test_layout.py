@@ -30,8 +30,8 @@ from noisycount.release.records import checked_records
 from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import accept_proposals
 from tests.engines.duckdb.test_source import CANARY, counts, write_csv
-from tests.engines.duckdb.workbooks import write_workbook
-from tests.layers import examples
+from tests.helpers.cases import examples
+from tests.helpers.workbooks import write_workbook
 
 Rows = Sequence[Sequence[object]]
 PERSONS: Rows = [["A1", 34, "M", "Bern"], ["B2", 40, "F", "Biel"], ["C3", 50, "F", "Thun"], ["D4", 61, "M", "Bern"]]

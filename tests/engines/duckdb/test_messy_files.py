@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.duckdb.messy_files import KINDS, MessyFile, messy_files, read_messy_file, written
+from tests.helpers.messy_files import KINDS, MessyFile, messy_files, read_messy_file, written
 
 FILES = list(messy_files())
 FIRST = {each.kind: each for each in reversed(FILES)}

@@ -15,7 +15,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.sources import database, write_parquet, writing
+from tests.helpers.sources import database, write_parquet, writing
 
 CANARY = "canary-7c1"
 SLOW = " or ".join(f"note like '%_{letter}%_b%'" for letter in "cdefghijklmnopqrst")

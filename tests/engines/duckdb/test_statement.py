@@ -17,7 +17,7 @@ from noisycount.query.grouping import EachValue, Key, KeyQuestion, NumberRanges
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Membership, Operator
 from noisycount.query.schema import Kind, Schema
-from tests.sources import write_parquet
+from tests.helpers.sources import write_parquet
 
 SCHEMA = Schema({"who": Kind.INTEGER, "age": Kind.INTEGER, "town": Kind.TEXT})
 KIND_OF = {None: None, "who": Kind.INTEGER}

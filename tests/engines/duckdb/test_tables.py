@@ -22,10 +22,10 @@ from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
 from noisycount.query.typed import PeriodLength
 from tests.engines.duckdb.test_source import CANARY, SLOW, write_notes
-from tests.engines.tables import grid, identity, total
 from tests.engines.test_tables import all_keys
+from tests.helpers.random_tables import grid, identity, total
+from tests.helpers.sources import database, write_parquet, writing
 from tests.query.test_injections import CELLS, CORPUS, ODD, state
-from tests.sources import database, write_parquet, writing
 
 TOWN = EachValue(Column("town", Kind.TEXT))
 NOT_THE_CANARY = parse(f"town <> '{CANARY}'", {"town": Kind.TEXT})

@@ -19,10 +19,10 @@ from noisycount.engines.formats import EXCEL, ColumnFormat
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import ZONED, Kind
-from tests.engines.duckdb.cell_reference import reference
 from tests.engines.duckdb.test_source import counts, write_csv
-from tests.layers import examples
-from tests.sources import database
+from tests.helpers.cases import examples
+from tests.helpers.cell_reference import reference
+from tests.helpers.sources import database
 
 if TYPE_CHECKING:
     from noisycount.query.predicate import Predicate

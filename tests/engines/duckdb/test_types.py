@@ -12,7 +12,7 @@ from noisycount.engines.findings import with_findings
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import CANARY, counts, write_database
-from tests.sources import database
+from tests.helpers.sources import database
 
 NUMBER_TYPES = "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL(9,3)"
 

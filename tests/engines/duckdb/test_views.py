@@ -13,7 +13,7 @@ from noisycount.engines.views import definition
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from tests.sources import database
+from tests.helpers.sources import database
 
 MADE = (
     "CREATE TABLE seen (person INTEGER, town TEXT, role TEXT)",

@@ -15,7 +15,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
 from noisycount.query.schema import Kind
 from tests.engines.duckdb.test_source import counts
-from tests.engines.duckdb.workbooks import Raw, write_workbook
+from tests.helpers.workbooks import Raw, write_workbook
 
 OBJECTS = [
     {"person": "a", "age": 31, "cost": 2.5, "smoker": True, "zip": "00501", "born": "1990-01-31"},

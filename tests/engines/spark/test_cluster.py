@@ -19,7 +19,7 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.query.language import parse
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from tests.spark import Cluster
+from tests.helpers.spark import Cluster
 
 pytestmark = pytest.mark.thorough
 ROWS = 150_000_000

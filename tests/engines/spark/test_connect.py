@@ -12,7 +12,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from tests.spark import ConnectServer, free_port
+from tests.helpers.spark import ConnectServer, free_port
 
 pytestmark = pytest.mark.thorough
 

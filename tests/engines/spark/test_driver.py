@@ -18,7 +18,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.driver import java_at_hand
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from tests.spark import free_port
+from tests.helpers.spark import free_port
 
 CANARY = "canary-4711"
 HOSTILE = {

@@ -11,8 +11,8 @@ from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
-from tests.engines.sql.tables import made_by, place_of
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
+from tests.helpers.server_tables import made_by, place_of
 
 COLUMNS = (
     "person int, town text, w text, kind varchar(9), code char(4), age int, ward smallint, "

@@ -34,7 +34,7 @@ from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import Kind
-from tests.engines.tables import grid, identity, total
+from tests.helpers.random_tables import grid, identity, total
 
 SCHEMA = {
     "who": Kind.INTEGER,

@@ -11,8 +11,8 @@ from noisycount.errors import PredicateError, SourceError
 from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.engines.sql.tables import made_by, place_of
-from tests.postgresql import REQUIRED, Server
+from tests.helpers.postgresql import REQUIRED, Server
+from tests.helpers.server_tables import made_by, place_of
 
 
 @contextmanager

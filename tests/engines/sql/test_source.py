@@ -17,9 +17,9 @@ from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_b
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, Comparison, Literal, Membership, Not, Operator, Pattern, Range
 from noisycount.query.schema import Kind
-from tests.engines.sql.tables import made_by, place_of, table_of
-from tests.engines.tables import grid, identity
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
+from tests.helpers.random_tables import grid, identity
+from tests.helpers.server_tables import made_by, place_of, table_of
 
 
 def opened(place: ServerPlace, unit: str | None = None, **options: object) -> SqlSource:

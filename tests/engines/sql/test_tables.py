@@ -18,10 +18,10 @@ from noisycount.query.grouping import CellQuestion, EachValue, KeyQuestion, KeyS
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind
-from tests.engines.sql.tables import table_of
-from tests.engines.tables import grid, identity, total
 from tests.engines.test_tables import all_keys
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
+from tests.helpers.random_tables import grid, identity, total
+from tests.helpers.server_tables import table_of
 
 
 def test_four_thousand_edges_part_numbers_as_few_do(postgresql: Server) -> None:

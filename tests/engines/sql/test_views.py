@@ -10,8 +10,8 @@ from noisycount.engines.sql.source import SqlSource
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from tests.engines.sql.tables import made_by, place_of
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
+from tests.helpers.server_tables import made_by, place_of
 
 COLUMNS = "person int, town text, role varchar(9)"
 SEEN = ("1, 'Bern', 'ill'", *(f"{person}, 'Bern', 'well'" for person in range(2, 12)))

@@ -16,8 +16,9 @@ from noisycount.engines.views import proof
 from noisycount.engines.views.definition import UnprovenError, ViewDefinition
 from noisycount.engines.views.proof import Proof, Sources
 from noisycount.errors import SourceError
-from tests.engines.views import random_views
-from tests.engines.views.random_views import (
+from tests.helpers import random_views
+from tests.helpers.cases import seed
+from tests.helpers.random_views import (
     NAMED,
     OTHER,
     DuckDatabase,
@@ -27,7 +28,6 @@ from tests.engines.views.random_views import (
     names_of,
     violation,
 )
-from tests.layers import seed
 
 ERRORS = (duckdb.Error, sqlite3.Error, psycopg.Error)
 VIEWS = {"duckdb": 12, "sqlite": 150, "postgres": 60}

@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.model.laws.gamma import binomial_expansion, log_gamma_bends
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles.posterior import beta_binomial_law, binomial_law, binomial_log_pmf
 
 RATES = st.sampled_from([1e-12, 1e-4, 0.017, 0.3, 0.5, 0.999, 1 - 1e-12])

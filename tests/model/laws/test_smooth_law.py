@@ -12,7 +12,7 @@ import noisycount as nc
 from noisycount.model.laws.factors import Product, ValuedFactor, mode_and_turns
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import POINTS, Blocks, LogWeight, blocks_between, gram_rule, mesh_points
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles.posterior import Law
 
 

@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 import noisycount as nc
 from noisycount.model.populations.population import Exchangeable
-from tests.analysis.privacy.checks import assert_exact as assert_exact_curve
+from tests.helpers.curve_checks import assert_exact as assert_exact_curve
 from tests.oracles.balls import ball, total
 from tests.oracles.evaluation import Density, Oracle
 from tests.oracles.noises import noise_of

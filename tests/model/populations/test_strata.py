@@ -11,7 +11,7 @@ from mpmath import binomial, log, mp, mpf
 
 import noisycount as nc
 from noisycount.model.populations.binomial_sums import Kinds, deep_sum_of_binomials, sum_of_binomials
-from tests.layers import examples
+from tests.helpers.cases import examples
 from tests.oracles.posterior import (
     Law,
     assert_exact,

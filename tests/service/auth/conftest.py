@@ -20,8 +20,8 @@ from noisycount.service.app import application
 from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, user_of
 from noisycount.service.keys import Key, Keyring, Role, User
 from noisycount.service.oidc import Tokens
-from tests.commands import configure
-from tests.service.callers import Caller, configured, serving
+from tests.helpers.commands import configure
+from tests.helpers.service_callers import Caller, configured, serving
 
 
 @dataclass(slots=True)

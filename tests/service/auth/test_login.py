@@ -15,8 +15,8 @@ from noisycount.service.auth import (
     MOST_SESSIONS,
 )
 from noisycount.service.keys import Key
+from tests.helpers.service_callers import Caller, configured, problem, serving
 from tests.service.auth.conftest import Served
-from tests.service.callers import Caller, configured, problem, serving
 
 HOST = "http://desk.example.org"
 TLS = "https://desk.example.org"

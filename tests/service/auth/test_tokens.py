@@ -14,7 +14,7 @@ from noisycount.errors import ConfigError
 from noisycount.service.auth import Auth
 from noisycount.service.keys import Role
 from noisycount.service.oidc import Tokens, decode_part, is_of_login, json_object
-from tests.commands import configure
+from tests.helpers.commands import configure
 from tests.service.auth.conftest import (
     ISSUER,
     NOW,

@@ -3,9 +3,9 @@ import logging
 import pytest
 
 from noisycount.service.keys import Key
+from tests.helpers.service_callers import problem
 from tests.service.auth.conftest import Served
 from tests.service.auth.test_login import log_in
-from tests.service.callers import problem
 
 
 def test_a_key_says_who_asks(served: Served) -> None:

@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser import chromium
-from tests.serving import ANALYST, OWNER, SURVEY, Service, configured, served
+from tests.helpers.browser import chromium
+from tests.helpers.running_service import ANALYST, OWNER, SURVEY, Service, configured, served
 
 __all__ = ["chromium", "service"]
 

@@ -25,7 +25,7 @@ from noisycount.tasks.refine.readers import opened_table
 from noisycount.tasks.refine.refined import refined_table
 from noisycount.tasks.refine.stored import table_of_entry
 from noisycount.tasks.show import entry_json
-from tests.service.callers import BO, OWNER, calling, configured, serving
+from tests.helpers.service_callers import BO, OWNER, calling, configured, serving
 
 COUNT = {"where": "age >= 65", "epsilon": "0.15"}
 AGES = {"by": "age:0,10,20,30,40,50,60,70,80", "epsilon": "1", "margins": ["total"], "groups_per_unit": 1}

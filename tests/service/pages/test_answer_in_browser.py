@@ -4,8 +4,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator
 
-from tests.browser import HEIGHT, NARROW, WIDE, window
-from tests.serving import Service
+from tests.helpers.browser import HEIGHT, NARROW, WIDE, window
+from tests.helpers.running_service import Service
 
 QUESTIONS = (
     {"where": "health = 'poor'", "epsilon": "0.15"},

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser
 
 from noisycount.service.errors import InFlightError
 from noisycount.service.state import InFlight
-from tests.browser import HEIGHT, NARROW, WIDE, Window, window
-from tests.serving import Service
+from tests.helpers.browser import HEIGHT, NARROW, WIDE, Window, window
+from tests.helpers.running_service import Service
 
 WAYS = [(NARROW, False), (WIDE, True), (NARROW, True), (WIDE, False)]
 

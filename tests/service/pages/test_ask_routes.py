@@ -14,7 +14,7 @@ from noisycount.ledger.budget import budget_of
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.transactions import Transactions
 from noisycount.service.state import ServiceState
-from tests.service.callers import ANA, BO, OWNER, calling, configured, serving
+from tests.helpers.service_callers import ANA, BO, OWNER, calling, configured, serving
 
 COUNT = {"column": "age", "operator": ">=", "low": "65", "high": "", "within": "20"}
 TABLE = {

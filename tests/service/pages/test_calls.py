@@ -15,8 +15,8 @@ import pytest
 from noisycount.config.file import load_config
 from noisycount.service.keys import Role, User
 from noisycount.service.state import ServiceState
-from tests.commands import Run
-from tests.service.callers import OFTEN, calling, serving
+from tests.helpers.commands import Run
+from tests.helpers.service_callers import OFTEN, calling, serving
 
 NAMED = User("ana", Role.ANALYST, None)
 OWNER = User("olga", Role.OWNER, None)

@@ -10,12 +10,12 @@ from playwright.sync_api import Browser
 from noisycount.service import auth
 from noisycount.service.auth import IDLE_SECONDS, LONGEST_SECONDS
 from noisycount.service.drafts import MOST_CHARACTERS, MOST_DRAFTS, Drafts
-from tests.browser import NARROW, window
+from tests.helpers.browser import NARROW, window
+from tests.helpers.running_service import Service
+from tests.helpers.service_callers import Caller
 from tests.service.auth.conftest import Served, probed, served
 from tests.service.auth.test_login import HOST, attempt, log_in, session_csrf
-from tests.service.callers import Caller
 from tests.service.pages.test_ask_page import answer, condition, preview, spends
-from tests.serving import Service
 
 __all__ = ["probed", "served"]
 

@@ -6,8 +6,8 @@ from starlette.routing import Route
 
 from noisycount.service.app import lazy_routers
 from noisycount.service.pages.layout import router as layout
-from tests.browser import NARROW, WIDE, window
-from tests.serving import Service
+from tests.helpers.browser import NARROW, WIDE, window
+from tests.helpers.running_service import Service
 
 GIVEN = {
     "/ask/{name}": ["/ask/survey"],

@@ -15,9 +15,9 @@ from noisycount.release.reply_tick import ReplyTick
 from noisycount.service.pages.explore import boxes, form_values, fragment
 from noisycount.tasks.explore.sliders import QUANTITIES, Sliders
 from noisycount.tasks.explore.views import VIEWS, chart_json, view
-from tests.layers import examples
-from tests.service.callers import Caller, calling, configured, serving
-from tests.tasks.explore.strategies import sliders
+from tests.helpers.cases import examples
+from tests.helpers.random_sliders import sliders
+from tests.helpers.service_callers import Caller, calling, configured, serving
 
 START = Sliders()
 

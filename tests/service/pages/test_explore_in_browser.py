@@ -5,8 +5,8 @@ from playwright.sync_api import Browser, expect
 
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import view
-from tests.browser import NARROW, WIDE, Window, chromium, window
-from tests.serving import Service
+from tests.helpers.browser import NARROW, WIDE, Window, chromium, window
+from tests.helpers.running_service import Service
 
 __all__ = ["chromium"]
 

@@ -12,9 +12,9 @@ from noisycount.service.keys import Role, User
 from noisycount.service.pages.ledger import AT_ONCE
 from noisycount.service.state import ServiceState
 from noisycount.tasks.report.report import report_on
-from tests.ledger.ledgers import change
-from tests.service.callers import calling, serving
-from tests.tasks.report.ledgers import HOSTILE, NAMES, configured, filled
+from tests.helpers.ledgers import change
+from tests.helpers.report_ledgers import HOSTILE, NAMES, configured, filled
+from tests.helpers.service_callers import calling, serving
 
 DEBITS = 131
 OWNER = User("olga", Role.OWNER, None)

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from noisycount.service.keys import Role, User
-from tests.browser import Window, window
-from tests.serving import Service, configured, served
+from tests.helpers.browser import Window, window
+from tests.helpers.running_service import Service, configured, served
 
 PHONE = 360
 LONG = "Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente"

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser import window
+from tests.helpers.browser import window
+from tests.helpers.running_service import Service
 from tests.service.pages.test_answer_in_browser import asked
-from tests.serving import Service
 
 pytestmark = pytest.mark.thorough
 

@@ -15,7 +15,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.ledger.ledger import Ledger
 from noisycount.query.schema import ZONED, Kind
 from noisycount.tasks.check_display import form_words
-from tests.commands import Refused, Run, Told, configure
+from tests.helpers.commands import Refused, Run, Told, configure
 
 ROWS = (
     "Umfrage 2025;;;;;",

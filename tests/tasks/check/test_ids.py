@@ -21,11 +21,11 @@ from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
 from noisycount.release.records import checked_records
-from tests.commands import Refused, Run
-from tests.engines.duckdb.workbooks import write_workbook
-from tests.engines.sql.tables import made_by, place_of
-from tests.postgresql import Server
-from tests.sources import database
+from tests.helpers.commands import Refused, Run
+from tests.helpers.postgresql import Server
+from tests.helpers.server_tables import made_by, place_of
+from tests.helpers.sources import database
+from tests.helpers.workbooks import write_workbook
 
 CLEARLY = ("--epsilon", "1000", "--json")
 DATASET = '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.d]\nsource = "{}"\nunit = "who"\nbudget = "100000"\n'

@@ -20,10 +20,10 @@ from noisycount.engines.spellings import ONE_SPELLING, spellings_of
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from tests.commands import Refused, Run
 from tests.engines.duckdb.test_foreign import write_sqlite
-from tests.engines.duckdb.workbooks import write_workbook
-from tests.sources import database
+from tests.helpers.commands import Refused, Run
+from tests.helpers.sources import database
+from tests.helpers.workbooks import write_workbook
 
 DATASET = '[ledger]\nurl = "sqlite:///ledger.db"\n[datasets.d]\nsource = "{}"\nunit = "{}"\nbudget = "100000"\n'
 IDS_OF_ONE = "ids that may be one person's"

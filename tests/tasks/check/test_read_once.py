@@ -12,8 +12,8 @@ from noisycount.engines.check import Check
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import checked_records
-from tests.commands import Run
-from tests.engines.duckdb.workbooks import write_workbook
+from tests.helpers.commands import Run
+from tests.helpers.workbooks import write_workbook
 
 EPSILON = ("--epsilon", "400", "--json")
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 WORDS = ("--where", "age > 25", "--epsilon", "0.1")
 

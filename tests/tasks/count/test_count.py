@@ -15,8 +15,8 @@ from noisycount.config.file import load_config
 from noisycount.data import survey_path
 from noisycount.errors import ConfigError, PurposeError
 from noisycount.ledger.ledger import Ledger
-from tests.commands import Refused, Run, configure
-from tests.ledger.ledgers import change
+from tests.helpers.commands import Refused, Run, configure
+from tests.helpers.ledgers import change
 
 POOR = "health = 'poor'"
 KEYS = {

@@ -14,7 +14,7 @@ from noisycount.query.schema import Kind
 from noisycount.release import query_plan
 from noisycount.release.results import Release
 from noisycount.tasks.answer import count_interval, guess_hints
-from tests.commands import Refused, Run, configure, contents
+from tests.helpers.commands import Refused, Run, configure, contents
 
 WHERE = ("--where", "age >= 40", "--unit", "person")
 GOAL = ("--within", "20%", "--guess", "100")

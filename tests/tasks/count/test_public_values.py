@@ -6,7 +6,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.errors import PredicateError
-from tests.commands import Refused, Run, configure, contents
+from tests.helpers.commands import Refused, Run, configure, contents
 
 STATED = '[datasets.survey.values]\nhealth = ["poor", "fair", "good", "excellent"]\nage = "0 to 120"\n'
 LISTED = ("--by", "health", "--keys", "health=excellent,good,fair,poor", "--groups-per-unit", "1")

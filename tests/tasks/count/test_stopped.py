@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.catalog.sources import LazySource
-from tests.commands import Run
+from tests.helpers.commands import Run
 
 COUNT = ("count", "survey.parquet", "--unit", "person", "--epsilon", "0.5", "--where", "age >= 40")
 NOTHING = "stopped: nothing was charged"

@@ -17,8 +17,8 @@ from noisycount.query.schema import Kind
 from noisycount.release import query_plan
 from noisycount.release.text_orders import reading_hints, text_order_refusals
 from noisycount.service.keys import Role, User
-from tests.commands import Run
-from tests.service.callers import calling, serving
+from tests.helpers.commands import Run
+from tests.helpers.service_callers import calling, serving
 
 ROWS = [
     *("glucose,5.5,2024-01-01,2024-01-01 00:00:00", "glucose,104.0,2024-01-31,2024-01-31 10:30:00"),

@@ -7,7 +7,7 @@ import pytest
 from noisycount.analysis.within import stop_probabilities, stopping_rule
 from noisycount.data import survey_path
 from noisycount.engines.duckdb.source import DuckDBSource
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 TRUTH = 92
 FILES = ["ledger.db", "ledger.db.data", "poor-health.png", "poor-health.svg"]

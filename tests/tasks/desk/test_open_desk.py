@@ -10,7 +10,7 @@ import noisycount as nc
 from noisycount.errors import BudgetError, ConfigError, LedgerError, PredicateError, SourceError
 from noisycount.ledger.budget import budget_of
 from noisycount.ledger.ledger import Ledger
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 POOR = "health = 'poor'"
 FRAME = pl.DataFrame({"person": [1, 1, 2, 3], "age": [71, 72, 66, 40]})

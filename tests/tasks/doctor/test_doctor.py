@@ -11,11 +11,11 @@ import pytest
 from noisycount.cli.main import STATUSES
 from noisycount.engines.conformance.suite import examined, suite, suite_hash
 from noisycount.errors import SourceError
-from tests.commands import Refused, Run
-from tests.engines.conformance.engines_under_test import MemoryUnderTest
-from tests.engines.conformance.mutants import MUTANTS
-from tests.postgresql import Server
-from tests.transcripts import said
+from tests.helpers.commands import Refused, Run
+from tests.helpers.engine_mutants import MUTANTS
+from tests.helpers.engines_under_test import MemoryUnderTest
+from tests.helpers.postgresql import Server
+from tests.helpers.transcripts import said
 
 EXAMINED = "noisycount.engines.conformance.suite.examined"
 

@@ -10,7 +10,7 @@ from noisycount.config.file import load_config
 from noisycount.errors import ConfigError
 from noisycount.tasks import doctor
 from noisycount.tasks.doctor import GRID, SAFETY, TickTimes
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 SURVEY = '[datasets.survey]\nsource = "not-there.parquet"\nunit = "person"\nsize = 40\n'
 SLOW = TickTimes(40, (0.2, 0.3, 0.49), 0.1)

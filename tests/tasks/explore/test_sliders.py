@@ -6,8 +6,8 @@ from hypothesis import given
 
 import noisycount as nc
 from noisycount.tasks.explore.sliders import NAMES, QUANTITIES, Sliders
-from tests.layers import examples
-from tests.tasks.explore.strategies import sliders
+from tests.helpers.cases import examples
+from tests.helpers.random_sliders import sliders
 
 
 @examples(300)

@@ -19,8 +19,8 @@ from noisycount.model.populations.known import Known
 from noisycount.model.subsampling import Subsample
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import FLOOR, VIEWS, chart_json, view
-from tests.layers import examples
-from tests.tasks.explore.strategies import sliders
+from tests.helpers.cases import examples
+from tests.helpers.random_sliders import sliders
 
 START = Sliders()
 SAMPLED = Sliders(size=500, sample=Fraction(1, 5), scale=Fraction(3))

@@ -11,7 +11,7 @@ from noisycount.charts.plot import Axis, Line, Panel
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
 from noisycount.tasks.figures import FORMATS, Section, page
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 from tests.papers.test_papers import figure
 
 ONLY = ("figures", "--only", "naldi2015,breutigam.7")

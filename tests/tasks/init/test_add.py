@@ -12,7 +12,7 @@ import pytest
 from pandas import DataFrame
 
 from noisycount.config.file import load_config
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 
 @pytest.fixture

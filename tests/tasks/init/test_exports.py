@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Run
-from tests.engines.duckdb.workbooks import write_workbook
+from tests.helpers.commands import Run
+from tests.helpers.workbooks import write_workbook
 
 EPSILON = "500"
 

@@ -18,8 +18,8 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import Kind
 from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import Draft
-from tests.commands import Refused, Run
-from tests.layers import examples
+from tests.helpers.cases import examples
+from tests.helpers.commands import Refused, Run
 from tests.tasks.check.test_check import ROWS
 
 

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 from noisycount.ledger.ledger import Ledger
-from tests.commands import Refused, Run, configure
-from tests.ledger.ledgers import change
+from tests.helpers.commands import Refused, Run, configure
+from tests.helpers.ledgers import change
 from tests.tasks.ledger.test_ledger import ask
 
 

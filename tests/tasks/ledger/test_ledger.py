@@ -13,9 +13,9 @@ from noisycount.ledger.entries import Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.verification import verification
 from noisycount.tasks.ledger import entry_table
-from tests.commands import Refused, Run, configure
-from tests.ledger.ledgers import change
-from tests.postgresql import Server
+from tests.helpers.commands import Refused, Run, configure
+from tests.helpers.ledgers import change
+from tests.helpers.postgresql import Server
 
 ANALYSTS = '[analysts.alice]\nbudget = "0.3"\n[analysts.bob]\n'
 RHO = 'budget = { rho = "0.02" }'

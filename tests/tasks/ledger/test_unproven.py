@@ -12,7 +12,7 @@ from noisycount.config.file import load_config
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.tasks.unproven import UnprovenTopUp, unproven_top_ups
-from tests.commands import Run
+from tests.helpers.commands import Run
 from tests.model.test_gradual import conditional, laplace
 
 ADDRESS = "postgresql+psycopg://owner@db/clinic#public.visits"

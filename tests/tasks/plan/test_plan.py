@@ -14,7 +14,7 @@ import noisycount as nc
 from noisycount.ledger.budget import price_within
 from noisycount.model.concentrated import rho_within
 from noisycount.tasks.plan import Dots
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 GOAL = ("plan", "--within", "20%", "--guess", "100")
 

@@ -9,7 +9,7 @@ import pytest
 import noisycount as nc
 from noisycount.charts.picture_svg import picture_svg
 from noisycount.charts.results import build_picture
-from tests.commands import Run
+from tests.helpers.commands import Run
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")
 NOISE = ("--epsilon", "0.15")

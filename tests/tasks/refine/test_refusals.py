@@ -4,7 +4,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.commands import Refused
+from tests.helpers.commands import Refused
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")
 NOISE = ("--epsilon", "0.15")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Run
+from tests.helpers.commands import Run
 
 EPSILON = ("--epsilon", "1")
 ANSWERS = ("refine", "--answers", "counts.csv", "--column", "answer", *EPSILON)

@@ -14,7 +14,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.display.output import progress
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 ANSWERS = [31.5, None, -4.25, 2e6, 31.5, 28.0]
 TABLE = ("--answers", "answers.csv", "--column", "answer")

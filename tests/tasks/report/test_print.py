@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, Page
 
 from noisycount.tasks.report.forms import report_text
 from noisycount.tasks.report.report import report_of
-from tests.browser import HEIGHT, NARROW, chromium
-from tests.tasks.report.ledgers import HOSTILE, configured, filled
+from tests.helpers.browser import HEIGHT, NARROW, chromium
+from tests.helpers.report_ledgers import HOSTILE, configured, filled
 
 __all__ = ["chromium"]
 

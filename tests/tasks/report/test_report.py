@@ -26,9 +26,9 @@ from noisycount.tasks.report.forms import FORMS, as_inline, as_text, report_text
 from noisycount.tasks.report.registry import registry_json
 from noisycount.tasks.report.report import Report, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
-from tests.commands import Refused, Run
-from tests.ledger.ledgers import change
-from tests.tasks.report.ledgers import BUDGET, HOSTILE, NAMES, asked, configured, filled
+from tests.helpers.commands import Refused, Run
+from tests.helpers.ledgers import change
+from tests.helpers.report_ledgers import BUDGET, HOSTILE, NAMES, asked, configured, filled
 
 DEBITS = 31
 

@@ -17,8 +17,8 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
 from noisycount.tasks.risk_list import PaidSoFar
-from tests.commands import Refused, Run, configure
-from tests.ledger.ledgers import buy_again
+from tests.helpers.commands import Refused, Run, configure
+from tests.helpers.ledgers import buy_again
 
 POOR, OLD = "health = 'poor'", "health = 'poor' and age >= 40"
 ATOMS = "rate,1,2\n0.1,1,1\n0.1,1,0\n0.8,0,0\n"

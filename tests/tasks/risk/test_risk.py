@@ -9,7 +9,7 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.utility import utility_loss
 from noisycount.display.numbers import at_least, at_most
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 RECORDS = ("--size", "1000", "--rate", "10%")
 OUTSIDE = nc.Binomial(1000, 0.1)

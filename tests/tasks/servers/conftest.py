@@ -9,7 +9,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
 
 CANARY = "canary-7c1"
 """Stands in cells and in the password, and must stand in nothing that is said."""

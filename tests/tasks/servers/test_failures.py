@@ -11,8 +11,8 @@ import noisycount as nc
 from noisycount.config.file import load_config
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
-from tests.commands import Run, Told
-from tests.serving import OWNER, served
+from tests.helpers.commands import Run, Told
+from tests.helpers.running_service import OWNER, served
 from tests.tasks.servers.conftest import CANARY, Clinic
 
 WORDS = ("--where", "age >= 65", "--epsilon", "0.5")

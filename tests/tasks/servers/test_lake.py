@@ -14,8 +14,8 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.places import LakePlace
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from tests.commands import Run
-from tests.postgresql import REQUIRED
+from tests.helpers.commands import Run
+from tests.helpers.postgresql import REQUIRED
 from tests.tasks.servers.conftest import CANARY, EXACTLY
 
 COUNT = ("count", "visits", "--where", "age >= 65", "--epsilon", EXACTLY, "--json")
@@ -25,7 +25,7 @@ class Store(BaseHTTPRequestHandler):
     """Files of a folder by their ranges, and for a folder a page of links."""
 
     protocol_version = "HTTP/1.1"
-    folder = Path()
+    server: "Server"
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -40,7 +40,7 @@ class Store(BaseHTTPRequestHandler):
 
     def answer(self, *, has_body: bool) -> None:
         """Answer a request."""
-        place = self.folder / self.path.partition("?")[0].strip("/")
+        place = self.server.folder / self.path.partition("?")[0].strip("/")
         links = (f'<a href="{each.name}">{each.name}</a>' for each in place.glob("*.parquet"))
         whole = place.read_bytes() if place.is_file() else "".join(links).encode()
         if not place.exists():
@@ -63,12 +63,16 @@ class Store(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server that says nothing of clients that go away."""
+    """A server of the files of a folder, which does not report clients that go away."""
 
     daemon_threads = True
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(("127.0.0.1", 0), Store)
+
     def handle_error(self, *_: object) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
 
 @pytest.fixture
@@ -83,7 +87,7 @@ def store(tmp_path: Path) -> Iterator[Server]:
     (lake / "visits").mkdir(parents=True)
     for name, first in (("visits/a", 0), ("visits/b", 60), ("secret", 0)):
         write(lake / f"{name}.parquet", first)
-    server = Server(("127.0.0.1", 0), type("Here", (Store,), {"folder": lake}))
+    server = Server(lake)
     Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()

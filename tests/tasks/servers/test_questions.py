@@ -9,7 +9,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.errors import ConfigError
-from tests.commands import Run
+from tests.helpers.commands import Run
 from tests.tasks.servers.conftest import CANARY, EXACTLY, RECORDS, Clinic, Visit
 
 OLD = "age >= 65"

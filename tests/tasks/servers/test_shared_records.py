@@ -15,7 +15,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.errors import ConfigError
 from noisycount.ledger.ledger import Ledger
 from noisycount.release import records
-from tests.commands import Run
+from tests.helpers.commands import Run
 from tests.tasks.servers.conftest import EXACTLY, Clinic
 from tests.tasks.servers.test_questions import asked
 

@@ -7,8 +7,8 @@ import pytest
 
 import noisycount as nc
 from noisycount.errors import ConfigError
-from tests.commands import Refused, Run, configure, contents
-from tests.sources import database
+from tests.helpers.commands import Refused, Run, configure, contents
+from tests.helpers.sources import database
 
 COLUMNS = 'unit = "person"\ncolumns = ["year", "age", "health", "female"]\nbudget = "1"'
 

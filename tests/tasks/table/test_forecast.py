@@ -14,7 +14,7 @@ from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.table_plan import table_plan
 from noisycount.tasks.answer import one_group_words
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 SHAPE = ("--cells", "town=16,sex=2", "--margins", "total,town")
 

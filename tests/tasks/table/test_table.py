@@ -13,7 +13,7 @@ import pytest
 from noisycount.display.numbers import signed
 from noisycount.errors import NoisyCountError
 from noisycount.tasks.refine import table as refined_tables
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 EXACTLY = "20000"  # at this ε, over these levels, the noise is 0 but for a chance below 1e-200
 HEALTH = "health=excellent,good,fair,poor"

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import noisycount as nc
 from noisycount.display.output import draft
 from noisycount.tasks.refine import table as asking
-from tests.commands import Run, configure
+from tests.helpers.commands import Run, configure
 
 ADDED = ("mean", "median", "low", "high")
 TOWNS = """county,town,answer,note

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from noisycount.model.releases import wikimedia
-from tests.commands import Refused, Run
+from tests.helpers.commands import Refused, Run
 
 CANADA, TURKEY = ("Canada", "CA"), ("Türkiye", "TR")
 

@@ -13,7 +13,7 @@ from noisycount.tasks.refine.published import (
     nested,
 )
 from noisycount.tasks.refine.refined import ranks, selected_estimates, shares
-from tests.layers import case_name
+from tests.helpers.cases import case_name
 
 GRID = [(town, sex) for town in "ab" for sex in "mf"]
 CROSSED = [*GRID, (None, "f"), (None, "m"), ("b", None), ("a", None), (None, None)]

@@ -3,7 +3,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.commands import Refused, Run, configure
+from tests.helpers.commands import Refused, Run, configure
 
 NOISE = ("--epsilon", "1")
 WHOLE = "a published table is given by --table FILE or --key KEY [SOURCE]"

@@ -14,8 +14,8 @@ import numpy as np
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
-from tests.ledger.racing import PATIENCE
-from tests.release import workers as desk_workers
+from tests.helpers import workers as desk_workers
+from tests.helpers.ledger_races import PATIENCE
 
 PRICE = Fraction(1, 3)
 FITS = 350

@@ -13,11 +13,11 @@ from noisycount.engines.duckdb.frames import FrameSource
 from noisycount.engines.interface import Source
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.schema import Kind
-from tests.engines.frames import arrow_table
-from tests.engines.sql.tables import table_of
+from tests.helpers.frames import arrow_table
+from tests.helpers.server_tables import table_of
 
 if TYPE_CHECKING:
-    from tests.postgresql import Server
+    from tests.helpers.postgresql import Server
 
 Record = Mapping[str, object]
 OpenSource = Callable[..., Source]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import repeat
 
 from noisycount.ledger.ledger import Ledger
-from tests.release import workers as desk_workers
+from tests.helpers import workers as desk_workers
 
 PATIENCE = 240  # seconds in which even a busy machine lets every process have its turn
 

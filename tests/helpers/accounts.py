@@ -1,4 +1,4 @@
-"""What another account of this machine can do: `python -m tests.accounts` runs commands and requests as one.
+"""What another account of this machine can do: `python -m tests.helpers.accounts` runs commands and requests as one.
 
 The account is a number without a name. The process begins as the superuser, who may read what Python imports wherever
 that is, and is the other account from then on, before it reads the first command.
@@ -25,7 +25,7 @@ import pytest
 
 REQUIRED = "NOISYCOUNT_REQUIRES_ACCOUNTS"
 COLLEAGUE = 54321
-_PROJECT = Path(__file__).parents[1]
+_PROJECT = Path(__file__).parents[2]
 
 
 def as_colleague(folder: Path, home: Path, asked: Sequence[object]) -> list[dict[str, Any]]:
@@ -35,7 +35,16 @@ def as_colleague(folder: Path, home: Path, asked: Sequence[object]) -> list[dict
     """
     prefix = _prefix()
     path = os.pathsep.join([str(_PROJECT / "src"), str(_PROJECT)])
-    command = [*prefix, "env", f"PYTHONPATH={path}", sys.executable, "-m", "tests.accounts", str(folder), str(home)]
+    command = [
+        *prefix,
+        "env",
+        f"PYTHONPATH={path}",
+        sys.executable,
+        "-m",
+        "tests.helpers.accounts",
+        str(folder),
+        str(home),
+    ]
     words = json.dumps(asked)
     told = subprocess.run(command, input=words, capture_output=True, text=True, check=False)  # noqa: S603 - our words
     assert told.returncode == 0, told.stderr

@@ -19,9 +19,9 @@ from noisycount.model.sampling.scalar import RandomIntegers, discrete_laplace
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
+from tests.helpers.sources import write_parquet
+from tests.helpers.workers import processes
 from tests.oracles.chi_square import chi_square_p_value
-from tests.release.workers import processes
-from tests.sources import write_parquet
 
 __all__ = [
     "FALSE_ALARM",

@@ -3,7 +3,7 @@
 `messy_files.tsv` states for each of them the kind, the numbers of records and columns that are right once every
 proposal of `check` is taken, and which parts of the form of a file are proposed. The files themselves are not part of
 the project (HPI-Information-Systems/Pollock on GitHub, `survey_sample/csv`). Compare them with the table by
-`python -m tests.engines.duckdb.messy_files FOLDER`.
+`python -m tests.helpers.messy_files FOLDER`.
 """
 
 import csv

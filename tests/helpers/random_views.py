@@ -21,7 +21,7 @@ from noisycount.engines.sql.relations import ServerRelations
 from noisycount.engines.views.claim import UnitClaim
 from noisycount.engines.views.definition import Relations, ViewDefinition
 from noisycount.engines.views.stability import require_stable
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
 
 Row = tuple[object, ...]
 Tables = Mapping[str, Sequence[Row]]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisycount.ledger.ledger import Ledger
-from tests.release.workers import processes
-from tests.service.process import DATASET, Service
+from tests.helpers.service_process import DATASET, Service
+from tests.helpers.workers import processes
 
 if TYPE_CHECKING:
     from noisycount.ledger.entries import Entry

@@ -19,8 +19,8 @@ from noisycount.errors import PredicateError
 from noisycount.query.english import english
 from noisycount.query.language import parse
 from noisycount.query.predicate import Not, Predicate, canonical_text, columns
-from tests.query.grammar import DIRTY, dirty_records, predicate_text
-from tests.sources import Record, write_parquet
+from tests.helpers.predicate_grammar import DIRTY, dirty_records, predicate_text
+from tests.helpers.sources import Record, write_parquet
 
 __all__ = ["Found", "fuzz"]
 

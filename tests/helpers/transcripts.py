@@ -19,7 +19,7 @@ from noisycount.data import survey_path
 from noisycount.engines.conformance.suite import examined, suite
 from noisycount.service import server
 
-PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 BUILT = PROJECT / "docs/_build"
 FENCE = re.compile(r"^( *)(`{3,})([^\n`]*)\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ from psycopg import sql
 
 from noisycount.engines.places import ServerPlace
 from noisycount.query.schema import Kind
-from tests.postgresql import Server
+from tests.helpers.postgresql import Server
 
 __all__ = ["TYPES", "made_by", "place_of", "table_of"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from noisycount.ledger.entries import Entry
 from noisycount.ledger.ledger import Ledger
-from tests.release import workers as desk_workers
-from tests.release.workers import told_entry
+from tests.helpers import workers as desk_workers
+from tests.helpers.workers import told_entry
 
 MOST = 0.9  # of the processes are killed while they ask, the others wherever they are
 LONGEST_LIFE = 0.12  # seconds, unless the first answer takes a quarter of it

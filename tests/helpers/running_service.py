@@ -21,7 +21,7 @@ from noisycount.data import survey_path
 from noisycount.service.app import application
 from noisycount.service.keys import Keyring, Role, User
 from noisycount.service.state import ServiceState
-from tests.service.process import FOLLOW
+from tests.helpers.service_process import FOLLOW
 
 _SECONDS_TO_START = 30
 OFTEN = "[server]\nrate = 1000000\n"

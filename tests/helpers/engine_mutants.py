@@ -372,71 +372,102 @@ class CountsNobody(Engine):
         super().__init__(kept, schema, unit)
 
 
-def wrong(name: str, mistake: str, **steps: object) -> type[Engine]:
-    """An engine with a step of its own, whose mistake its docstring says."""
-    return type(name, (Engine,), {"__doc__": mistake, **steps})
+class LikeStopsAtLines(Engine):
+    """A wild card does not match the end of a line."""
+
+    def like(self, text: str, pattern: str) -> bool:
+        return bool(re.fullmatch(regular(pattern), text))
 
 
-WITH_ONE_STEP = (
-    wrong(
-        "LikeStopsAtLines",
-        "A wild card is no end of a line.",
-        like=lambda _self, text, pattern: bool(re.fullmatch(regular(pattern), text)),
-    ),
-    wrong(
-        "IgnoresCase",
-        "Texts are equal that differ in case.",
-        compared=lambda _self, value: value.casefold() if isinstance(value, str) else value,
-    ),
-    wrong(
-        "GroupsIgnoringCase",
-        "Texts are of one group that differ in case.",
-        part=lambda _self, part: CaselessPlain(part.column) if isinstance(part, EachValue) else part,
-    ),
-    wrong(
-        "IgnoresTrailingBlanks",
-        "Texts are equal that differ in blanks at their end.",
-        compared=lambda _self, value: value.rstrip(" ") if isinstance(value, str) else value,
-    ),
-    wrong(
-        "Composes",
-        "An accent is the same, composed or not.",
-        compared=lambda _self, value: normalize("NFC", value) if isinstance(value, str) else value,
-    ),
-    wrong(
-        "EmptyIsMissing", "A text without characters is none.", cell=lambda _self, value: None if value == "" else value
-    ),
-    wrong(
-        "FlushesToZero",
-        "There are no subnormal numbers.",
-        cell=lambda _self, value: 0.0 if isinstance(value, float) and abs(value) < np.finfo(float).tiny else value,
-    ),
-    wrong(
-        "LocalDays",
-        "A time is of the day that it is in another zone.",
-        part=lambda _self, part: LocalPeriod(part.column, part.span) if isinstance(part, Period) else part,
-    ),
-    wrong(
-        "MonthsFromZero",
-        "A year begins one period later.",
-        part=lambda _self, part: LatePeriod(part.column, part.span) if isinstance(part, Period) else part,
-    ),
-    wrong(
-        "ExclusiveEdges",
-        "A range begins behind its edge.",
-        part=lambda _self, part: LateEdges(part.column, part.edges) if isinstance(part, NumberRanges) else part,
-    ),
-    wrong("CountsRows", "Every record is a person.", size=lambda _self, units: len(list(units))),
-    wrong(
-        "MergesPersons",
-        "Persons are one whose names differ in case or in blanks at their end.",
-        size=lambda _self, units: len({u.casefold().rstrip() if isinstance(u, str) else u for u in units}),
-    ),
-    wrong(
-        "OneMore", "A person is left in one group more.", most=lambda _self, most: None if most is None else most + 1
-    ),
-    wrong("Unlimited", "A person is left in all groups.", most=lambda _self, _most: None),
-)
+class IgnoresCase(Engine):
+    """Texts that differ only in case are equal."""
+
+    def compared(self, value: Any) -> Any:
+        return value.casefold() if isinstance(value, str) else value
+
+
+class GroupsIgnoringCase(Engine):
+    """Texts that differ only in case are in one group."""
+
+    def part(self, part: GroupBy) -> GroupBy:
+        return CaselessPlain(part.column) if isinstance(part, EachValue) else part
+
+
+class IgnoresTrailingBlanks(Engine):
+    """Texts that differ only in blanks at their end are equal."""
+
+    def compared(self, value: Any) -> Any:
+        return value.rstrip(" ") if isinstance(value, str) else value
+
+
+class Composes(Engine):
+    """An accent is the same, composed or not."""
+
+    def compared(self, value: Any) -> Any:
+        return normalize("NFC", value) if isinstance(value, str) else value
+
+
+class EmptyIsMissing(Engine):
+    """A text without characters is a missing value."""
+
+    def cell(self, value: Any) -> Any:
+        return None if value == "" else value
+
+
+class FlushesToZero(Engine):
+    """Subnormal numbers are zero."""
+
+    def cell(self, value: Any) -> Any:
+        return 0.0 if isinstance(value, float) and abs(value) < np.finfo(float).tiny else value
+
+
+class LocalDays(Engine):
+    """A time belongs to the day that it has in another zone."""
+
+    def part(self, part: GroupBy) -> GroupBy:
+        return LocalPeriod(part.column, part.span) if isinstance(part, Period) else part
+
+
+class MonthsFromZero(Engine):
+    """A year begins one period later."""
+
+    def part(self, part: GroupBy) -> GroupBy:
+        return LatePeriod(part.column, part.span) if isinstance(part, Period) else part
+
+
+class ExclusiveEdges(Engine):
+    """A range begins behind its edge."""
+
+    def part(self, part: GroupBy) -> GroupBy:
+        return LateEdges(part.column, part.edges) if isinstance(part, NumberRanges) else part
+
+
+class CountsRows(Engine):
+    """Every record is a person."""
+
+    def size(self, units: Iterable[object]) -> int:
+        return len(list(units))
+
+
+class MergesPersons(Engine):
+    """Persons are one person if their names differ only in case or in blanks at their end."""
+
+    def size(self, units: Iterable[object]) -> int:
+        return len({u.casefold().rstrip() if isinstance(u, str) else u for u in units})
+
+
+class OneMore(Engine):
+    """A person stays in one group more than the bound."""
+
+    def most(self, most: int | None) -> int | None:
+        return None if most is None else most + 1
+
+
+class Unlimited(Engine):
+    """A person stays in all groups, whatever the bound."""
+
+    def most(self, _most: int | None) -> int | None:
+        return None
 
 
 class LenientTexts(Engine):

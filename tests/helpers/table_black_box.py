@@ -12,9 +12,9 @@ from noisycount.ledger.budget import ApproximateBudget
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from tests.release.black_box import FALSE_ALARM
-from tests.release.neighbours import SCHEMA, Pair, Records, mutated
-from tests.release.workers import processes
+from tests.helpers.black_box import FALSE_ALARM
+from tests.helpers.neighbours import SCHEMA, Pair, Records, mutated
+from tests.helpers.workers import processes
 
 __all__ = ["loss_told", "own_keys_told"]
 

@@ -1,0 +1,1 @@
+"""Helpers that several files of tests share, one module for each purpose."""
