@@ -92,6 +92,23 @@ def test_a_law_comes_back_from_its_characteristic_function() -> None:
         assert np.abs(found - law[start : start + found.size]).max() < 5e-15
 
 
+def test_few_angles_invert_a_sum_of_many_cells() -> None:
+    """A longer run computes only the angles between those of the shorter one."""
+    places, angles = np.arange(2001), []
+    law = np.exp(-0.5 * ((places - 1000) / 30.0) ** 2)
+    law /= law.sum()
+
+    def turned(new_angles: Reals) -> Reals:
+        angles.extend(new_angles.tolist())
+        return np.exp(1j * new_angles[:, None] * (places - 1000)) @ law
+
+    for deviation, most in ((30.0, 48), (5.0, 64)):
+        angles.clear()
+        low, found = law_by_characteristic(turned, float(law @ places) - 1000, deviation, (-1000, 1000), 1e-9)
+        assert np.abs(found - law[1000 + low :][: found.size]).max() < 1e-9
+        assert len(set(angles)) == len(angles) <= most
+
+
 def test_mass_far_beyond_the_deviation_is_not_folded_back() -> None:
     """Of a law with a rare part far away, or with a deviation that was said too small."""
     places = np.arange(0, 2001)
@@ -123,10 +140,10 @@ def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) ->
     law /= law.sum()
     whole = PositiveSum(np.stack([law, law], axis=1)[None])
     given = np.where(np.arange(whole.length) == 120 + distance, 1.0, 0.0)
-    crossing = Crossing.from_parts(whole, np.ones_like(whole.law[0]), [(0, law), (0, law)], given)
+    crossing = Crossing.from_parts(whole, np.ones_like(whole.law[0]), [(0, law), (0, law)], given, is_rough=False)
     angles = np.linspace(0, math.pi, 16)
     turned = law * np.exp(1j * angles[:, None] * places)[:, None]
-    found = crossing.averages([turned, np.broadcast_to(law, turned.shape)])[:, 120 + distance]
+    found = crossing.averages([turned, law[None] + 0j])[:, 120 + distance]
     assert bool(crossing.length) == (distance == 0)
     first = np.arange(distance + 121)
     weights = law[0][first] * law[0][120 + distance - first]

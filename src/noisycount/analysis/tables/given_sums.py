@@ -27,9 +27,9 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 
 _HARMLESS = 1e-12  # error of an average that transforms may always have
-_BEARABLE = 1e-9  # error that they may have where sums term by term take much longer
+_BEARABLE = 1e-9  # the same under a learned prior, or where sums term by term take much longer
 _SMALLEST_DENOMINATOR = 1e-290  # smallest denominator with full precision
-_QUICK = 1 << 17  # number of products of one angle that take no longer than transforms
+_QUICK = 1 << 14  # number of products of one angle that take no longer than transforms
 _CHEAP = 1 << 23  # number of products that take little longer
 
 
@@ -50,7 +50,13 @@ class Crossing:
 
     @classmethod
     def from_parts(
-        cls, whole: FastSum | PositiveSum, shares: Reals, parts: Sequence[tuple[int, Reals]], laws: Reals
+        cls,
+        whole: FastSum | PositiveSum,
+        shares: Reals,
+        parts: Sequence[tuple[int, Reals]],
+        laws: Reals,
+        *,
+        is_rough: bool,
     ) -> "Crossing":
         """Return the averages over parts of the first node of a sum; by transforms if their error is negligible.
 
@@ -59,6 +65,7 @@ class Crossing:
             shares: The probability of each set of parameters given the sum, shape (sets, counts).
             parts: The lowest count of each part, and its distribution from there on, shape (sets, width).
             laws: The distribution of the sum given all answers, shape (counts,).
+            is_rough: True if the prior is learned, which tolerates a larger error.
         """
         law, first = whole.law[0], int(whole.first[0]) - sum(start for start, _ in parts)
         widths = [part.shape[-1] for _, part in parts]
@@ -69,7 +76,8 @@ class Crossing:
         relative_errors = transformed._errors(weights, law)
         error = float((np.minimum(relative_errors, 2.0) * shares * laws).sum())
         work = law.shape[0] * min(widths) * full
-        if work > _QUICK and (error <= _HARMLESS or (error <= _BEARABLE and work > _CHEAP)):
+        largest_error = _BEARABLE if is_rough or work > _CHEAP else _HARMLESS
+        if work > _QUICK and error <= largest_error:
             return cls(_ratios(shares, law, relative_errors < 1), first, length)
         direct = cls(law, first, 0)
         denominators = direct._numerators(weights)[0].real
@@ -78,7 +86,7 @@ class Crossing:
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
         """Return the averages at the counts, summed over the sets of parameters, shape (angles, counts).
 
-        Shapes: weighed (angles, sets, width).
+        Shapes: weighed (angles, sets, width), or (1, sets, width) for a part that is the same at all angles.
         """
         averages: Complexes = (self._numerators(weighed) * self.ratios).sum(axis=1)
         averages /= np.maximum(np.abs(averages), 1.0)
@@ -115,10 +123,10 @@ def _ratios(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
 
 def _convolve(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
     """Return the convolution of all parts at some positions, added up term by term; 0 beyond its ends."""
-    angles, sets = weighed[0].shape[:2]
+    angles, sets = max(len(part) for part in weighed), weighed[0].shape[1]
     sums = np.zeros((angles, sets, places.size), dtype=np.complex128)
     for angle, parameters in product(range(angles), range(sets)):
-        convolution = reduce(np.convolve, (part[angle, parameters] for part in weighed))
+        convolution = reduce(np.convolve, (part[angle % len(part), parameters] for part in weighed))
         inside = (places >= 0) & (places < convolution.size)
         sums[angle, parameters, inside] = convolution[places[inside]]
     return sums
@@ -284,7 +292,7 @@ Characteristic = Callable[[Reals], Complexes]
 _AT_ONCE = 16  # angles computed at once
 _VANISHED = 1e-15  # value of a characteristic function that is negligible
 _ROUNDING = 1e-6  # rounding error of a characteristic function of many million factors
-_ENDED = 100  # times the negligible value: a larger probability at an end means that the run is too short
+_ENDED = 4  # times the negligible value: a larger probability at an end means that the run is too short
 _END_PART = 64  # share of a run that counts as its end, as a divisor
 _MEAN_ERROR = 1e-6  # standard deviations: largest error of a mean from rounding
 
@@ -292,39 +300,57 @@ _MEAN_ERROR = 1e-6  # standard deviations: largest error of a mean from rounding
 def law_by_characteristic(
     characteristic: Characteristic, mean: float, deviation: float, reach: tuple[int, int], smallest: float = _VANISHED
 ) -> tuple[int, Reals]:
-    """Return the probabilities of S − centre on a run of integers, which begins about as wide as a geometric law.
+    """Return the lowest value of S − centre and its probabilities, on a run of integers around the centre.
 
-    P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact but for mass that is N or more away: that
-    would move the mean, or be seen at the ends of the run, which is then made longer, up to all that S can be.
+    P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact except for probability that is N or more
+    away. Such probability would move the mean, or be seen at the ends of the run. The run is then made twice as long,
+    up to all possible values; the angles of the shorter run are among those of the longer one.
+
+    Args:
+        characteristic: The function φ.
+        mean: The mean of S − centre.
+        deviation: The standard deviation of S, or nearly so. A geometric distribution with this deviation falls to the
+            root of `smallest` within half of the first run.
+        reach: The smallest and the largest possible value of S − centre.
+        smallest: The share of the largest probability that is negligible.
 
     Numerical error: about `smallest` of the largest probability, absolute.
     """
-    half_width = int(np.ceil(-math.log(smallest) * max(deviation, 1.0)))
+    span, deviation = reach[1] - reach[0] + 1, max(deviation, 1.0)
+    length = transform_length(min(span, math.ceil(-math.log(smallest) * deviation)))
+    values = _values_at(characteristic, np.arange(length // 2 + 1) * (2 * math.pi / length), smallest)
+    if not abs(values[0] - 1) <= _ROUNDING:
+        raise ArithmeticError(f"a characteristic function must be 1 at 0, got {values[0]}")
     while True:
-        low, high = max(reach[0], -half_width), min(reach[1], half_width)
-        law = _invert(characteristic, low, high, smallest)
+        low = max(reach[0], min(-(length // 2), reach[1] - length + 1))
+        high = min(reach[1], low + length - 1)
+        law = _invert(values, length, low, high, smallest)
         mean_error = abs(float(law @ np.arange(low, high + 1)) - mean)
-        end_probabilities = law[: law.size // _END_PART + 1], law[-(law.size // _END_PART) - 1 :]
-        is_cut = low > reach[0] and end_probabilities[0].max() > _ENDED * smallest * law.max()
-        is_cut |= high < reach[1] and end_probabilities[1].max() > _ENDED * smallest * law.max()
-        if (low, high) == reach or not (is_cut or mean_error > _MEAN_ERROR * max(deviation, 1.0)):
+        end, most = law.size // _END_PART + 1, _ENDED * smallest * law.max()
+        is_cut = (low > reach[0] and law[:end].max() > most) or (high < reach[1] and law[-end:].max() > most)
+        if (low, high) == reach or not (is_cut or mean_error > _MEAN_ERROR * deviation):
             return low, law
-        half_width *= 4  # ends with all that S can be
+        odd = np.arange(1, length, 2)
+        values_between = _values_at(characteristic, odd * (math.pi / length), smallest)
+        values, length = np.insert(values, np.arange(1, values.size), values_between), 2 * length
 
 
-def _invert(characteristic: Characteristic, low: int, high: int, smallest: float) -> Reals:
-    """Return the probabilities of low..high from the characteristic function of a distribution on low..high."""
-    length = transform_length(high - low + 1)
-    values = np.zeros(length // 2 + 1, dtype=np.complex128)
-    for start in range(0, values.size, _AT_ONCE):
-        turns = np.arange(start, min(start + _AT_ONCE, values.size), dtype=np.float64)
-        values_at_angles = characteristic(turns * (2 * math.pi / length))
-        largest = float(np.abs(values_at_angles).max())
-        if not largest <= 1 + _ROUNDING or (not start and not abs(values_at_angles[0] - 1) <= _ROUNDING):
-            raise ArithmeticError(f"a characteristic function must be 1 at 0, got {values_at_angles[0]}")
-        values[start : start + turns.size] = values_at_angles
+def _values_at(characteristic: Characteristic, angles: Reals, smallest: float) -> Complexes:
+    """Return the values at ascending angles; 0 from where they are negligible on."""
+    values = np.zeros(angles.size, dtype=np.complex128)
+    for start in range(0, angles.size, _AT_ONCE):
+        chunk = slice(start, start + _AT_ONCE)
+        values[chunk] = characteristic(angles[chunk])
+        largest = float(np.abs(values[chunk]).max())
+        if not largest <= 1 + _ROUNDING:
+            raise ArithmeticError(f"a characteristic function must be 1 at 0 and at most 1 elsewhere, got {largest}")
         if largest < smallest:
             break
+    return values
+
+
+def _invert(values: Complexes, length: int, low: int, high: int, smallest: float) -> Reals:
+    """Return the probabilities of low..high from the values at multiples of 2π/length."""
     law = np.fft.irfft(np.conj(values), length)[np.arange(low, high + 1) % length]
     law = np.where(law > smallest * law.max(), law, 0.0)
     return law / law.sum()

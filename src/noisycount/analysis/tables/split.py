@@ -243,7 +243,7 @@ class Split:
         law = self._sum.law[0]
         logs = self._log_factors[0][0] - _finite_or_zero(self.messages)[0]
         shares = law * np.exp(np.where(law > 0, logs, -np.inf))
-        return Crossing.from_parts(self._sum, shares, parts, laws)
+        return Crossing.from_parts(self._sum, shares, parts, laws, is_rough=self.is_rough)
 
     def _neglected_probability(self, laws: Reals, logs: Reals) -> Reals:
         """Return upper bounds of the probability that is lost with sums that are set to 0, shape (nodes,).

@@ -282,12 +282,16 @@ class _Part(NamedTuple):
     inner: "_PartlySummed | None" = None  # the child, if it is partly in the sum
 
     def weighted_law(self, angles: Reals) -> Complexes:
-        """Return the distribution times the characteristic function given the count."""
+        """Return the distribution times the characteristic function given the count, shape (angles, sets, sums).
+
+        A part without cells in the sum has the function 1, and the result has the shape (1, sets, sums).
+        """
         if self.inner is not None:
             inner = self.inner.given_counts(angles, self.inner.lowest, self.law.shape[-1])
             return self.law * inner[:, None]
-        turns = np.ones(1) if self.counts is None else np.exp(1j * angles[:, None] * self.counts)
-        return np.broadcast_to(self.law * turns[..., None, :], (angles.size, *self.law.shape))
+        if self.counts is None:
+            return self.law[None].astype(np.complex128)
+        return self.law * np.exp(1j * angles[:, None] * self.counts)[:, None]
 
 
 @frozen(eq=False)
