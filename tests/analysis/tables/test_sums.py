@@ -102,7 +102,7 @@ def test_few_angles_invert_a_sum_of_many_cells() -> None:
         angles.extend(new_angles.tolist())
         return np.exp(1j * new_angles[:, None] * (places - 1000)) @ law
 
-    for deviation, most in ((30.0, 48), (5.0, 64)):
+    for deviation, most in ((30.0, 48), (5.0, 96)):
         angles.clear()
         low, found = law_by_characteristic(turned, float(law @ places) - 1000, deviation, (-1000, 1000), 1e-9)
         assert np.abs(found - law[1000 + low :][: found.size]).max() < 1e-9
