@@ -318,7 +318,7 @@ def law_by_characteristic(
     """
     span, deviation = reach[1] - reach[0] + 1, max(deviation, 1.0)
     length = transform_length(min(span, math.ceil(-math.log(smallest) * deviation)))
-    values = _values_at(characteristic, np.arange(length // 2 + 1) * (2 * math.pi / length), smallest)
+    values = _values_at(characteristic, np.arange(length // 2 + 1, dtype=np.float64) * (2 * math.pi / length), smallest)
     if not abs(values[0] - 1) <= _ROUNDING:
         raise ArithmeticError(f"a characteristic function must be 1 at 0, got {values[0]}")
     while True:
@@ -330,7 +330,7 @@ def law_by_characteristic(
         is_cut = (low > reach[0] and law[:end].max() > most) or (high < reach[1] and law[-end:].max() > most)
         if (low, high) == reach or not (is_cut or mean_error > _MEAN_ERROR * deviation):
             return low, law
-        odd = np.arange(1, length, 2)
+        odd = np.arange(1, length, 2, dtype=np.float64)
         values_between = _values_at(characteristic, odd * (math.pi / length), smallest)
         values, length = np.insert(values, np.arange(1, values.size), values_between), 2 * length
 
