@@ -7,7 +7,7 @@ from tests.helpers.spark import spark_url
 from tests.helpers.transcripts import said
 
 from noisycount.engines.conformance.certificate import EngineUnderTest
-from noisycount.engines.conformance.suite import Examination, examined, suite_hash
+from noisycount.engines.conformance.suite import Examination, examine, suite_hash
 from noisycount.engines.duckdb.under_test import DuckDBUnderTest
 from noisycount.engines.spark.under_test import SparkUnderTest
 from noisycount.engines.sql.under_test import ServerUnderTest
@@ -21,7 +21,7 @@ CASES = ("columns that differ in case",)
 
 def check_all(name: str, engine: EngineUnderTest, unheld: tuple[str, ...], tell: Tell) -> Examination:
     """Every answer is the reference's, about all that the engine's tables can hold."""
-    found = examined(engine)
+    found = examine(engine)
     differences = len(found.differences)
     tell(f"{name} {found.identity.version}: {found.answers:,} answers, {differences} differ")
     assert (found.differences, found.unheld) == ((), unheld)

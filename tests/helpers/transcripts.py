@@ -16,7 +16,7 @@ import pytest
 
 from noisycount.cli.main import main
 from noisycount.data import survey_path
-from noisycount.engines.conformance.suite import examined, suite
+from noisycount.engines.conformance.suite import examine, suite
 from noisycount.service import server
 
 PROJECT = Path(__file__).parents[2]
@@ -210,8 +210,8 @@ class Reader:
         for name, value in environment.items():
             monkeypatch.setenv(name, str(value))
         monkeypatch.chdir(clone)
-        few = partial(examined, asked=suite(200))
-        monkeypatch.setattr("noisycount.engines.conformance.suite.examined", few)
+        few = partial(examine, exercises=suite(200))
+        monkeypatch.setattr("noisycount.engines.conformance.suite.examine", few)
         return cls(clone, capsys, {"__name__": "__main__"}, {}, [])
 
     def copy(self, block: Block) -> None:

@@ -11,12 +11,12 @@ import click
 import pytest
 
 from noisycount.cli.main import COMMANDS, noisycount
-from noisycount.engines.conformance.suite import examined, suite
+from noisycount.engines.conformance.suite import examine, suite
 from tests.commands_page import names
 from tests.helpers.commands import Run
 from tests.helpers.reference_pages import blocks, rows, text
 
-EXAMINED = "noisycount.engines.conformance.suite.examined"
+EXAMINED = "noisycount.engines.conformance.suite.examine"
 
 PAGE = "json.md"
 
@@ -99,7 +99,7 @@ def files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of the page; the doctor asks a small part of its suite."""
     for language, name in re.findall(r"^```(\w+) (\S+)$", text(PAGE), re.MULTILINE):
         (here / name).write_text("\n".join(blocks(text(PAGE), f"{language} {name}")), "utf-8")
-    monkeypatch.setattr(EXAMINED, partial(examined, asked=suite(200)))
+    monkeypatch.setattr(EXAMINED, partial(examine, exercises=suite(200)))
 
 
 @pytest.mark.thorough

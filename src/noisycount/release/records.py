@@ -316,6 +316,6 @@ def checked_table(  # noqa: PLR0913 - one argument for each property of the reco
 
 def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
     """Examine an engine with made-up records, in tables that are deleted afterwards."""
-    from noisycount.engines.conformance.suite import examined  # noqa: PLC0415  (only this function needs it)
+    from noisycount.engines.conformance.suite import examine  # noqa: PLC0415  (only this function needs it)
 
-    return examined(engine_under_test(place), progress)
+    return examine(engine_under_test(place), progress=progress)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noisycount.engines.conformance.suite import Examiner, examined, suite
+from noisycount.engines.conformance.suite import examine, suite
 from tests.helpers.engine_mutants import MUTANTS, Engine
 from tests.helpers.engines_under_test import MemoryUnderTest
 
@@ -11,7 +11,7 @@ from tests.helpers.engines_under_test import MemoryUnderTest
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
     """One question in ten shows each mistake, with the question and both numbers."""
-    (difference,) = Examiner(MemoryUnderTest(mutant), suite(10), most=1).examination().differences
+    (difference,) = examine(MemoryUnderTest(mutant), suite(10), max_differences=1).differences
     assert difference.expected != difference.found
     assert difference.question
 
@@ -19,4 +19,4 @@ def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
 @pytest.mark.thorough
 def test_engine_that_wrong_ones_are_made_of_is_right() -> None:
     """What the mutants have in common is no mistake."""
-    assert examined(MemoryUnderTest(Engine), asked=suite(100)).differences == ()
+    assert examine(MemoryUnderTest(Engine), exercises=suite(100)).differences == ()

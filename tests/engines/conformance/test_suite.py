@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from noisycount.engines.conformance.records import digest
-from noisycount.engines.conformance.suite import examined, suite, suite_hash, true_counts
+from noisycount.engines.conformance.suite import examine, suite, suite_hash, true_counts
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import Record
 from noisycount.errors import SourceError
@@ -55,7 +55,7 @@ def test_every_predicate_is_one_that_an_analyst_may_write() -> None:
 def test_plain_python_gives_every_answer_as_it_is_defined() -> None:
     """The reference engine passes a part of the suite, and is told as it goes on."""
     told: list[tuple[int, int]] = []
-    found = examined(MemoryUnderTest(), lambda *done: told.append(done), suite(one_in=100))
+    found = examine(MemoryUnderTest(), suite(one_in=100), lambda *done: told.append(done))
     assert (found.differences, found.unheld) == ((), ())
     assert found.answers >= told[-1][0] == told[-1][1] == sum(e.questions for e in suite(100))
     assert told == sorted(told)
@@ -84,7 +84,7 @@ def depth(predicate: Predicate) -> int:
 
 def test_what_an_engine_cannot_hold_is_told_and_not_asked() -> None:
     """Its tables refuse texts beyond the first plane; all other cells are still asked about."""
-    found = examined(MemoryUnderTest(Narrow), asked=suite(100))
+    found = examine(MemoryUnderTest(Narrow), exercises=suite(100))
     assert found.differences == ()
     assert found.unheld == ("characters beyond the first plane, such as emoji",)
 
@@ -92,12 +92,12 @@ def test_what_an_engine_cannot_hold_is_told_and_not_asked() -> None:
 def test_what_every_engine_must_hold_is_no_choice() -> None:
     """Its refusal is the end of the examination."""
     with pytest.raises(SourceError, match="no accents here"):
-        examined(MemoryUnderTest(Plain), asked=suite(100))
+        examine(MemoryUnderTest(Plain), exercises=suite(100))
 
 
 def test_engine_that_refuses_a_question_is_wrong_about_it_alone() -> None:
     """Where one question makes a scan of many fail, the others are asked again."""
-    found = examined(MemoryUnderTest(Picky), asked=suite(100))
+    found = examine(MemoryUnderTest(Picky), exercises=suite(100))
     assert found.differences
     for each in found.differences:
         assert each.found is None
@@ -106,7 +106,7 @@ def test_engine_that_refuses_a_question_is_wrong_about_it_alone() -> None:
 
 def test_engine_that_fails_a_table_is_wrong_about_it_once() -> None:
     """The table is told as a whole, with all of its counts added up."""
-    found = examined(MemoryUnderTest(Tableless), asked=suite(100))
+    found = examine(MemoryUnderTest(Tableless), exercises=suite(100))
     assert {each.found for each in found.differences} == {None}
     assert all(each.question.endswith(": all of it") for each in found.differences)
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisycount.engines.conformance.suite import examined, suite
+from noisycount.engines.conformance.suite import examine, suite
 from noisycount.engines.opening import served
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.under_test import SparkUnderTest
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 
 def test_a_server_of_connect_passes_the_suite(spark_connect: ConnectServer) -> None:
     """A part of it: the plans are those of a driver, which passes all of it."""
-    found = examined(SparkUnderTest(spark_connect.url), asked=suite(one_in=4000))
+    found = examine(SparkUnderTest(spark_connect.url), exercises=suite(one_in=4000))
     assert (found.differences, found.unheld) == ((), ())
 
 

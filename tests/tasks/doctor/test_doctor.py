@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.cli.main import STATUSES
-from noisycount.engines.conformance.suite import examined, suite, suite_hash
+from noisycount.engines.conformance.suite import examine, suite, suite_hash
 from noisycount.errors import SourceError
 from tests.helpers.commands import Refused, Run
 from tests.helpers.engine_mutants import MUTANTS
@@ -17,7 +17,7 @@ from tests.helpers.engines_under_test import MemoryUnderTest
 from tests.helpers.postgresql import Server
 from tests.helpers.transcripts import said
 
-EXAMINED = "noisycount.engines.conformance.suite.examined"
+EXAMINED = "noisycount.engines.conformance.suite.examine"
 
 CONFORMANCE = "noisycount.engines.conformance"
 KEPT = "ledger.db.data/certificates.json"
@@ -28,7 +28,7 @@ Wrong = Callable[[], None]
 @pytest.fixture(autouse=True)
 def _some_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small part of the suite: all of it is asked in tests/engines/conformance/."""
-    monkeypatch.setattr(EXAMINED, partial(examined, asked=suite(200)))
+    monkeypatch.setattr(EXAMINED, partial(examine, exercises=suite(200)))
 
 
 @pytest.fixture

@@ -1,12 +1,17 @@
-"""The made-up records of the conformance suite, with hostile cells, and the digest of its exercises."""
+"""The made-up records of the conformance suite, with hostile cells, and the digest of its exercises.
+
+`hostile.toml` lists the cells, and the patterns and questions of `predicates`.
+"""
 
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from functools import cache
 from hashlib import sha256
-from math import inf, isfinite, nan
+from math import isfinite
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -55,151 +60,15 @@ class Draws:
         return [left.pop(self.below(len(left))) for _ in range(min(number, len(left)))]
 
 
-_INTEGERS = (
-    *(0, 1, -1, 2, 3, 30, 31, 255, -256, 32_767, -32_769, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 - 1, 2**53, 2**53 + 1),
-    *(-(2**53) - 1, 2**62, -(2**62), 2**63 - 2, 2**63 - 1, -(2**63) + 1, -(2**63)),
-)
-_REALS = (
-    *(0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 0.1, 0.1 + 0.2, 0.3, 30.0, 31.0, 16_777_217.0, 1e15 + 0.3),
-    *(2.0**53 - 1, 2.0**53, 2.0**53 + 2, 2.0**62, 2.0**63, -(2.0**63), 1e20, 1e308, -1e308),
-    *(1.7976931348623157e308, 2.2250738585072014e-308, 5e-324, -5e-324, nan, inf, -inf),
-)
-_TEXTS = (
-    *("a", "A", "b", "B", "ab", "aB", "AB", "a ", " a", "a  ", "", " ", "\t", "\n", "a\n", "\na", "é", "e\u0301", "É"),
-    *("e", "E", "ß", "ss", "ẞ", "\u0131", "i", "I", "İ", "ﬁ", "fi", "\u212b", "\u00c5", "ö", "oe", "z", "Z", "ä"),
-    *("ae", "\u200b", "a\u200b", "a\u00ad", "\u00a0", "\uff41", "名", "\uffff", "👍", "👍🏽", "👩\u200d👩\u200d👧"),
-    *("\U00010400", "\U00010428", "\ufffd", "\U0010fffd", "a👍b", "'", "''", '"', "it's", "\\", "\\\\", "\\%", "\\_"),
-    *("a\\b", "%", "_", "%%", "__", "100%", "100\\%", "a%b", "a_b", "axb", "a.b", "a*b", "a?b", "[ab]", "[^a]", "^a$"),
-    *("a|b", "(a)", "{}", "two\nlines", "two\r\nlines", "cr\r", "null", "NULL", "None", "nan", "0", "00", "1", "-0"),
-    *("08:30:00", "08:30:00.5", "08:30", "8:30", "17:05:09.25", "23:59:59.999999", "24:00:00"),  # times of day
-    *("true", "2026-01-31", ":a", "%(a)s", "?", "$1", "@a", "--", ";", "/*", "a\0b", "a\0", "\x7f"),
-)
-SPELLED = (
-    *(
-        "0",
-        "-0",
-        "+007",
-        "1.",
-        ".5",
-        "-.5",
-        "12",
-        " 12 ",
-        "\t12\r\n",
-        "1e5",
-        "1E-05",
-        "1.e+5",
-        "9007199254740993",
-        "0.1",
-    ),
-    *(
-        "0.30000000000000004",
-        "9" * 32,
-        "0." + "1" * 32,
-        "1e99",
-        "1e-99",
-        f"{'9' * 32}.{'9' * 32}e99",
-        f".{'0' * 31}1e-99",
-    ),
-    *(
-        "",
-        " ",
-        ".",
-        "+",
-        "-",
-        "e5",
-        "1e",
-        "1e100",
-        "1e-400",
-        "1e005",
-        "1 2",
-        "1,5",
-        "1_0",
-        "0x10",
-        "--1",
-        "1-",
-        "1.2.3",
-    ),
-    *(
-        "9" * 33,
-        "0." + "1" * 33,
-        "NaN",
-        "inf",
-        "-Infinity",
-        "true",
-        "\u0663",
-        "1\uff12",
-        "\xb2",
-        "\xa012",
-        "\u22125",
-        "1f",
-    ),
-    *(
-        "2024-02-29",
-        "2000-02-29",
-        "0001-01-01",
-        "9999-12-31",
-        " 2024-01-31\n",
-        "2024-01-31 10:30",
-        "2024-01-31T23:30:00Z",
-    ),
-    *("2024-01-31 10:30:59.123456", "2024-01-31\t9:05", "2024-01-31 23:30:00+14:00", "2024-01-31T23:30:00 -05"),
-    *("2023-02-29", "1900-02-29", "2024-04-31", "2024-00-10", "2024-13-01", "2024-01-00", "2024-01-32", "0000-02-29"),
-    *(
-        "10000-01-01",
-        "2024-1-31",
-        "31.01.2024",
-        "2024/01/31",
-        "20240131",
-        "2024-01-311",
-        "2024-01-31T",
-        "2024-01-31 10",
-    ),
-    *(
-        "2024-01-31  10:30",
-        "2024-01-31 10:30 UTC",
-        "2024-01-31 (approx.)",
-        "2024-01-31 to 2024-02-01",
-        "2024-01-3\uff11",
-    ),
-    *(
-        "infinity",
-        "today",
-        "epoch",
-        "2024\u221201\u221231",
-        "-2024-01-31",
-        "2024-01-31 10:30:59.12345678901234567",
-        "12\0",
-    ),
-)
+_HOSTILE = tomllib.loads(Path(__file__).with_name("hostile.toml").read_text(encoding="utf-8"))
+CELLS: Mapping[Kind, tuple[Any, ...]] = {KINDS[name]: tuple(cells) for name, cells in _HOSTILE["cells"].items()}
+"""Hostile values of each kind. Missing values are added to every kind."""
+
+SPELLED: Sequence[str] = _HOSTILE["texts"]["spelled"]
 """Texts that spell numbers or dates, and texts that nearly do."""
 
-_DAYS = (
-    *(date.min, date(1582, 10, 4), date(1582, 10, 10), date(1582, 10, 15), date(1752, 9, 3)),
-    *(date(1900, 2, 28), date(1900, 3, 1), date(1969, 12, 31), date(1970, 1, 1), date(2000, 2, 29)),
-    *(date(2020, 1, 31), date(2020, 2, 1), date(2020, 2, 29), date(2020, 12, 31)),
-    *(date(2026, 3, 29), date(2026, 3, 31), date(2026, 4, 1), date(2038, 1, 19), date.max),
-)
-_MOMENTS = tuple(
-    datetime.fromisoformat(text)
-    for text in (
-        *("0001-01-01 00:00:00", "1582-10-10 12:00:00", "1752-09-03 00:00:00.000001", "1883-11-18 12:03:58"),
-        *("1900-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "1970-01-01 00:00:00.000001"),
-        *("2020-01-31 12:00:00", "2020-01-31 12:00:00.000001", "2020-01-31 12:00:00.999999", "2020-01-31 12:00:01"),
-        *("2020-02-29 23:59:59.999999", "2020-03-31 23:59:59.999999", "2020-04-01 00:00:00"),
-        *("2020-12-31 23:59:59.999999", "2021-01-01 00:00:00", "2026-03-08 02:30:00", "2026-03-29 01:30:00"),
-        *("2026-03-29 02:30:00", "2026-10-25 02:30:00", "2026-11-01 01:30:00", "2038-01-19 03:14:08"),
-        *("2262-04-12 00:00:00", "9999-12-31 23:59:59.999999"),
-    )
-)
-CELLS: Mapping[Kind, tuple[object, ...]] = {
-    Kind.INTEGER: _INTEGERS,
-    Kind.REAL: _REALS,
-    Kind.TEXT: _TEXTS,
-    Kind.BOOLEAN: (True, False),
-    Kind.DATE: _DAYS,
-    Kind.TIMESTAMP: _MOMENTS,
-}
-"""Hostile values of each kind. Missing values are added to every kind."""
+PATTERNS: Sequence[str] = _HOSTILE["texts"]["patterns"]
+QUESTIONS: Sequence[str] = _HOSTILE["texts"]["questions"]  # about the columns of mixed records
 
 _FIRST_YEAR = 1753  # of the narrowest type of times that servers have
 _SMALLEST_NORMAL = 2.2250738585072014e-308

@@ -5,22 +5,18 @@ from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache, partial
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from time import monotonic
-
-import numpy as np
-from numpy.typing import NDArray
 
 from noisycount.display.values import Shown
 from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, Identity
 from noisycount.engines.conformance.records import CELLS, FEATURES, Exercise, Feature, TableQuestion, digest, narrowed
 from noisycount.engines.conformance.tables import exercises
 from noisycount.engines.interface import Source
-from noisycount.engines.memory import Unit, cell_counts, key_counts
-from noisycount.engines.truth import Record, truth
+from noisycount.engines.memory import MemorySource
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts
+from noisycount.query.grouping import CellQuestion
 from noisycount.query.predicate import Predicate, canonical_text
 
 
@@ -55,44 +51,30 @@ class Examination(Shown):
 TableCounts = Mapping[object, int]
 """Counts of a table by (level, node), or by the keys of a group."""
 
-_AGAIN = "returned twice"  # mark of keys that an engine returned twice
+_REPEATED = "returned twice"  # mark of keys that an engine returned twice
+
+
+@cache
+def reference(exercise: Exercise) -> MemorySource:
+    """Return the records of an exercise in plain Python, whose counts are right by definition."""
+    return MemorySource(exercise.records, exercise.schema, exercise.unit)
 
 
 @cache
 def true_counts(exercise: Exercise) -> Sequence[int]:
     """Return the true count of each predicate of an exercise."""
-    units = [Unit.of(number, record, exercise.unit) for number, record in enumerate(exercise.records)]
-    return [_count(predicate, exercise.records, units) for predicate in exercise.predicates]
+    return reference(exercise).count(exercise.predicates)
 
 
-def true_table(exercise: Exercise, question: TableQuestion) -> TableCounts:
-    """Return the true counts of a table."""
+def table_counts(source: Source, question: TableQuestion) -> TableCounts:
+    """Return the counts of a table by a source."""
     if isinstance(question, CellQuestion):
-        return _by_node(cell_counts(exercise.records, exercise.unit, question))
-    return _by_keys(key_counts(exercise.records, exercise.unit, question))
-
-
-def engine_table(source: Source, question: TableQuestion) -> TableCounts:
-    """Return the counts of a table by an engine."""
-    if isinstance(question, CellQuestion):
-        return _by_node(source.count_cells(question))
-    return _by_keys(source.count_keys(question))
-
-
-def _count(predicate: Predicate, records: Sequence[Record], units: Sequence[Unit]) -> int:
-    matching = zip(records, units, strict=True)
-    return len({unit.name for record, unit in matching if truth(predicate, record)})
-
-
-def _by_node(levels: Iterable[NDArray[np.int64]]) -> TableCounts:
-    return {(level, node): count for level, counts in enumerate(levels) for node, count in enumerate(counts.tolist())}
-
-
-def _by_keys(batches: Iterable[KeyCounts]) -> TableCounts:
+        levels = enumerate(source.count_cells(question))
+        return {(level, node): count for level, nodes in levels for node, count in enumerate(nodes.tolist())}
     counts: dict[object, int] = {}
-    for batch in batches:
+    for batch in source.count_keys(question):
         for keys, count in zip(batch.keys, batch.counts.tolist(), strict=True):
-            counts[(_AGAIN, keys) if keys in counts else keys] = count
+            counts[(_REPEATED, keys) if keys in counts else keys] = count
     return counts
 
 
@@ -130,72 +112,46 @@ def _cut(text: str) -> str:
 
 
 _BATCH = 100  # predicates of one scan
+_MAX_DIFFERENCES = 20  # after so many the examination stops
 
-
-@frozen
-class _Answer:
-    """A number that an engine returned, and the right one; None is a refusal."""
-
-    records: str
-    question: Callable[[], str]
-    expected: int | None
-    found: int | None
+Answer = tuple[Callable[[], str], int | None, int | None]
+"""A question, as a function that writes it, the right answer, and that of the engine; None is a refusal."""
 
 
 @dataclass(slots=True)
-class Examiner:
+class _Examiner:
     """The examination of an engine with some exercises."""
 
     engine: EngineUnderTest
     exercises: Sequence[Exercise]
-    progress: Callable[[int, int], None] | None = None  # called with the numbers of asked and of all questions
-    most: int = 20  # number of differences after which the examination stops
-    asked: int = 0
-    unheld: list[str] = field(default_factory=list)
+    progress: Callable[[int, int], None] | None
+    asked_questions: int = 0
+    unheld: list[str] = field(default_factory=list)  # names of records that the engine's tables cannot store
 
-    def examination(self) -> Examination:
-        """Compare all answers of the engine, and stop after too many differences."""
-        start, answers, differences = monotonic(), 0, list[Mismatch]()
-        with closing(self._answers()) as all_answers:
-            for answer in all_answers:
-                answers += 1
-                if answer.found == answer.expected:
-                    continue
-                differences.append(Mismatch(answer.records, answer.question(), answer.expected, answer.found))
-                if len(differences) == self.most:
-                    break
-        return Examination(
-            self.engine.identity,
-            answers,
-            tuple(differences),
-            tuple(dict.fromkeys(self.unheld)),
-            monotonic() - start,
-            digest(self.exercises),
-        )
-
-    def _answers(self) -> Generator[_Answer]:
-        """Yield every answer of the engine, in order."""
+    def answers(self) -> Generator[tuple[str, Answer]]:
+        """Yield every answer of the engine, in order, with the name of its exercise."""
         missing = self._missing_features()
-        for each in self.exercises:
-            exercise = narrowed(each, missing)
-            if exercise.is_refused:
-                yield self._refusal(exercise)
-                continue
+        for whole_exercise in self.exercises:
+            exercise = narrowed(whole_exercise, missing)
             with ExitStack() as stack:
-                source = self._open(exercise, stack)
-                if source is None:
+                source = None if exercise.is_refused else self._open(exercise, stack)
+                if exercise.is_refused:
+                    answers: Iterable[Answer] = self._refusal(exercise)
+                elif source is None:
                     self.unheld.append(exercise.name)
                     self._report_progress(exercise.questions)
                     continue
-                yield from self._counts(exercise, source)
-                yield from self._tables(exercise, source)
+                else:
+                    answers = chain(self._counts(exercise, source), self._tables(exercise, source))
+                for answer in answers:
+                    yield exercise.name, answer
 
     def _missing_features(self) -> tuple[Feature, ...]:
         """Return the features of cells that the engine's tables cannot store. All other cells must be stored."""
         with ExitStack() as stack:
             self._open(narrowed(self.exercises[0], FEATURES), stack)
         missing = [feature for feature in FEATURES if not self._holds(feature)]
-        self.unheld += [each.name for each in missing]
+        self.unheld += [feature.name for feature in missing]
         return tuple(missing)
 
     def _holds(self, feature: Feature) -> bool:
@@ -217,44 +173,41 @@ class Examiner:
     def _source(self, exercise: Exercise) -> AbstractContextManager[Source]:
         return self.engine.source(exercise.records, exercise.schema, exercise.unit)
 
-    def _refusal(self, exercise: Exercise) -> _Answer:
-        """Return the answer about records that must be refused: it should be None."""
+    def _refusal(self, exercise: Exercise) -> Iterator[Answer]:
+        """Yield the answer about records that must be refused: it should be None."""
         count = None
         with suppress(SourceError), self._source(exercise) as source:
             count = source.count(exercise.predicates)[0]
         self._report_progress(exercise.questions)
-        return _Answer(exercise.name, lambda: canonical_text(exercise.predicates[0]), None, count)
+        yield partial(canonical_text, exercise.predicates[0]), None, count
 
-    def _counts(self, exercise: Exercise, source: Source) -> Iterator[_Answer]:
+    def _counts(self, exercise: Exercise, source: Source) -> Iterator[Answer]:
         """Yield the counts of predicates, in scans of many."""
         expected = true_counts(exercise)
         for first in range(0, len(exercise.predicates), _BATCH):
             batch = exercise.predicates[first : first + _BATCH]
             counts = _count_batch(source, batch)
-            true = expected[first : first + _BATCH]
-            for predicate, true_count, count in zip(batch, true, counts, strict=True):
-                yield _Answer(exercise.name, partial(canonical_text, predicate), true_count, count)
+            for predicate, true_count, count in zip(batch, expected[first : first + _BATCH], counts, strict=True):
+                yield partial(canonical_text, predicate), true_count, count
             self._report_progress(len(batch))
 
-    def _tables(self, exercise: Exercise, source: Source) -> Iterator[_Answer]:
+    def _tables(self, exercise: Exercise, source: Source) -> Iterator[Answer]:
         """Yield the counts of tables, number by number."""
         for question in exercise.tables:
-            expected = true_table(exercise, question)
+            expected = table_counts(reference(exercise), question)
             try:
-                counts = engine_table(source, question)
+                counts = table_counts(source, question)
             except SourceError:
-                text = partial(number_text, question, None)
-                yield _Answer(exercise.name, text, sum(expected.values()), None)
+                yield partial(number_text, question, None), sum(expected.values()), None
             else:
                 for place in {**expected, **counts}:
-                    text = partial(number_text, question, place)
-                    yield _Answer(exercise.name, text, expected.get(place), counts.get(place))
+                    yield partial(number_text, question, place), expected.get(place), counts.get(place)
             self._report_progress(1)
 
     def _report_progress(self, questions: int) -> None:
-        self.asked += questions
+        self.asked_questions += questions
         if self.progress is not None:
-            self.progress(self.asked, sum(each.questions for each in self.exercises))
+            self.progress(self.asked_questions, sum(exercise.questions for exercise in self.exercises))
 
 
 def _count_batch(source: Source, predicates: Sequence[Predicate]) -> list[int | None]:
@@ -264,7 +217,7 @@ def _count_batch(source: Source, predicates: Sequence[Predicate]) -> list[int | 
     except SourceError:
         if len(predicates) == 1:
             return [None]
-    return [count for each in predicates for count in _count_batch(source, [each])]
+    return [count for predicate in predicates for count in _count_batch(source, [predicate])]
 
 
 def _probe(feature: Feature) -> Exercise:
@@ -292,12 +245,34 @@ def suite_hash() -> str:
 def suite(one_in: int = 1) -> Sequence[Exercise]:
     """Return the exercises, with every question or one in `one_in`."""
     return tuple(
-        replace(each, predicates=each.predicates[::one_in], tables=each.tables[::one_in]) for each in exercises()
+        replace(exercise, predicates=exercise.predicates[::one_in], tables=exercise.tables[::one_in])
+        for exercise in exercises()
     )
 
 
-def examined(
-    engine: EngineUnderTest, progress: Callable[[int, int], None] | None = None, asked: Sequence[Exercise] | None = None
+def examine(
+    engine: EngineUnderTest,
+    exercises: Sequence[Exercise] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    max_differences: int = _MAX_DIFFERENCES,
 ) -> Examination:
-    """Examine an engine with some exercises; None: with the whole suite."""
-    return Examiner(engine, suite() if asked is None else asked, progress).examination()
+    """Compare the answers of an engine with the right ones.
+
+    Args:
+        engine: The engine.
+        exercises: The records and questions; None: the whole suite.
+        progress: Called with the numbers of questions so far and of all questions.
+        max_differences: The number of wrong answers after which the examination stops.
+    """
+    start, answers, differences = monotonic(), 0, list[Mismatch]()
+    examiner = _Examiner(engine, suite() if exercises is None else exercises, progress)
+    with closing(examiner.answers()) as all_answers:
+        for records, (question, expected, count) in all_answers:
+            answers += 1
+            if count != expected:
+                differences.append(Mismatch(records, question(), expected, count))
+                if len(differences) == max_differences:
+                    break
+    unheld = tuple(dict.fromkeys(examiner.unheld))
+    seconds, digest_of_suite = monotonic() - start, digest(examiner.exercises)
+    return Examination(engine.identity, answers, tuple(differences), unheld, seconds, digest_of_suite)
