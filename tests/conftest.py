@@ -57,10 +57,10 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(params=["memory", "duckdb", "arrow", "polars", "postgresql"])
 def open_source(request: pytest.FixtureRequest, tmp_path: Path) -> "OpenSource":
     """Open records as one kind of source; options are the unit and the columns."""
-    from noisycount.engines.duckdb.source import DuckDBSource  # noqa: PLC0415 - engines are slow to import
-    from noisycount.engines.memory import MemorySource  # noqa: PLC0415
-    from tests.helpers.frames import FRAMES  # noqa: PLC0415
-    from tests.helpers.sources import opened_frame, opened_table, write_parquet  # noqa: PLC0415
+    from noisycount.engines.duckdb.source import DuckDBSource
+    from noisycount.engines.memory import MemorySource
+    from tests.helpers.frames import FRAMES
+    from tests.helpers.sources import opened_frame, opened_table, write_parquet
 
     if request.param == "memory":
         return MemorySource

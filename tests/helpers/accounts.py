@@ -72,7 +72,7 @@ def _prefix() -> list[str]:
 
 def _load() -> None:
     """Import what commands import when they run, which the other account may not be able to read."""
-    import noisycount  # noqa: PLC0415 - in that process alone
+    import noisycount
 
     "host".encode("idna")
 
@@ -90,7 +90,7 @@ def _load() -> None:
 
 def _run(words: Sequence[str]) -> dict[str, Any]:
     """The end of a command, and what it said."""
-    from noisycount.cli.main import main  # noqa: PLC0415 - as above
+    from noisycount.cli.main import main
 
     sys.argv = ["noisycount", *words]
     output, errors = (TextIOWrapper(BytesIO(), "utf-8") for _ in range(2))

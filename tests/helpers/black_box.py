@@ -10,7 +10,6 @@ from unittest.mock import patch
 
 import numpy as np
 from mpmath import mp, mpf
-from scipy import stats
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
@@ -105,6 +104,8 @@ def judged(fewer: np.ndarray, more: np.ndarray, counts: tuple[int, int], claimed
 
 def log_ratio(often: np.ndarray, seldom: np.ndarray, level: float) -> float:
     """The least log-ratio of two probabilities at a level of false alarm for each."""
+    from scipy import stats
+
     hits, size = int(often.sum()), often.size
     low = stats.beta.ppf(level, hits, size - hits + 1) if hits else 0.0
     hits, size = int(seldom.sum()), seldom.size
@@ -114,6 +115,8 @@ def log_ratio(often: np.ndarray, seldom: np.ndarray, level: float) -> float:
 
 def _law_p_value(errors: np.ndarray, scale: Fraction) -> float:
     """The least p-value, times their number, of the tests of shape, of location and of scale."""
+    from scipy import stats
+
     if not np.array_equal(errors, np.round(errors)):
         return 0.0
     x = mp.exp(-mpf(scale.denominator) / scale.numerator)

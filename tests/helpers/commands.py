@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from noisycount.cli.main import STATUSES, main
 from noisycount.data import survey_path
 
 
@@ -62,6 +61,7 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """A command line, run in this process."""
+    from noisycount.cli.main import main
 
     def told(*words: str) -> Told:
         monkeypatch.setattr(sys, "argv", ["noisycount", *words])
@@ -76,6 +76,7 @@ def run(
 @pytest.fixture
 def refused(run: Run, tmp_path: Path) -> Refused:
     """The line with which a command line is refused that must change no file."""
+    from noisycount.cli.main import STATUSES
 
     def message(*words: str) -> str:
         before = contents(tmp_path)

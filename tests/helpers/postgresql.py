@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 REQUIRED = "NOISYCOUNT_REQUIRES_POSTGRESQL"
 """Where this is set in the environment, a missing server fails the tests instead of skipping."""
@@ -43,6 +46,8 @@ class Server:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
+        from psycopg import OperationalError
+
         words = ["-D", str(self.data), "-k", str(self.folder), "-c", "listen_addresses="]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - the server's own program
@@ -52,7 +57,7 @@ class Server:
         while True:
             try:
                 self.shell("postgres").close()
-            except psycopg.OperationalError:
+            except OperationalError:
                 if time.monotonic() > deadline or self.process.poll() is not None:
                     raise
                 time.sleep(0.05)
@@ -83,9 +88,11 @@ class Server:
             shell.execute(f"CREATE SCHEMA {name} AUTHORIZATION {name}".encode())
         return self.url("postgres", user=name)
 
-    def shell(self, database: str, user: str = "owner") -> psycopg.Connection:
+    def shell(self, database: str, user: str = "owner") -> "Connection":
         """Give a connection that commits at once."""
-        return psycopg.connect(dbname=database, user=user, host=str(self.folder), autocommit=True, connect_timeout=10)
+        from psycopg import connect
+
+        return connect(dbname=database, user=user, host=str(self.folder), autocommit=True, connect_timeout=10)
 
     @contextmanager
     def limited(self, size: int) -> Iterator[None]:

@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-
-import psycopg
-from psycopg import sql
+from typing import TYPE_CHECKING
 
 from noisycount.engines.places import ServerPlace
 from noisycount.query.schema import Kind
 from tests.helpers.postgresql import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 __all__ = ["TYPES", "made_by", "place_of", "table_of"]
 
@@ -40,6 +41,8 @@ def made_by(server: Server, columns: str, *rows: str, before: str = "") -> str:
 
 def table_of(server: Server, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]) -> ServerPlace:
     """The place of a new table with some records."""
+    from psycopg import sql
+
     name = f"records_{next(NUMBERS)}"
     columns = [sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(TYPES[kind])) for column, kind in schema.items()]
     with server.shell("postgres") as shell:
@@ -50,9 +53,11 @@ def table_of(server: Server, records: Sequence[Mapping[str, object]], schema: Ma
 
 
 def filled_table(
-    shell: psycopg.Connection, name: str, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]
+    shell: "Connection", name: str, records: Sequence[Mapping[str, object]], schema: Mapping[str, Kind]
 ) -> None:
     """Write records to a table."""
+    from psycopg import sql
+
     copying = sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))
     with shell.cursor() as cursor, cursor.copy(copying) as copy:
         copy.set_types([TYPES[kind] for kind in schema.values()])

@@ -1,4 +1,4 @@
-"""Sources of records for tests. It imports the engines, so `conftest.py` does not import it."""
+"""Sources of records for tests. An engine is loaded when a test opens one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,31 +6,30 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
-from noisycount.engines.duckdb.connection import private_connection
-from noisycount.engines.duckdb.frames import FrameSource
-from noisycount.engines.interface import Source
-from noisycount.engines.sql.source import SqlSource
 from noisycount.query.schema import Kind
 from tests.helpers.frames import arrow_table
 from tests.helpers.server_tables import table_of
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from noisycount.engines.interface import Source
     from tests.helpers.postgresql import Server
 
 Record = Mapping[str, object]
-OpenSource = Callable[..., Source]
+OpenSource = Callable[..., "Source"]
 
 
 @cache
-def writing() -> duckdb.DuckDBPyConnection:
+def writing() -> "DuckDBPyConnection":
     """An engine that writes files, started once: that takes longer than most tests."""
+    from noisycount.engines.duckdb.connection import private_connection
+
     return private_connection()
 
 
 @contextmanager
-def database(place: Path | str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
+def database(place: Path | str = ":memory:") -> Iterator["DuckDBPyConnection"]:
     """A DuckDB file, or a new database in memory, of the engine that is started already."""
     with writing().cursor() as connection:
         quoted = str(place).replace("'", "''")
@@ -53,8 +52,10 @@ def opened_frame(
     schema: Mapping[str, Kind],
     unit: str | None = None,
     columns: Sequence[str] | None = None,
-) -> Source:
+) -> "Source":
     """Open records as a frame."""
+    from noisycount.engines.duckdb.frames import FrameSource
+
     return FrameSource.open(made(records, schema), unit=unit, columns=columns)
 
 
@@ -64,6 +65,8 @@ def opened_table(
     schema: Mapping[str, Kind],
     unit: str | None = None,
     columns: Sequence[str] | None = None,
-) -> Source:
+) -> "Source":
     """Open records as a table of a server."""
+    from noisycount.engines.sql.source import SqlSource
+
     return SqlSource.open(table_of(server, records, schema), unit=unit, columns=columns)

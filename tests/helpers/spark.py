@@ -41,7 +41,7 @@ class Programs:
     """Programs of Spark, each in a group of its own, which all end with the tests."""
 
     def __init__(self) -> None:
-        from noisycount.engines.spark.driver import java_at_hand  # noqa: PLC0415 - on first use
+        from noisycount.engines.spark.driver import java_at_hand
 
         self.folder = Path(tempfile.mkdtemp(prefix="noisycount-spark-"))
         self.running: list[subprocess.Popen[bytes]] = []
@@ -159,7 +159,7 @@ def require_spark() -> None:
 @contextmanager
 def no_driver() -> Iterator[None]:
     """A block before and after which this process drives nothing."""
-    from pyspark import SparkContext  # noqa: PLC0415 - where it is installed
+    from pyspark import SparkContext
 
     def stop() -> None:
         if SparkContext._active_spark_context is not None:  # noqa: SLF001 - nothing else tells it

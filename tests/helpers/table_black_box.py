@@ -5,8 +5,6 @@ from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from scipy import stats
-
 from noisycount.engines.memory import MemorySource
 from noisycount.ledger.budget import ApproximateBudget
 from noisycount.ledger.ledger import Ledger
@@ -38,6 +36,8 @@ def loss_told(pair: Pair, size: int, mutant: str = "") -> float:
 
 def own_keys_told(pair: Pair, size: int, mutant: str = "") -> float:
     """The least probability that a key of that person alone is shown, as for `loss_told`."""
+    from scipy import stats
+
     shown = [sum(any(OWN & set(key) for key in table) for table in world) for world in _tables(pair, size, mutant)]
     hits = max(shown)
     return float(stats.beta.ppf(FALSE_ALARM / 2, hits, size - hits + 1)) if hits else 0.0
@@ -45,6 +45,8 @@ def own_keys_told(pair: Pair, size: int, mutant: str = "") -> float:
 
 def _told(tables: list[list[Answers]], true: list[Answers]) -> float:
     """The log-ratio of the event that the first of two data sets makes likely."""
+    from scipy import stats
+
     here, there = true
     hits = []
     for world in tables:

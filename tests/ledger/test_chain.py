@@ -241,7 +241,7 @@ def test_an_entry_is_read_as_it_was_written(answer: int) -> None:
 
 def test_a_hash_can_be_computed_by_anybody(rows: Rows) -> None:
     """It is the SHA-256 of a JSON array of the columns, as the documentation says."""
-    from hashlib import sha256  # noqa: PLC0415 - what a reader would type
+    from hashlib import sha256
 
     for row in rows:
         later = [row[name] for name in LATER_COLUMNS]

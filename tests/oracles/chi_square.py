@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 from mpmath import mpf
-from scipy import stats
 
 __all__ = ["assert_drawn", "chi_square_p_value"]
 
@@ -19,6 +18,8 @@ def chi_square_p_value(draws: np.ndarray, scale: float, below: Callable[[int], m
     Cells in which fewer than 1000 draws are expected are one cell, of at least as many: rare cells would raise false
     alarms, as their numbers are far from normal.
     """
+    from scipy import stats
+
     width = max(1, int(scale / parts))
     reach = max(6, int(6 * scale / width)) * width
     edges = np.arange(-reach, reach + 1, width)
@@ -36,6 +37,8 @@ def chi_square_p_value(draws: np.ndarray, scale: float, below: Callable[[int], m
 
 def assert_drawn(observed: np.ndarray, expected: np.ndarray, false_alarm: float = 1e-6) -> None:
     """How often values were drawn against how often they are expected; rare ones are one value."""
+    from scipy import stats
+
     assert not observed[expected == 0].any()
     common = expected >= _FEW
     observed, expected = (np.append(each[common], each[~common].sum()) for each in (observed, expected))

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from scipy.stats import binom
 
 Density = Callable[[np.ndarray], np.ndarray]
 
@@ -52,6 +51,8 @@ def moved_ratios(
     size: int, rate: float, answers: np.ndarray, density: Density, reach: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """f(y − 1)/f(y) and f(y + 1)/f(y) of q answers about one count of so many records."""
+    from scipy.stats import binom
+
     law = np.pad(binom.pmf(np.arange(-2, size + 3), size, rate), reach)
     offsets = np.arange(-reach, reach + 1)
     middles = np.clip(np.rint(np.median(answers, axis=1)).astype(int), -1, size + 1)
@@ -71,6 +72,8 @@ def moved_ratios(
 
 def two_counts(size: int, rates: Sequence[float]) -> tuple[np.ndarray, tuple[int, int]]:
     """The law of the counts of two questions, and its first places, from the counts one by one."""
+    from scipy.stats import binom
+
     both, only, other, _ = rates
     rows, columns = window(size, both + only), window(size, both + other)
     table = np.zeros((rows.size, columns.size))

@@ -30,9 +30,9 @@ def test_an_alternative_text_on_two_lines_keeps_its_blank() -> None:
 
 def test_types_of_arrays_are_short() -> None:
     """What NumPy takes for an array, and an array of numbers, are a word each."""
-    from numpy.typing import ArrayLike  # noqa: PLC0415
+    from numpy.typing import ArrayLike
 
-    from noisycount.model.laws.gamma import Reals  # noqa: PLC0415
+    from noisycount.model.laws.gamma import Reals
 
     short = import_module("short_types")
     array_like = short._spelt(ArrayLike)  # noqa: SLF001

@@ -41,7 +41,7 @@ def people(spark_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="module")
 def session(people: str) -> Iterator[Any]:
     """The session of an application that drives the cluster."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - once it is known to be there
+    from pyspark.sql import SparkSession
 
     with served(ServerPlace.read(people)):
         made = SparkSession.builder.getOrCreate()

@@ -56,7 +56,7 @@ def ages(tmp_path: Path) -> Path:
 @pytest.fixture
 def application(spark_url: str, ages: Path) -> Iterator[Any]:
     """A session of an application that has settings of its own."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - once it is known to be there
+    from pyspark.sql import SparkSession
 
     with served(ServerPlace.read(f"{spark_url}#{ages}")):
         session = SparkSession.builder.getOrCreate()
@@ -143,7 +143,7 @@ def test_a_driver_that_was_stopped_starts_again(application: Any, spark_url: str
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, at once: Spark itself would try for a minute."""
-    from pyspark import SparkContext  # noqa: PLC0415 - once it is known to be there
+    from pyspark import SparkContext
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     with pytest.raises(SourceError, match=r"spark://127.0.0.1:\d+#visits does not answer"):

@@ -36,7 +36,7 @@ INSERT INTO noisy_types VALUES
 @pytest.fixture
 def catalogue(spark_url: str) -> Iterator[Any]:
     """A session whose tables others see."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - once it is known to be there
+    from pyspark.sql import SparkSession
 
     SparkUnderTest(spark_url)
     session = SparkSession.builder.getOrCreate().newSession()

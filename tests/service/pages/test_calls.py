@@ -44,7 +44,7 @@ EVERYTHING = "analysts and purposes"
 @pytest.fixture
 def state(request: pytest.FixtureRequest, here: Path) -> Iterator[ServiceState]:
     """Give a service over a few odd records, of which the current folder has the configuration."""
-    import polars as pl  # noqa: PLC0415 - for its frame alone
+    import polars as pl
 
     rows = range(300)
     values: list[list[object]] = [
