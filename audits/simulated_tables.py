@@ -1,6 +1,6 @@
 """Simulation of releases of tables whose counts are known, and the errors of all estimates of them.
 
-`python -m audits.simulated_tables [RUNS]` prints the errors that `noisycount.papers.simulation` stores, as CSV. The
+`python -m audits.simulated_tables [RUNS]` prints the errors that `noisycount.papers.our_tables` stores, as CSV. The
 estimates are in `table_estimates`.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits import table_estimates
-from noisycount.papers.simulation import EPSILONS, RUNS, SimulatedErrors, TableErrors
+from noisycount.papers.our_tables import EPSILONS, RUNS, SimulatedErrors, TableErrors
 
 __all__ = ["csv_text", "measured", "simulated"]
 

@@ -13,7 +13,7 @@ from tests.analysis.tables.test_crossing_sums import check_tables
 from audits.learned_priors import errors, histograms, table_text
 from audits.simulated_tables import measured
 from audits.table_estimates import true_tables
-from noisycount.papers.simulation import EPSILONS
+from noisycount.papers.our_tables import EPSILONS
 
 RUNS = range(100, 102)  # releases that the simulation of the page has not
 LEAST_COVERED = 0.93

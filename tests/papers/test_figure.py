@@ -22,7 +22,7 @@ def test_the_csv_holds_every_point_to_the_last_digit(key: str) -> None:
     assert header == ["panel", "line", shown.x.header, shown.y.header]
     assert all(name.endswith(")") and "()" not in name for name in header[2:])
     points = [
-        (panel.title, line.name or "guide", x, y)
+        (panel.title, line.name, x, y)
         for panel in shown.panels
         for line in panel.lines
         for x, y in zip(line.xs, line.ys, strict=True)
@@ -104,9 +104,9 @@ def test_figures_have_public_names() -> None:
 
 
 def test_a_figure_is_one_json_object() -> None:
-    """Its words, its points and its claims; a guide has no name."""
+    """Its words, its points and its claims."""
     claim = Claim("section 1", "It rises.", "it does.", Verdict.HOLDS)
-    lines = Line("a", STYLE, (0.0, 1.0), (2.0, 3.0)), Line("", STYLE, (0.0, 1.0), (1.0, 1.0))
+    lines = Line("a", STYLE, (0.0, 1.0), (2.0, 3.0)), Line("promised", STYLE, (0.0, 1.0), (1.0, 1.0))
     axes = Axis("x", is_log=False), Axis("error", "records", low=0.0)
     shown = Figure("a.1", "A", "Fig. 1", "Title", "Note.", *axes, (Panel("", lines),), (claim,))
     assert json.loads(json.dumps(shown.to_dict())) == {
@@ -122,7 +122,7 @@ def test_a_figure_is_one_json_object() -> None:
                 "title": "",
                 "lines": [
                     {"name": "a", "x": [0.0, 1.0], "y": [2.0, 3.0]},
-                    {"name": None, "x": [0.0, 1.0], "y": [1.0, 1.0]},
+                    {"name": "promised", "x": [0.0, 1.0], "y": [1.0, 1.0]},
                 ],
             }
         ],

@@ -8,6 +8,7 @@ from scipy.stats import betabinom, binom, laplace
 
 import noisycount as nc
 from noisycount.charts.plot import Line
+from noisycount.charts.theme import GUIDE
 from noisycount.papers.catalogue import PAPERS, select_keys
 from noisycount.papers.figure import Figure, Verdict
 from tests.oracles import privacy
@@ -28,8 +29,8 @@ def figure(key: str) -> Figure:
 
 
 def lines(key: str, panel: int = 0) -> dict[str, Line]:
-    """The named lines of a panel."""
-    return {line.name: line for line in figure(key).panels[panel].lines if line.name}
+    """The lines of a panel without its guides."""
+    return {line.name: line for line in figure(key).panels[panel].lines if line.style != GUIDE}
 
 
 def near(line: Line, x: float) -> tuple[float, float]:
@@ -70,7 +71,7 @@ def test_a_figure_names_itself_and_what_it_shows(key: str) -> None:
     if key[-1].isdigit():
         assert shown.number == f"Fig. {key[-1]}"
     assert all([shown.title, shown.caption, shown.x.title, shown.y.title])
-    for line in (line for panel in shown.panels for line in panel.lines if line.name):
+    for line in (line for panel in shown.panels for line in panel.lines):
         assert line.name in shown.description
     assert len({panel.title for panel in shown.panels}) == len(shown.panels)
 

@@ -54,7 +54,7 @@ class Axis:
 class Line:
     """A named line through points (x, y); a single point is drawn as a dot."""
 
-    name: str  # name shown beside the line; empty for a reference line
+    name: str  # name shown beside the line
     style: Style  # colour and dashes
     xs: tuple[float, ...]  # x of each point, in ascending order, at least one
     ys: tuple[float, ...]  # y of each point, finite
@@ -81,8 +81,8 @@ class Line:
         return list(zip(self.xs, self.ys, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the name (None for a reference line) and the points as JSON members."""
-        return {"name": self.name or None, "x": list(self.xs), "y": list(self.ys)}
+        """Return the name and the points as JSON members."""
+        return {"name": self.name, "x": list(self.xs), "y": list(self.ys)}
 
     def at(self, x: float) -> float:
         """Return y at the point with this x.
@@ -156,7 +156,7 @@ class Plot:
         """
         parts = [f"{self.title}. {self.y.label} against {self.x.label}."]
         for panel in self.panels:
-            lines = "; ".join(_describe_line(line) for line in panel.lines if line.name)
+            lines = "; ".join(map(_describe_line, panel.lines))
             parts.append(f"{panel.title}: {lines}." if panel.title else f"{lines}.")
         return " ".join(parts)
 
@@ -164,7 +164,7 @@ class Plot:
         """Yield every point as (title of the panel, name of the line, x, y)."""
         for panel in self.panels:
             for line in panel.lines:
-                yield from ((panel.title, line.name or "guide", x, y) for x, y in line.points)
+                yield from ((panel.title, line.name, x, y) for x, y in line.points)
 
     def csv(self) -> str:
         """Return all points as comma-separated values; the first row has the names and units."""

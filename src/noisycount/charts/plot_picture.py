@@ -44,11 +44,10 @@ def _panel_frame(plot: Plot, panel: Panel) -> Frame:
 
 def _name_marks(lines: Sequence[Line], frame: Frame) -> list[PictureMark]:
     """Return the names of lines, right of the axes: a sample of the line, its name, and a thin line to its end."""
-    named = [line for line in lines if line.name]
-    places = [max(frame.place(*point) for point in line.points) for line in named]
+    places = [max(frame.place(*point) for point in line.points) for line in lines]
     heights = spread([y for _, y in places], _LINE_HEIGHT, frame.size[1])
     marks: list[PictureMark] = []
-    for line, (x, y), height in zip(named, places, heights, strict=True):
+    for line, (x, y), height in zip(lines, places, heights, strict=True):
         left = _WIDTH + _BESIDE
         marks.append(SegmentMark((x + 1, y), (left - 2, height), Style(MUTED, width=0.8)))
         if len(line.xs) > 1:

@@ -28,9 +28,8 @@ from noisycount.papers.figure import (
     MUCH,
     NEARLY,
     SIMILAR,
-    Claim,
     Drawing,
-    Verdict,
+    Finding,
     number,
     paper_of_key,
     percent,
@@ -71,10 +70,7 @@ def against_rate(noise: Noise) -> Drawing:
                 tuple(delta(noise(scale), Binomial(SIZE, rate)) for rate in PLACES),
             ),
         ]
-    return Drawing(
-        (Panel("", tuple(lines)),),
-        _gaussian_claims() if noise is Gaussian else _laplace_claims(),
-    )
+    return Drawing.from_lines(lines, *(_gaussian_findings() if noise is Gaussian else _laplace_findings()))
 
 
 def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
@@ -86,15 +82,12 @@ def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
             Line(f"π = {rate:g}", style, STRENGTHS, tuple(ratio(noise, size, rate, scale) for scale in STRENGTHS))
             for rate, style in zip(RATES, LEVELS, strict=False)
         ]
-        guide = Line("", GUIDE, (1.0, 10.0), (1.0, 1.0))
+        guide = Line("equal δ", GUIDE, (1.0, 10.0), (1.0, 1.0))
         panels.append(Panel(f"{noise.__name__} noise" if has_headings else "", (*lines, guide)))
-    return Drawing(
-        tuple(panels),
-        _small_claims() if size == SMALL else _strong_claims(noises[0]),
-    )
+    return Drawing(tuple(panels), _small_findings() if size == SMALL else _strong_findings(noises[0]))
 
 
-def _gaussian_claims() -> tuple[Claim, ...]:
+def _gaussian_findings() -> tuple[Finding, ...]:
     dp_deltas = [delta(Gaussian(scale)) for scale in SCALES]
     sp_deltas = {rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES}
     rare_delta = delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
@@ -102,34 +95,25 @@ def _gaussian_claims() -> tuple[Claim, ...]:
         f"π = {rate:g}: {number(weak)} and {number(strong)}" for rate, (weak, strong) in sp_deltas.items()
     )
     return (
-        Claim(
-            "section 5",
-            "With ν = 1 differential privacy achieves δ = 0.38, and 0.128 with ν = 3.",
+        Finding(
             f"{number(dp_deltas[0], 5)} and {number(dp_deltas[1], 5)}.",
-            Verdict.of(
-                *(round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True))
-            ),
+            [round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True)],
         ),
-        Claim(
-            "section 5",
-            "In the statistical setting δ is much lower, and mainly determined by the internal "
-            "noise if the external noise is moderate.",
+        Finding(
             f"δ at ν = 1 and at ν = 3: {deltas_text}. Tripling the noise changes δ by "
             f"{percent(1 - sp_deltas[0.5][1] / sp_deltas[0.5][0])} at π = 0.5, but by "
             f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])} at π = 0.01, where at ν = 3 it "
             f"is {number(sp_deltas[0.01][1] / dp_deltas[1], 2)} of that of the worst case.",
-            Verdict.of(*(MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values())),
+            [MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values()],
         ),
-        Claim(
-            "section 5",
-            "If π is very close to 0, the situation is similar to the worst case.",
+        Finding(
             f"at π = {PLACES[0]:g} and ν = 1, δ = {number(rare_delta)} against {number(dp_deltas[0])}.",
-            Verdict.of(rare_delta > NEARLY * dp_deltas[0]),
+            [rare_delta > NEARLY * dp_deltas[0]],
         ),
     )
 
 
-def _laplace_claims() -> tuple[Claim, ...]:
+def _laplace_findings() -> tuple[Finding, ...]:
     settings = [(scale, rate) for scale in SCALES for rate in RATES]
     ratios = [(ratio(Laplace, SIZE, r, s), ratio(Gaussian, SIZE, r, s)) for s, r in settings]
     deltas = [
@@ -137,49 +121,38 @@ def _laplace_claims() -> tuple[Claim, ...]:
         for s, population in ((s, Binomial(SIZE, r)) for s, r in settings)
     ]
     return (
-        Claim(
-            "section 5",
-            "The results are quite similar to those of Gaussian noise.",
+        Finding(
             f"over both ν and the three π, DP/SP is {number(min(a / b for a, b in ratios))} to "
             f"{number(max(a / b for a, b in ratios))} times that of Gaussian noise.",
-            Verdict.of(*(1 / SIMILAR < a / b < SIMILAR for a, b in ratios)),
+            [1 / SIMILAR < a / b < SIMILAR for a, b in ratios],
         ),
-        Claim(
-            "section 5",
-            "Laplace noise seems to be slightly better suited in the statistical setting.",
+        Finding(
             f"at the same ν its SP δ is {number(min(a / b for a, b, _ in deltas))} to "
             f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise. But its variance is then twice "
             f"as large; beside Gaussian noise of the same variance it is {number(min(a / c for a, _, c in deltas))} "
             f"to {number(max(a / c for a, _, c in deltas), 4)} times.",
-            Verdict.of(all(a < b for a, b, _ in deltas), all(a < c for a, _, c in deltas)),
+            [all(a < b for a, b, _ in deltas), all(a < c for a, _, c in deltas)],
         ),
     )
 
 
-def _strong_claims(noise: Noise) -> tuple[Claim, ...]:
+def _strong_findings(noise: Noise) -> tuple[Finding, ...]:
     ratios = {rate: ratio(noise, SIZE, rate, 10.0) for rate in RATES}
     ratios_text = ", ".join(f"{number(ratio_at_rate)} at π = {rate:g}" for rate, ratio_at_rate in ratios.items())
     error = noise(10.0).variance ** 0.5
     error_shares = {rate: error / (SIZE * rate) for rate in RATES}
     shares_text = ", ".join(f"{percent(share)} at π = {rate:g}" for rate, share in error_shares.items())
     return (
-        Claim(
-            "section 5",
-            "Even for the maximum ν = 10 the ratio is significantly larger than 1.",
-            f"{ratios_text}.",
-            Verdict.of(*(ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values())),
-        ),
-        Claim(
-            "section 5",
-            "External noise with ν much larger than 1 degrades the utility of the answer to almost useless.",
+        Finding(f"{ratios_text}.", [ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values()]),
+        Finding(
             f"at ν = 10 the standard error is {number(error)} records of {SIZE:,}: as a share of "
             f"the count that is expected, {shares_text}.",
-            Verdict.of(*(MUCH * share > 1 for share in error_shares.values())),
+            [MUCH * share > 1 for share in error_shares.values()],
         ),
     )
 
 
-def _small_claims() -> tuple[Claim, ...]:
+def _small_findings() -> tuple[Finding, ...]:
     pairs = {
         (rate, scale): tuple(delta(Gaussian(scale), Binomial(size, rate)) for size in (SMALL, SIZE))
         for rate in RATES
@@ -190,19 +163,15 @@ def _small_claims() -> tuple[Claim, ...]:
     strong_text = ", ".join(number(size_ratios[rate, 10.0]) for rate in RATES)
     dp_over_sp = {rate: ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES}
     return (
-        Claim(
-            "section 5",
-            "Even for quite small databases of size n = 100 the internal noise is quite helpful.",
+        Finding(
             "at ν = 1, Gaussian, DP over SP is "
             + ", ".join(f"{number(quotient)} (π = {rate:g})" for rate, quotient in dp_over_sp.items())
             + ".",
-            Verdict.of(*(quotient > MUCH for quotient in dp_over_sp.values())),
+            [quotient > MUCH for quotient in dp_over_sp.values()],
         ),
-        Claim(
-            "section 5",
-            "The loss of privacy compared to n = 1000 is quite small.",
+        Finding(
             f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {weak_text}; ν = 10: {strong_text}.",
-            Verdict.of(*(quotient < SIMILAR for quotient in size_ratios.values())),
+            [quotient < SIMILAR for quotient in size_ratios.values()],
         ),
     )
 
@@ -234,45 +203,34 @@ def equal_losses_against_rate() -> Drawing:
     """Return Fig. 5: δ of three mechanisms of equal utility loss, against the rate π."""
     sample_size = round(SHARE * SIZE)
     deltas = {rate: equal_losses(rate, sample_size) for rate in SAMPLE_PLACES}
-    return Drawing(
-        (
-            Panel(
-                "",
-                tuple(
-                    Line(name, STYLES[name], SAMPLE_PLACES, tuple(deltas[rate][name] for rate in SAMPLE_PLACES))
-                    for name in ("Laplace", "Gaussian", "sample")
-                ),
-            ),
-        ),
-        (_claim_equal_delta(deltas), _claim_laplace_worse(sample_size)),
-    )
+    lines = [
+        Line(name, STYLES[name], SAMPLE_PLACES, tuple(deltas[rate][name] for rate in SAMPLE_PLACES))
+        for name in ("Laplace", "Gaussian", "sample")
+    ]
+    return Drawing.from_lines(lines, _check_equal_delta(deltas), _check_laplace_worse(sample_size))
 
 
-def _claim_equal_delta(deltas: dict[float, Deltas]) -> Claim:
+def _check_equal_delta(deltas: dict[float, Deltas]) -> Finding:
     gaps = {
         rate: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
         for rate, deltas_of_mechanisms in deltas.items()
     }
     usual = max(gap for rate, gap in gaps.items() if rate >= USUAL_RATE)
     worst = max(gaps, key=lambda rate: gaps[rate])
-    return Claim(
-        "section 6",
-        "Gaussian noise and subsampling practically achieve the same δ.",
+    return Finding(
         f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by {percent(gaps[worst])} "
         f"at π = {number(worst)}, where few records of a sample are positive.",
-        Verdict.of(usual < ALIKE, gaps[worst] < ALIKE),
+        [usual < ALIKE, gaps[worst] < ALIKE],
     )
 
 
-def _claim_laplace_worse(sample_size: int) -> Claim:
+def _check_laplace_worse(sample_size: int) -> Finding:
     deltas = {rate: equal_losses(rate, sample_size) for rate in (0.5, 0.1, 0.01)}
     excess = {rate: value["Laplace"] / value["Gaussian"] - 1 for rate, value in deltas.items()}
     excess_text = ", ".join(f"{percent(value)} (π = {rate:g})" for rate, value in excess.items())
-    return Claim(
-        "section 6",
-        "Laplace noise is about 20 % worse.",
+    return Finding(
         f"its δ is {excess_text} above that of Gaussian noise.",
-        Verdict.of(*(abs(value - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for value in excess.values())),
+        [abs(value - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for value in excess.values()],
     )
 
 
@@ -287,58 +245,46 @@ def equal_losses_against_share() -> Drawing:
             points = [(m / SIZE, every[rate, m][name]) for m in DRAWN if every[rate, m][name] > LEAST]
             lines.append(Line.through(name, STYLES[name], points))
         panels.append(Panel(f"π = {rate:g}", tuple(lines)))
-    return Drawing(
-        tuple(panels),
-        (
-            _claim_curves_coincide(every),
-            _claim_laplace_always_worse(ratios),
-            _claim_laplace_deteriorates(ratios),
-        ),
-    )
+    findings = (_check_curves_coincide(every), _check_laplace_always_worse(ratios), _check_laplace_deteriorates(ratios))
+    return Drawing(tuple(panels), findings)
 
 
-def _claim_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> Claim:
+def _check_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> Finding:
     gaps = {
         setting: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
         for setting, deltas_of_mechanisms in deltas.items()
     }
     large = max(gap for (_, m), gap in gaps.items() if m >= SHARE * SIZE)
     small = max(gaps, key=lambda setting: gaps[setting])
-    return Claim(
-        "section 6",
-        "The curves of subsampling and Gaussian noise fall together.",
+    return Finding(
         f"they differ by at most {percent(large)} for λ from {SHARE:g} on; at worst the one is "
         f"{number(1 + gaps[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
-        Verdict.of(large < ALIKE, gaps[small] < ALIKE),
+        [large < ALIKE, gaps[small] < ALIKE],
     )
 
 
-def _claim_laplace_always_worse(ratios: dict[float, list[float]]) -> Claim:
+def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> Finding:
     free = " and ".join(f"{number(_free_share(rate))} (π = {rate:g})" for rate in ratios)
     worse = " and ".join(
         number(next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE) for curve in ratios.values()
     )
     equal = max(abs(curve[-1] - 1) for curve in ratios.values())
-    return Claim(
-        "section 6",
-        "Laplace noise is always worse.",
+    return Finding(
         "not for small λ: noise of the same loss is then so strong that it is differentially "
         f"private at this ε, so that its δ is 0. That is so up to λ = {free}. It is worse from λ = "
         f"{worse} on; at λ = {DRAWN[-1] / SIZE:g} the two agree to {percent(equal)}.",
-        Verdict.of(*(ratio > 1 for curve in ratios.values() for ratio in curve)),
+        [ratio > 1 for curve in ratios.values() for ratio in curve],
     )
 
 
-def _claim_laplace_deteriorates(ratios: dict[float, list[float]]) -> Claim:
+def _check_laplace_deteriorates(ratios: dict[float, list[float]]) -> Finding:
     peaks = " and ".join(
         f"{number(max(curve))} at λ = {number(DRAWN[curve.index(max(curve))] / SIZE)} (π = {rate:g})"
         for rate, curve in ratios.items()
     )
-    return Claim(
-        "section 6",
-        "The relative performance of Laplace noise deteriorates with smaller λ.",
+    return Finding(
         f"its δ over that of Gaussian noise rises to {peaks}, and falls to 0 below.",
-        Verdict.of(*(a >= b for curve in ratios.values() for a, b in pairwise(curve))),
+        [a >= b for curve in ratios.values() for a, b in pairwise(curve)],
     )
 
 
@@ -370,51 +316,40 @@ def sampled() -> Drawing:
         Line("proved", STYLES["proved"], PARTS, tuple(proved)),
         Line("sample", STYLES["sample"], PARTS, tuple(exact)),
     )
-    return Drawing(
-        (Panel("", lines),),
-        (
-            _claim_better_than_bound(exact, conjectured),
-            _claim_conjecture(exact, proved, conjectured),
-            _claim_maximum(exact),
-        ),
+    findings = (
+        _check_better_than_bound(exact, conjectured),
+        _check_conjecture(exact, proved, conjectured),
+        _check_maximum(exact),
     )
+    return Drawing.from_lines(lines, *findings)
 
 
-def _claim_better_than_bound(exact: list[float], conjectured: list[float]) -> Claim:
+def _check_better_than_bound(exact: list[float], conjectured: list[float]) -> Finding:
     shares = [delta / bound for delta, bound in zip(exact[:-1], conjectured[:-1], strict=True)]
-    return Claim(
-        "section 7",
-        "Subsampling gives even better results than λ times δ of the smaller database.",
-        f"for λ < 1 its δ is {number(min(shares))} to {number(max(shares))} of that.",
-        Verdict.of(max(shares) < 1),
-    )
+    return Finding(f"for λ < 1 its δ is {number(min(shares))} to {number(max(shares))} of that.", [max(shares) < 1])
 
 
-def _claim_conjecture(exact: list[float], proved: list[float], conjectured: list[float]) -> Claim:
+def _check_conjecture(exact: list[float], proved: list[float], conjectured: list[float]) -> Finding:
     shares = [bound / conjecture for bound, conjecture in zip(proved, conjectured, strict=True)]
     triples = zip(exact, proved, conjectured, strict=True)
-    return Claim(
-        "section 7",
-        "We conjecture that for property queries subsampling never leads to larger δ.",
+    return Finding(
         "proved since, for every symmetric query of independent records. For counts the bound that "
         f"is proved is {number(min(shares))} to {number(max(shares))} of the conjectured one in "
         "this figure. In print the rate is λ = n/m; m/n is meant.",
-        Verdict.of(all(delta <= bound * ROUNDING <= conjecture * ROUNDING**2 for delta, bound, conjecture in triples)),
+        [all(delta <= bound * ROUNDING <= conjecture * ROUNDING**2 for delta, bound, conjecture in triples)],
     )
 
 
-def _claim_maximum(exact: list[float]) -> Claim:
+def _check_maximum(exact: list[float]) -> Finding:
     best = exact.index(max(exact))
-    return Claim(
-        "caption of Fig. 7",
-        "δ increases when decreasing λ up to a certain point, because ε' gets smaller.",
+    return Finding(
         f"from {number(exact[-1])} at λ = 1 to {number(exact[best])} at λ = {number(PARTS[best])}, the largest at the "
         f"{len(PARTS)} λ that are drawn, and down to {number(exact[0])} at λ = {number(PARTS[0])}.",
-        Verdict.of(exact[-1] < exact[best] > exact[0]),
+        [exact[-1] < exact[best] > exact[0]],
     )
 
 
-def numbers() -> tuple[Claim, ...]:
+def numbers() -> tuple[Finding, ...]:
     """Return the claims of Lemma 5 and of the conclusion on rare properties."""
     scale, few = 10.0, (1, 10, 100)  # scale of the noise, and expected numbers of positive records
     curve = privacy_curve(Laplace(scale), Binomial(SIZE, 0.1))
@@ -422,22 +357,16 @@ def numbers() -> tuple[Claim, ...]:
     just_below = curve.delta(bound * (1 - 1e-3))
     rare = {expected: privacy_curve(Exact(), Binomial(SIZE, expected / SIZE)).delta(EPSILON) for expected in few}
     return (
-        Claim(
-            "Lemma 5",
-            "Laplace noise of scale ψ is (1/ψn, 0)-statistically private; for δ = 0 about the same "
-            "noise is needed as for differential privacy.",
+        Finding(
             f"noise of {scale:g} records: δ({bound:g}) = {number(curve.delta(bound))}, and "
             f"δ({bound * (1 - 1e-3):g}) = {number(just_below)}: exactly the same noise.",
-            Verdict.of(curve.delta(bound) == 0, just_below > 0),
+            [curve.delta(bound) == 0, just_below > 0],
         ),
-        Claim(
-            "section 7",
-            "Good privacy bounds can already be achieved without noise, unless the expected number "
-            "of positive entries gets close to 1.",
+        Finding(
             f"without noise, n = {SIZE:,} and ε = {EPSILON}, δ is "
             + ", ".join(f"{number(delta)} ({expected} expected)" for expected, delta in rare.items())
             + f". What is usually asked for, a δ below 1/n = {number(1 / SIZE)}, is never reached.",
-            Verdict.of(rare[1] > MUCH * rare[10], min(rare.values()) < 1 / SIZE),
+            [rare[1] > MUCH * rare[10], min(rare.values()) < 1 / SIZE],
         ),
     )
 

@@ -4,16 +4,16 @@
 """
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from noisycount.charts.chart import chart
 from noisycount.charts.picture_svg import picture_svg
-from noisycount.charts.plot import Axis, Panel, Plot
+from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.plot_picture import plot_picture
 from noisycount.frozen import frozen
 
@@ -116,11 +116,23 @@ class Figure(Plot):
         return f"{picture_svg(plot_picture(self))}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
 
 
+class Finding(NamedTuple):
+    """Our result on a claim, whose text is in `figures.toml`."""
+
+    found: str  # our numbers, as a sentence
+    checks: Sequence[bool]  # True for each part of the claim that holds
+
+
 class Drawing(NamedTuple):
-    """Computed part of a figure; `figures.toml` has its number, its title, its caption and its axes."""
+    """Computed part of a figure; `figures.toml` has its number, title, caption, axes and the texts of its claims."""
 
     panels: tuple[Panel, ...]
-    claims: tuple[Claim, ...]  # claims of the text about the figure, with our verdicts
+    findings: tuple[Finding, ...]  # results on the claims about the figure, in the order of `figures.toml`
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[Line], *findings: Finding) -> Self:
+        """Return a drawing of one panel."""
+        return cls((Panel("", tuple(lines)),), findings)
 
 
 # Thresholds for claims in words, since the texts do not define them.
@@ -145,27 +157,37 @@ class Paper:
 
 
 def paper_of_key(
-    key: str, drawings: Mapping[str, Callable[[], Drawing]], claims: Callable[[], tuple[Claim, ...]] = tuple
+    key: str, drawings: Mapping[str, Callable[[], Drawing]], findings: Callable[[], tuple[Finding, ...]] = tuple
 ) -> Paper:
-    """Return a paper, whose name, reference, titles and captions are in `figures.toml`.
+    """Return a paper, whose name, reference, titles, captions and claims are in `figures.toml`.
 
     Args:
         key: The first part of the keys of its figures.
         drawings: The function that computes each figure, by the last part of its key, in order.
-        claims: The function that computes the claims outside the figures.
+        findings: The function that computes the results on the claims outside the figures.
     """
     texts = _texts()[key]
     figures = {f"{key}.{last}": partial(_figure, f"{key}.{last}", draw) for last, draw in drawings.items()}
-    return Paper(key, texts["name"], texts["reference"], figures, claims)
+    return Paper(key, texts["name"], texts["reference"], figures, lambda: _claims(texts, findings()))
 
 
 def _figure(key: str, draw: Callable[[], Drawing]) -> Figure:
-    """Return the figure of a key: its texts from `figures.toml`, its panels and claims from `draw`."""
+    """Return the figure of a key: its texts from `figures.toml`, its panels and findings from `draw`."""
     paper, last = key.split(".")
     texts = _texts()[paper]
     text = texts["figures"][last]
     x, y = (Axis(**{**text[name], "ticks": tuple(text[name].get("ticks", ()))}) for name in ("x", "y"))
-    return Figure(key, texts["name"], text["number"], text["title"], text["caption"], x, y, *draw())
+    drawing = draw()
+    claims = _claims(text, drawing.findings)
+    return Figure(key, texts["name"], text["number"], text["title"], text["caption"], x, y, drawing.panels, claims)
+
+
+def _claims(text: dict[str, Any], findings: Sequence[Finding]) -> tuple[Claim, ...]:
+    """Return the claims of a figure or paper of `figures.toml`, each with our result and a verdict."""
+    pairs = zip(text.get("claims", ()), findings, strict=True)
+    return tuple(
+        Claim(claim["source"], claim["says"], finding.found, Verdict.of(*finding.checks)) for claim, finding in pairs
+    )
 
 
 @cache

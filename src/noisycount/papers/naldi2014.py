@@ -16,7 +16,7 @@ from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, Claim, Drawing, Verdict, number, paper_of_key, percent
+from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, Drawing, Finding, number, paper_of_key, percent
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
@@ -50,55 +50,45 @@ def guess_error(size: int, rate: float) -> float:
     return float(np.abs(counts - distribution.quantile(0.5)) @ distribution.pmf(counts))
 
 
-def _lines(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[float, ...], guide: float) -> list[Line]:
-    """Return a line for each estimate over all ε, at the given x values, and a horizontal reference line."""
-    lines = [
+def _lines(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[float, ...]) -> list[Line]:
+    """Return a line for each estimate over all ε, at the given x values."""
+    return [
         Line(estimate, STYLES[estimate], xs, tuple(measure(estimate, size, RATE, epsilon) for epsilon in EPSILONS))
         for estimate in names
     ]
-    return [*lines, Line("", GUIDE, (xs[0], xs[-1]), (guide, guide))]
+
+
+def _even_line(xs: tuple[float, ...]) -> Line:
+    """Return the reference line of an estimate that is as often closer as not."""
+    return Line("as often as not", GUIDE, (xs[0], xs[-1]), (EVEN, EVEN))
 
 
 def _against_rates(measure: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()) -> tuple[Panel, ...]:
     """Return a panel for each size, with a line for each estimate over all rates."""
-    return tuple(
-        Panel(
-            f"n = {size:,}",
-            (
-                *(
-                    Line(
-                        estimate,
-                        STYLES[estimate],
-                        RATES,
-                        tuple(measure(estimate, size, rate, EPSILON) for rate in RATES),
-                    )
-                    for estimate in names
-                ),
-                *guides,
-            ),
-        )
-        for size in SIZES
-    )
+    panels = []
+    for size in SIZES:
+        lines = [
+            Line(estimate, STYLES[estimate], RATES, tuple(measure(estimate, size, rate, EPSILON) for rate in RATES))
+            for estimate in names
+        ]
+        panels.append(Panel(f"n = {size:,}", (*lines, *guides)))
+    return tuple(panels)
 
 
 def average_error(size: int, *, is_against_privacy: bool) -> Drawing:
     """Return the average error against the noise (Fig. 1 and 2) or against ε (Fig. 3 and 4)."""
     xs = EPSILONS if is_against_privacy else DEVIATIONS
-    return Drawing(
-        (Panel("", tuple(_lines(error, EVERY, size, xs, guess_error(size, RATE)))),),
-        _error_privacy_claims(size) if is_against_privacy else _error_claims(size),
-    )
+    guess = Line("best guess", GUIDE, (xs[0], xs[-1]), (guess_error(size, RATE),) * 2)
+    findings = _error_privacy_findings(size) if is_against_privacy else _error_findings(size)
+    return Drawing.from_lines([*_lines(error, EVERY, size, xs), guess], *findings)
 
 
 def error_against_rate() -> Drawing:
     """Return Fig. 5: the average error against the rate."""
-    return Drawing(
-        _against_rates(error, EVERY),
-        _error_rate_claims(),
-    )
+    return Drawing(_against_rates(error, EVERY), _error_rate_findings())
 
 
-def _error_claims(size: int) -> tuple[Claim, ...]:
+def _error_findings(size: int) -> tuple[Finding, ...]:
     raw = {epsilon: error("answer", size, RATE, epsilon) for epsilon in EPSILONS}
     mean = {epsilon: error("mean", size, RATE, epsilon) for epsilon in EPSILONS}
     high, low = EPSILONS[0], EPSILONS[-1]
@@ -110,34 +100,27 @@ def _error_claims(size: int) -> tuple[Claim, ...]:
         by: sum(error(by, size, RATE, epsilon) <= bayes_error for epsilon, bayes_error in mean.items()) for by in better
     }
     return (
-        Claim(
-            "section 4.2",
-            "When the amount of noise is small, the performances of the two estimators are very close.",
+        Finding(
             f"at ε = {high:g} the error of the mean is {number(mean[high])}, {percent(gap)} below the "
             f"{number(raw[high])} of the answer; rounding the answer gives "
             f"{number(error('rounded', size, RATE, high))}, the median {number(error('median', size, RATE, high))}.",
-            Verdict.of(abs(gap) < CLOSE),
+            [abs(gap) < CLOSE],
         ),
-        Claim(
-            "section 4.2",
-            "The error of the Bayes estimator levels off, though continuing a very slow growth; "
-            "for all practical purposes it is bounded.",
+        Finding(
             f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {low:g} reaches "
             f"{percent(mean[low] / limit)} of it, where the answer is off by {number(raw[low])}.",
-            Verdict.of(max(mean.values()) <= limit * (1 + 1e-9), mean[low] > NEARLY * limit),
+            [max(mean.values()) <= limit * (1 + 1e-9), mean[low] > NEARLY * limit],
         ),
-        Claim(
-            "section 4.2",
-            "It is always lower than that of the naive estimator.",
+        Finding(
             f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of the answer. The "
             f"median is at least as good as the mean at {wins['median']} of {len(EPSILONS)} ε, the rounded answer at "
             f"{wins['rounded']}.",
-            Verdict.of(*(share < 1 for share in shares)),
+            [share < 1 for share in shares],
         ),
     )
 
 
-def _error_privacy_claims(size: int) -> tuple[Claim, ...]:
+def _error_privacy_findings(size: int) -> tuple[Finding, ...]:
     gains = [1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon) for epsilon in EPSILONS]
     mean_errors = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     median = {epsilon: error("median", size, RATE, epsilon) for epsilon in mean_errors}
@@ -146,42 +129,34 @@ def _error_privacy_claims(size: int) -> tuple[Claim, ...]:
         for epsilon, mean in mean_errors.items()
     )
     return (
-        Claim(
-            "section 4.2",
-            "The better performance of the Bayes estimator stands up in particular as a higher "
-            "level of privacy is desired.",
+        Finding(
             f"{errors_text}. The gain of the mean grows from {percent(gains[0])} at ε = {EPSILONS[0]:g} "
             f"to {percent(gains[-1])} at ε = {EPSILONS[-1]:g}.",
-            Verdict.of(gains[-1] == max(gains), gains[0] < gains[-1]),
+            [gains[-1] == max(gains), gains[0] < gains[-1]],
         ),
     )
 
 
-def _error_rate_claims() -> tuple[Claim, ...]:
+def _error_rate_findings() -> tuple[Finding, ...]:
     answer_errors = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
     curves = {size: [error("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES}
     peaks = {size: RATES[curve.index(max(curve))] for size, curve in curves.items()}
     return (
-        Claim(
-            "section 4.2",
-            "The error of the naive estimator is 1/ε = 10, whatever p and n.",
+        Finding(
             f"from {number(min(answer_errors), 6)} to {number(max(answer_errors), 6)}.",
-            Verdict.of(all(math.isclose(value, 1 / EPSILON, rel_tol=1e-9) for value in answer_errors)),
+            [all(math.isclose(value, 1 / EPSILON, rel_tol=1e-9) for value in answer_errors)],
         ),
-        Claim(
-            "section 4.2",
-            "The average error is minimum when p is very close to either 0 or 1, as the variance "
-            "np(1 − p) is; that has its maximum at p = 0.5.",
+        Finding(
             "; ".join(
                 f"n = {size:,}: {number(curve[0])} at p = {RATES[0]:g}, largest "
                 f"{number(max(curve))} at p = {peaks[size]:g}"
                 for size, curve in curves.items()
             )
             + ".",
-            Verdict.of(
+            [
                 *(peak == 0.5 for peak in peaks.values()),  # noqa: PLR2004  (as claimed)
                 *(min(curve) in {curve[0], curve[-1]} for curve in curves.values()),
-            ),
+            ],
         ),
     )
 
@@ -189,28 +164,24 @@ def _error_rate_claims() -> tuple[Claim, ...]:
 def improvements(*, is_against_privacy: bool) -> Drawing:
     """Return the probability of improvement against the noise (Fig. 6) or against ε (Fig. 7)."""
     xs = EPSILONS if is_against_privacy else DEVIATIONS
+    lines = {size: (*_lines(improvement, ESTIMATES, size, xs), _even_line(xs)) for size in SIZES}
     return Drawing(
-        tuple(Panel(f"n = {size:,}", tuple(_lines(improvement, ESTIMATES, size, xs, EVEN))) for size in SIZES),
-        _improvement_privacy_claims() if is_against_privacy else _improvement_claims(),
+        tuple(Panel(f"n = {size:,}", lines_of_size) for size, lines_of_size in lines.items()),
+        _improvement_privacy_findings() if is_against_privacy else _improvement_findings(),
     )
 
 
 def improvement_against_rate() -> Drawing:
     """Return Fig. 8: the probability of improvement against the rate."""
-    return Drawing(
-        _against_rates(improvement, ESTIMATES, [Line("", GUIDE, (0.0, 1.0), (EVEN, EVEN))]),
-        _improvement_rate_claims(),
-    )
+    return Drawing(_against_rates(improvement, ESTIMATES, [_even_line((0.0, 1.0))]), _improvement_rate_findings())
 
 
-def _improvement_claims() -> tuple[Claim, ...]:
+def _improvement_findings() -> tuple[Finding, ...]:
     curves = {size: [improvement("mean", size, RATE, e) for e in EPSILONS] for size in SIZES}
     minima = {size: min(curve) for size, curve in curves.items()}
     epsilons = {size: EPSILONS[curve.index(minima[size])] for size, curve in curves.items()}
     return (
-        Claim(
-            "section 4.2",
-            "The Bayes estimator is always better than the naive one: closer in more than half of the cases.",
+        Finding(
             "; ".join(
                 f"n = {size:,}: from {number(minima[size], 5)} (at ε = {number(epsilons[size])}) to "
                 f"{number(max(curve), 5)}"
@@ -218,11 +189,9 @@ def _improvement_claims() -> tuple[Claim, ...]:
             )
             + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} against "
             f"{number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean (n = {SIZES[0]}).",
-            Verdict.of(*(probability > EVEN for curve in curves.values() for probability in curve)),
+            [probability > EVEN for curve in curves.values() for probability in curve],
         ),
-        Claim(
-            "section 4.2",
-            "The gap between the two estimators increases with the amount of noise.",
+        Finding(
             "from little noise on it first decreases; "
             + "; ".join(
                 f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(minima[size], 4)}, and then "
@@ -230,12 +199,12 @@ def _improvement_claims() -> tuple[Claim, ...]:
                 for size, curve in curves.items()
             )
             + ".",
-            Verdict.of(*(b >= a for curve in curves.values() for a, b in pairwise(curve))),
+            [b >= a for curve in curves.values() for a, b in pairwise(curve)],
         ),
     )
 
 
-def _improvement_privacy_claims() -> tuple[Claim, ...]:
+def _improvement_privacy_findings() -> tuple[Finding, ...]:
     weak = [epsilon for epsilon in EPSILONS if epsilon > 1]
     pairs = [
         (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon)) for size in SIZES for epsilon in weak
@@ -243,43 +212,37 @@ def _improvement_privacy_claims() -> tuple[Claim, ...]:
     largest_difference = max(1 - mean / answer for mean, answer in pairs)
     largest_probability = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
     return (
-        Claim(
-            "section 4.2",
-            "When ε > 1 the average errors follow the inequality Bayes < naive < 1.",
+        Finding(
             f"for ε from {number(weak[-1])} to {number(weak[0])} the mean is off by "
             f"{number(min(a for a, _ in pairs))} to {number(max(a for a, _ in pairs))}, the answer "
             f"by {number(min(b for _, b in pairs))} to {number(max(b for _, b in pairs))}.",
-            Verdict.of(*(a < b < 1 for a, b in pairs)),
+            [a < b < 1 for a, b in pairs],
         ),
-        Claim(
-            "section 4.2",
-            "The two estimators have close performances just when ε is so high that the error is very low under both.",
+        Finding(
             f"for these ε the average errors differ by at most {percent(largest_difference)}, but the mean is "
             f"closer with a probability of up to {number(largest_probability)}.",
-            Verdict.of(largest_difference < CLOSE, largest_probability - EVEN < CLOSE),
+            [largest_difference < CLOSE, largest_probability - EVEN < CLOSE],
         ),
     )
 
 
-def _improvement_rate_claims() -> tuple[Claim, ...]:
+def _improvement_rate_findings() -> tuple[Finding, ...]:
     curves = {size: [improvement("mean", size, r, EPSILON) for r in RATES] for size in SIZES}
     worst_rates = {size: RATES[curve.index(min(curve))] for size, curve in curves.items()}
     return (
-        Claim(
-            "section 4.2",
-            "The performance of the Bayes estimator is the worst at midrange.",
+        Finding(
             "; ".join(
                 f"n = {size:,}: least {number(min(curve), 4)} at p = {worst_rates[size]:g}, "
                 f"{number(curve[0], 4)} at p = {RATES[0]:g}"
                 for size, curve in curves.items()
             )
             + ".",
-            Verdict.of(*(worst_rate == EVEN for worst_rate in worst_rates.values())),
+            [worst_rate == EVEN for worst_rate in worst_rates.values()],
         ),
     )
 
 
-def numbers() -> tuple[Claim, ...]:
+def numbers() -> tuple[Finding, ...]:
     """Return the claims of Theorem 1, eq. (6), the two widths of section 3.2, and eq. (14)."""
     smallest, largest = out_of_range_bounds(100, Laplace.for_epsilon(EPSILON))
     bounds = {
@@ -292,40 +255,26 @@ def numbers() -> tuple[Claim, ...]:
     count, noise = 2 * math.sqrt(10000 * RATE * (1 - RATE)), 2 * math.sqrt(2) / EPSILON
     raw = {epsilon: error("answer", 100, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     return (
-        Claim(
-            "Theorem 1",
-            "The probability of an answer out of range is at most (1 + e^(−εn))/2, which may be even larger than 50 %.",
+        Finding(
             f"{number(largest, 7)} for n = 100 and ε = {EPSILON}, where the count is 0 or n.",
-            Verdict.of(math.isclose(largest, (1 + math.exp(-EPSILON * 100)) / 2), largest > EVEN),
+            [math.isclose(largest, (1 + math.exp(-EPSILON * 100)) / 2), largest > EVEN],
         ),
-        Claim(
-            "eq. (6)",
-            "min P* ≃ (e^(−ε(n−1)/2) + e^(−ε(n+1)/2))/2, at (n − 1)/2, an integer “just when the number of records in "
-            "the database is odd”.",
+        Finding(
             f"for odd n the two sides are equal. For even n the smallest is e^(−εn/2), at n/2, and the right side is "
             f"cosh(ε/2) times as large: for n = 100 and ε = {EPSILON} {number(bounds[100][0], 6)} for "
             f"{number(smallest, 6)}.",
-            Verdict.of(
-                *(math.isclose(*bounds[size], rel_tol=tolerance) for size, tolerance in ((99, 1e-9), (100, ALIKE)))
-            ),
+            [math.isclose(*bounds[size], rel_tol=tolerance) for size, tolerance in ((99, 1e-9), (100, ALIKE))],
         ),
-        Claim(
-            "section 3.2",
-            "With 10,000 records and p = 0.3 the 1σ interval has a width of 91.6, and 28.2 that of "
-            "the noise at ε = 0.1.",
+        Finding(
             f"{number(count, 5)} and {number(noise, 5)}, cut off rather than rounded in print.",
-            Verdict.of(
-                *(
-                    math.floor(10 * exact) / 10 == printed
-                    for exact, printed in zip((count, noise), PRINTED_WIDTHS, strict=True)
-                )
-            ),
+            [
+                math.floor(10 * exact) / 10 == printed
+                for exact, printed in zip((count, noise), PRINTED_WIDTHS, strict=True)
+            ],
         ),
-        Claim(
-            "eq. (14)",
-            "The average error of the answer is 1/ε.",
+        Finding(
             ", ".join(f"{number(value, 6)} at ε = {epsilon:g}" for epsilon, value in raw.items()) + ".",
-            Verdict.of(*(math.isclose(value * epsilon, 1) for epsilon, value in raw.items())),
+            [math.isclose(value * epsilon, 1) for epsilon, value in raw.items()],
         ),
     )
 

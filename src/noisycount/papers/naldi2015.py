@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from noisycount.analysis import relative_error
-from noisycount.charts.plot import Line, Panel
+from noisycount.charts.plot import Line
 from noisycount.charts.theme import LEVELS
-from noisycount.papers.figure import Claim, Drawing, Verdict, number, paper_of_key
+from noisycount.papers.figure import Drawing, Finding, number, paper_of_key
 
 COUNT = 100  # c in Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
@@ -29,33 +29,26 @@ def iso_epsilons() -> Drawing:
         Line(f"λ = {epsilon:g}", style, CONFIDENCES, tuple(map(float, curve)))
         for epsilon, curve, style in zip(EPSILONS, curves, LEVELS, strict=True)
     ]
-    return Drawing(
-        (Panel("", tuple(lines)),),
-        (_claim_example(), _claim_wider()),
-    )
+    return Drawing.from_lines(lines, _check_example(), _check_wider())
 
 
-def _claim_example() -> Claim:
+def _check_example() -> Finding:
     exact = relative_error.epsilon_for_relative_error(COUNT, 0.2, 0.8)
     printed = math.log(1 - 0.8) / (0.2 * COUNT)
-    return Claim(
-        "section 3",
-        "A count of 100 to within ±20 % with 80 % probability needs λ = ln(1 − 0.8)/(0.2·100) = 0.08.",
+    return Finding(
         f"the printed formula gives {number(printed)}; with its minus sign, as in eq. (10), λ = {number(exact)}.",
-        Verdict.of(round(exact, 2) == PRINTED, round(printed, 2) == PRINTED),
+        [round(exact, 2) == PRINTED, round(printed, 2) == PRINTED],
     )
 
 
-def _claim_wider() -> Claim:
+def _check_wider() -> Finding:
     widths = [relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
     widths_text = ", ".join(
         f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
     )
-    return Claim(
-        "section 3",
-        "Lower values of λ correspond to higher values of the half-width w.",
+    return Finding(
         f"w = −ln(1 − p)/(λc): half the λ doubles w. At p = 80 % w is {widths_text}.",
-        Verdict.of(*(wide > narrow for wide, narrow in pairwise(widths))),
+        [wide > narrow for wide, narrow in pairwise(widths)],
     )
 
 
@@ -70,51 +63,35 @@ def against_count() -> Drawing:
         )
         for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
     ]
-    return Drawing(
-        (Panel("", tuple(lines)),),
-        (_claim_falls(lines), _claim_reveals()),
-    )
+    return Drawing.from_lines(lines, _check_falls(lines), _check_reveals())
 
 
-def _claim_falls(lines: list[Line]) -> Claim:
+def _check_falls(lines: list[Line]) -> Finding:
     ranges_text = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
-    return Claim(
-        "section 3",
-        "ε must decrease as the true value grows.",
+    return Finding(
         f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {ranges_text}.",
-        Verdict.of(*(a > b for line in lines for a, b in pairwise(line.ys))),
+        [a > b for line in lines for a, b in pairwise(line.ys)],
     )
 
 
-def _claim_reveals() -> Claim:
+def _check_reveals() -> Finding:
     epsilons = [relative_error.epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
     counts = [relative_error.count_for_relative_error(0.2, 0.8, epsilon) for epsilon in epsilons]
     confidences = [
         relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(counts, epsilons, strict=True)
     ]
-    return Claim(
-        "section 3",
-        "The formula determines the privacy level once the level of uncertainty is set.",
+    return Finding(
         "set from the true count, ε reveals the count, whatever the noise: ±20 % with 80 % gives "
         f"{', '.join(number(epsilon, 4) for epsilon in epsilons)} for c = {', '.join(map(number, counts))}. The count "
         "must be a public guess; then ε depends on nothing secret.",
-        Verdict.of(
-            all(math.isclose(confidence, 0.8) for confidence in confidences), math.isclose(epsilons[0], epsilons[-1])
-        ),
+        [all(math.isclose(confidence, 0.8) for confidence in confidences), math.isclose(epsilons[0], epsilons[-1])],
     )
 
 
-def numbers() -> tuple[Claim, ...]:
+def numbers() -> tuple[Finding, ...]:
     """Return the claim about the interval of eq. (3)."""
     low, high = math.exp(-0.01), math.exp(0.01)
-    return (
-        Claim(
-            "eq. (3)",
-            "With ε = 0.01 the ratio of the probabilities of an answer lies from 0.99 to 1.01.",
-            f"from {number(low, 5)} to {number(high, 5)}.",
-            Verdict.of((round(low, 2), round(high, 2)) == RATIOS),
-        ),
-    )
+    return (Finding(f"from {number(low, 5)} to {number(high, 5)}.", [(round(low, 2), round(high, 2)) == RATIOS]),)
 
 
 PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": against_count}, numbers)

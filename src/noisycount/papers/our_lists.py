@@ -7,14 +7,14 @@ import numpy as np
 
 from noisycount.analysis.privacy.list_risk import list_risk
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
-from noisycount.charts.plot import Line, Panel
+from noisycount.charts.plot import Line
 from noisycount.charts.theme import DENSE, GUIDE, LEVELS, STYLES
 from noisycount.model.atoms import Atoms
 from noisycount.model.exact import Exact
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import Claim, Drawing, Verdict, number
+from noisycount.papers.figure import Drawing, Finding, number
 
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
 REPEATED_SIZE, SIZE = 1000, 400
@@ -36,18 +36,12 @@ def repeated() -> Drawing:
         lines.append(Line(f"π = {rate:g}", style, ANSWERS, tuple(deltas)))
     rate_deltas = lines[2].ys
     count_delta = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
-    return Drawing(
-        (Panel("", tuple(lines)),),
-        (
-            Claim(
-                "the page “Several answers, one outsider”, Theorem 1",
-                "Answers to one question reveal to an outsider at most what the count reveals.",
-                f"at a rate of 0.1 δ rises from {number(rate_deltas[0])} for one answer to {number(rate_deltas[-1])} "
-                f"for 256; the count has {number(count_delta)}, the worst case {number(worst[-1])}.",
-                Verdict.of(rate_deltas[-1] <= count_delta),
-            ),
-        ),
+    finding = Finding(
+        f"at a rate of 0.1 δ rises from {number(rate_deltas[0])} for one answer to {number(rate_deltas[-1])} "
+        f"for 256; the count has {number(count_delta)}, the worst case {number(worst[-1])}.",
+        [rate_deltas[-1] <= count_delta],
     )
+    return Drawing.from_lines(lines, finding)
 
 
 def overlap() -> Drawing:
@@ -63,36 +57,24 @@ def overlap() -> Drawing:
     worst = privacy_curve([noise] * 2).delta(EPSILON)
     ratios = [approximate / delta for approximate, delta in zip(normal, exact, strict=True)]
     ends = (SHARED[0], RATE)
-    return Drawing(
-        (
-            Panel(
-                "",
-                (
-                    Line("worst case", _WORST_CASE, ends, (worst, worst)),
-                    Line("exact", STYLES["exact"], SHARED, tuple(exact)),
-                    Line("as if normal", STYLES["approximated"], SHARED, normal),
-                    Line("asked twice", GUIDE, ends, (same, same)),
-                    Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
-                ),
-            ),
-        ),
-        (
-            Claim(
-                "the page “Several answers, one outsider”, Theorem 2",
-                "A second question reveals more the fewer records distinguish it from the first.",
-                f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
-                f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
-                Verdict.of(max(exact) == exact[-1], same < exact[0], exact[-1] <= worst),
-            ),
-            Claim(
-                "the page “Several answers, one outsider”, Theorem 2",
-                "The normal approximation of δ lies on both sides of it, so that it is no bound.",
-                f"at overlaps from {SHARED[0]:.0%} to {SHARED[-1]:.3%} it is "
-                f"{min(ratios):.4f} to {max(ratios):.4f} times the exact δ.",
-                Verdict.of(min(ratios) < 1 < max(ratios)),
-            ),
-        ),
+    lines = (
+        Line("worst case", _WORST_CASE, ends, (worst, worst)),
+        Line("exact", STYLES["exact"], SHARED, tuple(exact)),
+        Line("as if normal", STYLES["approximated"], SHARED, normal),
+        Line("asked twice", GUIDE, ends, (same, same)),
+        Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
     )
+    more_with_difference = Finding(
+        f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
+        f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
+        [max(exact) == exact[-1], same < exact[0], exact[-1] <= worst],
+    )
+    normal_is_no_bound = Finding(
+        f"at overlaps from {SHARED[0]:.0%} to {SHARED[-1]:.3%} it is "
+        f"{min(ratios):.4f} to {max(ratios):.4f} times the exact δ.",
+        [min(ratios) < 1 < max(ratios)],
+    )
+    return Drawing.from_lines(lines, more_with_difference, normal_is_no_bound)
 
 
 def _approximate_delta(shared: float) -> float:
@@ -121,27 +103,15 @@ def rule() -> Drawing:
         rule_deltas.append(risk.delta(EPSILON))
         worst = risk.worst(EPSILON)
     ends = (GROUPS[0], GROUPS[-1])
-    return Drawing(
-        (
-            Panel(
-                "",
-                (
-                    Line("worst case", _WORST_CASE, ends, (worst, worst)),
-                    Line("exact", STYLES["exact"], GROUPS, tuple(exact)),
-                    Line("rule", STYLES["proved"], GROUPS, tuple(rule_deltas)),
-                ),
-            ),
-        ),
-        (
-            Claim(
-                "the page “Several answers, one outsider”, Theorem 7",
-                "The rule is never below the exact δ, and never above the worst case.",
-                f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
-                f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
-                f"{number(rule_deltas[0])} and {number(rule_deltas[-1])}, the worst case {number(worst)}.",
-                Verdict.of(
-                    bool((np.array(rule_deltas) >= np.array(exact) * (1 - 1e-9)).all()), max(rule_deltas) <= worst
-                ),
-            ),
-        ),
+    lines = (
+        Line("worst case", _WORST_CASE, ends, (worst, worst)),
+        Line("exact", STYLES["exact"], GROUPS, tuple(exact)),
+        Line("rule", STYLES["proved"], GROUPS, tuple(rule_deltas)),
     )
+    finding = Finding(
+        f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
+        f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
+        f"{number(rule_deltas[0])} and {number(rule_deltas[-1])}, the worst case {number(worst)}.",
+        [bool((np.array(rule_deltas) >= np.array(exact) * (1 - 1e-9)).all()), max(rule_deltas) <= worst],
+    )
+    return Drawing.from_lines(lines, finding)

@@ -17,7 +17,7 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
-from noisycount.papers.figure import Claim, Drawing, Verdict, number, percent
+from noisycount.papers.figure import Drawing, Finding, number, percent
 
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
@@ -54,19 +54,14 @@ def samples() -> Drawing:
         for title, bound in (("Conjectured bound", conjectured), ("Proved bound", proved))
     ]
     ratios = [[y for line in panel.lines for y in line.ys] for panel in panels]
-    return Drawing(
-        tuple(panels),
-        (_claim_below_bounds(*ratios),),
-    )
+    return Drawing(tuple(panels), (_check_below_bounds(*ratios),))
 
 
-def _claim_below_bounds(conjectured: list[float], proved: list[float]) -> Claim:
-    return Claim(
-        "section 7, conjecture",
-        "δ of the sample is never above λ times δ of the count of as many records.",
+def _check_below_bounds(conjectured: list[float], proved: list[float]) -> Finding:
+    return Finding(
         f"here it is {number(min(conjectured))} to {number(max(conjectured))} of that, and "
         f"{number(min(proved))} to {number(max(proved), 6)} of the smaller bound that is proved.",
-        Verdict.of(max(conjectured) <= ROUNDING, max(proved) <= ROUNDING),
+        [max(conjectured) <= ROUNDING, max(proved) <= ROUNDING],
     )
 
 
@@ -81,13 +76,10 @@ def price() -> Drawing:
             _error_delta_line("sample", [Subsample(m) for m in SAMPLES], adversary),
         ]
         panels.append(Panel(title, tuple(lines)))
-    return Drawing(
-        tuple(panels),
-        (_claim_laplace_worse(population),),
-    )
+    return Drawing(tuple(panels), (_check_laplace_worse(population),))
 
 
-def _claim_laplace_worse(population: Binomial) -> Claim:
+def _check_laplace_worse(population: Binomial) -> Finding:
     deviations = [SIZE * float(error) for error in np.geomspace(*ERRORS, 12)]
     free = math.sqrt(2) / EPSILON  # standard error at which Laplace noise is ε-differentially private
 
@@ -96,13 +88,11 @@ def _claim_laplace_worse(population: Binomial) -> Claim:
         return _delta(laplace, population) / _delta(gaussian, population)
 
     ratios = [ratio(deviation) for deviation in deviations]
-    return Claim(
-        "Breutigam and Reischuk, section 7",
-        "Given a maximal acceptable utility loss Laplace noise seems to perform worse than Gaussian noise in general.",
+    return Finding(
         f"over the errors of this figure, against the distribution only, its δ is {number(min(ratios), 4)} to "
         f"{number(max(ratios))} times that of Gaussian noise. But from a standard error of {number(free)} records on "
         f"its δ is 0, where that of Gaussian noise is {number(_delta(Gaussian(free), population))}.",
-        Verdict.of(*(value > 1 for value in ratios), ratio(free * ROUNDING) > 1),
+        [*(value > 1 for value in ratios), ratio(free * ROUNDING) > 1],
     )
 
 
@@ -136,27 +126,20 @@ def knowledge() -> Drawing:
             shares = tuple(known / SIZE for known in KNOWN)
             lines.append(Line(name, STYLES[name], shares, tuple(deltas)))
         panels.append(Panel(title, tuple(lines)))
-    return Drawing(
-        tuple(panels),
-        _knowledge_claims(*panels),
-    )
+    return Drawing(tuple(panels), (_check_less_uncertain(*panels),))
 
 
-def _knowledge_claims(known: Panel, unsure: Panel) -> tuple[Claim, ...]:
+def _check_less_uncertain(known: Panel, unsure: Panel) -> Finding:
     rise_texts = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
     turn_texts = [
         f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "
         f"known, and up to {number(line.ys[-1])} in the worst case ({line.name})"
         for line in unsure.lines
     ]
-    return (
-        Claim(
-            "Breutigam and Reischuk, section 3",
-            "Knowing some entries reduces the uncertainty of the adversary.",
-            f"at a known rate δ rises with every record known, {' and '.join(rise_texts)}. At an "
-            f"uncertain rate it first falls, {' and '.join(turn_texts)}.",
-            Verdict.of(*(_is_ascending(line) for line in (*known.lines, *unsure.lines))),
-        ),
+    return Finding(
+        f"at a known rate δ rises with every record known, {' and '.join(rise_texts)}. At an "
+        f"uncertain rate it first falls, {' and '.join(turn_texts)}.",
+        [_is_ascending(line) for line in (*known.lines, *unsure.lines)],
     )
 
 

@@ -1,24 +1,27 @@
-"""Our own figures: `PAPER` lists them all; here are the bound on sums of noises and the cost of a wrong rate.
+"""Our own figures: `PAPER` lists them all. Those on privacy, lists and tables are in `our_privacy` and so on.
 
-The others are in `our_privacy`, `our_tables`, `our_lists` and `our_first`.
+Here are the bound on sums of noises, the cost of a wrong rate, and the price of an accuracy goal without a guess of the
+count. The stopping rule of such a goal is in `analysis.within`.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from noisycount.analysis.accuracy import chan_bound, failure_probability
 from noisycount.analysis.evaluation.evaluation import Estimated, break_even_rates, mean_absolute_error
-from noisycount.analysis.relative_error import epsilon_of_group
+from noisycount.analysis.relative_error import epsilon_for_relative_error, epsilon_of_group, relative_confidence
+from noisycount.analysis.within import coverage as goal_coverage
+from noisycount.analysis.within import knowing_price, mean_price, stopping_rule
 from noisycount.charts.plot import Line, Panel
-from noisycount.charts.theme import DOTS, GUIDE, LONG, MIXED, SOLID, STYLES, Style
+from noisycount.charts.theme import DENSE, DOTS, GUIDE, LEVELS, LONG, MIXED, PAIRS, SOLID, STYLES, Style
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
-from noisycount.papers.figure import Claim, Drawing, Verdict, number, paper_of_key, percent
-from noisycount.papers.our_first import first
+from noisycount.papers.figure import Drawing, Finding, number, paper_of_key, percent
 from noisycount.papers.our_lists import overlap, repeated, rule
 from noisycount.papers.our_privacy import knowledge, price, samples
 from noisycount.papers.our_tables import coverage, ranges, tables
@@ -54,33 +57,27 @@ def sums() -> Drawing:
         )
         for noises, dash in zip(NOISES, (MIXED, DOTS), strict=True)
     ]
-    return Drawing(
-        (Panel("", (*lines, *constants, Line("", GUIDE, (BETAS[0], BETAS[-1]), (1, 1)))),),
-        _claims_about_sums(),
-    )
+    promised = Line("promised", GUIDE, (BETAS[0], BETAS[-1]), (1, 1))
+    return Drawing.from_lines([*lines, *constants, promised], *_check_about_sums())
 
 
-def _claims_about_sums() -> tuple[Claim, ...]:
+def _check_about_sums() -> tuple[Finding, ...]:
     breaks = root(lambda beta: failures(2, beta) - 1, Bracket(0.01, 0.3)).high
     two, twenty = failures(2, 0.3) * 0.3, failures(20, 0.5) * 0.5
     are_kept = [failures(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
     added = epsilon_of_group(0.1, 2, disjoint=True)
     replaced = epsilon_of_group(0.1, 2, disjoint=True, replaced=True)
     return (
-        Claim(
-            "numeric queries, additive bound",
-            "P[Y ≥ √(Σb²)·ln(1/β)] ≤ β, where Y is “interchangeable with” the size of the error, |M(D) − f(D)|.",
+        Finding(
             f"for two equal noises only up to β = {number(breaks)}; at β = 0.3 the probability is "
             f"{number(two, 4)}, and for twenty at β = 0.5 it is {number(twenty, 4)}. Of Y with its sign they are half "
             "as large, and these cases hold.",
-            Verdict.of(*are_kept),
+            are_kept,
         ),
-        Claim(
-            "example",
-            "Two disjoint parts counted at ε each cost ε together, by parallel composition.",
+        Finding(
             f"at ε = 0.1 together {float(added):g} if neighbours differ by a record more or less; {float(replaced):g} "
             "if the size is public and a record is replaced, as it can leave one part for the other.",
-            Verdict.of(float(added) == 0.1, float(replaced) == 0.1),  # noqa: PLR2004  (ε itself)
+            [float(added) == 0.1, float(replaced) == 0.1],  # noqa: PLR2004  (ε itself)
         ),
     )
 
@@ -115,10 +112,7 @@ def error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: fl
 
 def wrong_rate() -> Drawing:
     """Return the figure of the errors of posterior mean and median against the assumed rate."""
-    return Drawing(
-        tuple(_size_panel(size) for size in SIZES),
-        _claims_wrong_rate(),
-    )
+    return Drawing(tuple(map(_size_panel, SIZES)), (_check_always_better(),))
 
 
 def _size_panel(size: int) -> Panel:
@@ -127,7 +121,7 @@ def _size_panel(size: int) -> Panel:
         _error_line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", Binomial, rate)),
         _error_line("median", STYLES["median"], FINE, lambda rate: error(size, "median", Binomial, rate)),
         _error_line(UNSURE, STYLES["mean"].dashed(DOTS), COARSE, lambda rate: error(size, "mean", uncertain, rate)),
-        Line("", GUIDE, (RATE, RATE), (0.0, MOST)),
+        Line("true rate", GUIDE, (RATE, RATE), (0.0, MOST)),
     )
     return Panel(f"n = {size:,}", lines)
 
@@ -138,20 +132,16 @@ def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Calla
     return Line.through(name, style, [point for point in points if point[1] <= MOST])
 
 
-def _claims_wrong_rate() -> tuple[Claim, ...]:
+def _check_always_better() -> Finding:
     spans_text = "; ".join(
         f"n = {size:,}: from {_better_rates(size, 0.0)} taken for certain, from {_better_rates(size, DEVIATION)} "
         f"taken for uncertain by ±{percent(DEVIATION)}"
         for size in SIZES
     )
-    better = [error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
-    return (
-        Claim(
-            "section 5",
-            "The Bayesian approach provides a better estimate in all cases.",
-            f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {spans_text}.",
-            Verdict.of(*better),
-        ),
+    is_better = [error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
+    return Finding(
+        f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {spans_text}.",
+        is_better,
     )
 
 
@@ -160,6 +150,80 @@ def _better_rates(size: int, deviation: float) -> str:
     truth, noise = Binomial(size, RATE), Laplace.for_epsilon(EPSILON)
     low, high = break_even_rates(truth, noise, "mean", deviation)
     return f"{number(100 * low)} % to {number(100 * high)} %"
+
+
+WITHIN, CONFIDENCE = Fraction(1, 5), Fraction(19, 20)
+AT_MOST = Fraction(1, 2)
+GOALS = {
+    "±20 % at 95 %": (WITHIN, CONFIDENCE),
+    "±10 % at 95 %": (Fraction(1, 10), CONFIDENCE),
+    "±50 % at 90 %": (Fraction(1, 2), Fraction(9, 10)),
+}
+WRONG = (2, 5, 10)
+COUNTS = tuple(int(count) for count in np.unique(np.geomspace(200, 10_000, 35).round()))
+NOTABLE = 1.1  # "hardly more": less than 10 %
+
+
+def first() -> Drawing:
+    """Return the figure: the mean price of an accuracy goal over the price of an analyst who knows the count."""
+    lines = [
+        Line(goal_text, style, COUNTS, tuple(_rule_price_ratio(*goal, count) for count in COUNTS))
+        for (goal_text, goal), style in zip(GOALS.items(), LEVELS, strict=False)
+    ]
+    wrong_guesses = [
+        Line(f"guess of 1/{times}", style, COUNTS, tuple(_guess_price_ratio(times, count) for count in COUNTS))
+        for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, DENSE, PAIRS)), strict=True)
+    ]
+    known = Line("count known", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1))
+    findings = (_check_small_surcharge(lines), _check_coverage(), _check_wrong_guess())
+    return Drawing.from_lines([*lines, *wrong_guesses, known], *findings)
+
+
+def _rule_price_ratio(within: Fraction, confidence: Fraction, count: int) -> float:
+    rule = stopping_rule(within, confidence, AT_MOST)
+    return mean_price(rule, count) / knowing_price(within, confidence, count)
+
+
+def _guess_price_ratio(times: int, count: int) -> float:
+    price = epsilon_for_relative_error(count / times, float(WITHIN), float(CONFIDENCE))
+    return price / knowing_price(WITHIN, CONFIDENCE, count)
+
+
+def _check_small_surcharge(lines: list[Line]) -> Finding:
+    narrow = [*lines[0].ys, *lines[1].ys]
+    return Finding(
+        f"for counts from {COUNTS[0]} to {COUNTS[-1]:,} it costs {number(min(narrow))} to {number(max(narrow))} times "
+        f"as much for ±20 % and ±10 % at 95 %, and {number(min(lines[2].ys))} to {number(max(lines[2].ys))} for ±50 % "
+        "at 90 %.",
+        [max(narrow) < NOTABLE],
+    )
+
+
+def _check_coverage() -> Finding:
+    coverages = [
+        min(goal_coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()
+    ]
+    coverage_text = ", ".join(
+        f"{100 * share:.2f} % for {goal_text}" for goal_text, share in zip(GOALS, coverages, strict=True)
+    )
+    return Finding(
+        f"the least over these counts is {coverage_text}.",
+        [share >= goal[1] for share, goal in zip(coverages, GOALS.values(), strict=True)],
+    )
+
+
+def _check_wrong_guess() -> Finding:
+    price = epsilon_for_relative_error(1000, float(WITHIN), float(CONFIDENCE))
+    confidences = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
+    price_ratios = [_guess_price_ratio(times, COUNTS[-1]) for times in WRONG]
+    return Finding(
+        f"2, 5 or 10 times too low it costs {', '.join(map(number, price_ratios))} times as much; as much too "
+        f"high it keeps ±20 % with {', '.join(map(percent, confidences))} in place of 95 %.",
+        [
+            *(value < CONFIDENCE for value in confidences),
+            *(ratio >= times for ratio, times in zip(price_ratios, WRONG, strict=True)),
+        ],
+    )
 
 
 # All of our figures, in the form of a paper.

@@ -92,7 +92,7 @@ def test_every_format_holds_the_figure(run: Run, here: Path) -> None:
         for panel, found in zip(shown.panels, told["panels"], strict=True):
             assert found["title"] == panel.title
             for line, each in zip(panel.lines, found["lines"], strict=True):
-                assert each == {"name": line.name or None, "x": list(line.xs), "y": list(line.ys)}
+                assert each == {"name": line.name, "x": list(line.xs), "y": list(line.ys)}
         assert [each["verdict"] for each in told["claims"]] == [claim.verdict.value for claim in shown.claims]
         picture = (out / f"{key}.svg").read_text(encoding="utf-8")
         assert picture.startswith("<svg")
