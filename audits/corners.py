@@ -77,7 +77,7 @@ def continuous(source: Source, widest: float = WIDEST) -> str:
 
 
 def noise(source: Source, widest: float = WIDEST) -> str:
-    """One noise; at times a sum whose law has a closed form, or is short."""
+    """Draw a noise, sometimes a sum whose law is short or has a closed form."""
     return (one_noise if source.random() < 0.8 else noise_sum)(source, widest)
 
 

@@ -41,7 +41,7 @@ Likelihood = Callable[[int], arb]
 
 @dataclass(frozen=True)
 class Told:
-    """One answer.
+    """A noisy answer about a count.
 
     Attributes:
         text: As an argument.
@@ -257,7 +257,7 @@ def _bits(line: str) -> int:
 
 
 def _is_possible(law: Law) -> bool:
-    """Whether any count can have the answers."""
+    """Return True if some count can have the answers."""
     return bool(law.total > 0)
 
 
@@ -340,7 +340,7 @@ _ESTIMATES: dict[str, Callable[[Law, Any], str]] = {
 
 
 def _asked(name: str, source: Source, size: int) -> tuple[str, Callable[[Law, Any], str]]:
-    """What is asked of a law, and its judge."""
+    """Draw a question to a law, and return it with its judge."""
     if name in _ESTIMATES:
         return name, _ESTIMATES[name]
     if name == "interval":
@@ -525,7 +525,7 @@ def _difference(name: str, source: Source) -> Setting:
 
 
 def _chances_of_difference(kind: str, places: list[float], law: Law, value: Any) -> str:  # noqa: ANN401
-    """What is e^−50 of the largest probability or less is left out."""
+    """Compare probabilities of a difference; those below e^−50 of the largest may be missing."""
     found = np.exp(value) if kind == "logpmf" else value
     pairs = zip(found.tolist(), _chances(law, places, kind), strict=True)
     return next(filter(None, (close(x, y, 1e-9, 1e-19) for x, y in pairs)), "")
@@ -586,7 +586,7 @@ def _ratio(name: str, source: Source) -> Setting:
 
 
 def _ratio_place(laws: list[Law], level: float, value: float) -> str:
-    """What is wrong with a quantile of a ratio."""
+    """Return the error of a quantile of a ratio, or an empty text."""
     goal, tie = ball(level), arb("2e-12")
     if math.isinf(value):
         reached = 1 - laws[1].probability(0, 0)

@@ -68,7 +68,7 @@ def _curve_line(curve: Curve) -> str:
 
 
 def _holds(value: Any, exact: arb, slack: float = 0.0) -> str:  # noqa: ANN401
-    """What is wrong with a bracket of δ."""
+    """Return the error of a bracket of δ, or an empty text."""
     lower, upper = value
     room = slack + 5e-324
     if lower <= upper and arb(lower) <= exact.upper() + room and arb(upper) >= exact.lower() - room:
@@ -127,7 +127,7 @@ def _epsilon(name: str, source: Source) -> Setting:
 
 
 def _is_least_epsilon(at: Callable[[float], arb], goal: float, value: Any) -> str:  # noqa: ANN401
-    """What is wrong with the smallest ε of a δ: 1e-9 too large at most, but for the bracket."""
+    """Return the error of the smallest ε of a δ, which may be 1e-9 too large beside the bracket."""
     if math.isinf(value):
         reached = at(600.0)  # from there on the upper end stays
         return "" if reached > ball(goal) * (1 - _LOOSE) - _UNKNOWN else f"inf, but δ(600) = {reached}"
@@ -179,12 +179,12 @@ def _worst(source: Source) -> Setting:
 
 
 def worst_case_proven(kind: str, scale: Fraction, epsilon: float) -> arb:
-    """The same to 46 bits, or 0 below 1e-330."""
+    """Return the worst case to 46 bits, or 0 below 1e-330."""
     return proven(lambda: worst_case(kind, scale, epsilon))
 
 
 def _is_smallest_scale(at: Callable[[float], arb], goal: float, value: float) -> str:
-    """What is wrong with the smallest scale that keeps a δ, though δ need not fall in the scale."""
+    """Return the error of the smallest scale for a δ; δ need not fall in the scale."""
     reached = at(value)
     if not reached.lower() <= ball(goal) * (1 + arb("1e-13")):
         return f"{value!r} is too small: δ = {reached.str(17, radius=False)}"
@@ -384,7 +384,7 @@ def _parts(source: Source) -> Setting:
 
 
 def _risk(name: str, source: Source) -> Setting:
-    """What a list of answers shows by the rule of a desk: upper ends."""
+    """Draw a list of answers under the rule of a desk; judge the upper ends of its risk."""
     mechanisms = [_one_of_list(source).replace("nc.Exact()", "nc.DiscreteLaplace(0.7)") for _ in range(2)]
     told: list[Any] = list(map(made, mechanisms))
     size = source.choice([1, 3, 1000, 10**6])

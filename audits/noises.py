@@ -152,7 +152,7 @@ def _of_any(one: arb, answers: int) -> arb:
 def _is_smallest(
     noise: nc.Mechanism, found: object, beta: Callable[[], arb], whole: Callable[[arb], arb], relative: float
 ) -> str:
-    """What is wrong with the smallest alpha that is reached with probability at most beta."""
+    """Return the error of the smallest alpha that is reached with probability at most beta."""
 
     def failing(alpha: Fraction) -> arb:
         return proven(lambda: whole(tails.reaching(noise, alpha)))
@@ -360,7 +360,7 @@ def _iso(source: Source) -> Setting:
 
 
 def _is_readable(value: Fraction, width: Fraction, confidence: float, queries: int) -> str:
-    """What is wrong with the least ε of two digits that keeps a half-width."""
+    """Return the error of the least ε of two digits that keeps a half-width."""
     if not isinstance(value, Fraction) or value <= 0:
         return f"{value!r} is no ε"
     exponent = math.floor(math.log10(value) + 1e-12) - 1
@@ -481,7 +481,7 @@ def _for_epsilon(source: Source) -> Setting:
 
 
 def _stated(name: str, source: Source) -> Setting:
-    """What a noise states of itself: ε, its exact scale, whether it is discrete."""
+    """Draw a property of a noise: ε, its exact scale, or whether it is discrete."""
     text = corners.noise(source)
     if name == "exact_scale" and "NoiseSum" in text:
         text = corners.discrete(source)
@@ -527,7 +527,7 @@ def _below(source: Source) -> Setting:
 
 
 def _wrong(source: Source) -> Setting:
-    """What must be refused, by name, value and remedy."""
+    """Draw an invalid call, which must be refused by name, value and remedy."""
     bad = source.choice(["float('nan')", "float('inf')", "-1.0", "0.0", "'x'", "None", "True"])
     noise = corners.noise(source, 1e6)
     line = source.choice([

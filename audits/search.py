@@ -57,7 +57,7 @@ _SMALLEST, _LARGEST = 2.3e-308, 1.7976931348623157e308
 
 
 class Refusal(Enum):
-    """Whether a setting is refused."""
+    """Expectation about the refusal of a setting."""
 
     NEVER = "must be answered"
     MAYBE = "may be refused"
@@ -81,7 +81,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a setting.
+    """Error of a setting.
 
     Attributes:
         name: The public name that was searched.
@@ -126,7 +126,7 @@ def settings(
 
 
 def finding(name: str, setting: Setting, seconds: float = SECONDS) -> Finding | None:
-    """What is wrong with a setting; None: nothing."""
+    """Run a setting, and return its error, or None."""
 
     def said(kind: str, what: str) -> Finding:
         return Finding(name, kind, setting.line, what)
@@ -149,7 +149,7 @@ def finding(name: str, setting: Setting, seconds: float = SECONDS) -> Finding | 
 
 
 def _of_refusal(setting: Setting, refused: Exception) -> tuple[str, str] | None:
-    """What is wrong with a refusal."""
+    """Return the error of a refusal, or None."""
     text = str(refused)
     if setting.refusal is Refusal.NEVER:
         return "false", f"refused: {text}"
@@ -161,7 +161,7 @@ def _of_refusal(setting: Setting, refused: Exception) -> tuple[str, str] | None:
 
 
 def _judged(setting: Setting, value: object, said: Callable[[str, str], Finding]) -> Finding | None:
-    """What the judge says of a value."""
+    """Return the judge's verdict on a value."""
     try:
         with _no_longer_than(_PATIENCE), np.errstate(all="ignore"):
             wrong = setting.judge(value)
@@ -226,7 +226,7 @@ def proven(exact: Callable[[], arb], bits: int = _SURE_BITS) -> arb:
 
 
 def close(found: object, exact: arb, relative: float, absolute: float = 0.0, what: str = "") -> str:
-    """What is wrong with a float beside the ball of the right value.
+    """Return the error of a float beside the ball of the right value, or an empty text.
 
     What is below the smallest normal double may be off by so much; what is above the largest may be
     infinite.
@@ -249,7 +249,7 @@ def close(found: object, exact: arb, relative: float, absolute: float = 0.0, wha
 
 
 def whole_place(found: object, reached: Callable[[int], bool], before: Callable[[int], bool]) -> str:
-    """What is wrong with the smallest whole number at which something is reached.
+    """Return the error of the smallest whole number at which something is reached.
 
     Args:
         found: The number.

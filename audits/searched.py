@@ -42,7 +42,7 @@ def _charted(source: Source) -> Setting:
 
 
 def _own_chart(source: Source) -> Setting:
-    """The same, asked of the result."""
+    """Draw a result whose own chart must equal that of `nc.chart`."""
     line = f"(lambda told: told.chart().to_dict() == nc.chart(told).to_dict())({_filled(source, _RESULTS)})"
     return Setting(line, lambda value: "" if value is True else "another chart")
 
@@ -59,7 +59,7 @@ def _frame(library: str) -> Draw:
 
 
 def _plain(source: Source) -> Setting:
-    """What a value tells of itself as JSON."""
+    """Draw a value whose dict must be valid JSON."""
     text = source.choice([noise(source), population(source), _filled(source, (*_RESULTS, *_OTHERS[1:]))])
 
     def judge(value: Any) -> str:  # noqa: ANN401
@@ -69,7 +69,7 @@ def _plain(source: Source) -> Setting:
 
 
 def _not_a_result(source: Source) -> Setting:
-    """What takes results, given something else."""
+    """Draw a call of a function of results with another argument."""
     texts = ("nc.chart({n})", _OTHERS[0], "nc.table_posterior([{n}], nc.Exact(), total={p})")
     return Setting(_filled(source, texts), lambda _: "", Refusal.ALWAYS)
 
@@ -166,7 +166,7 @@ def not_searched() -> list[str]:
 
 
 def _untold(kind: type, searched: set[str]) -> list[str]:
-    """What a class tells that is neither a field nor searched."""
+    """Return the public members of a class that are neither fields nor searched."""
     fields = set(getattr(kind, "__dataclass_fields__", ()))
     told = {one for one in dir(kind) if not one.startswith("_")} - fields - _BETWEEN_ROOMS
     told -= set(dir(Exception))

@@ -28,7 +28,7 @@ _FREE = 14  # records that a total of which nothing is known is taken to have at
 
 @dataclass(frozen=True)
 class Told:
-    """One answer about a node, as the enumeration takes it."""
+    """A noisy answer about a node, as the enumeration takes it."""
 
     level: int
     position: int
@@ -162,7 +162,7 @@ def _drawn(source: Source) -> Drawn:
 
 
 def _spread(law: Law) -> float:
-    """How far a law reaches, for what a small variation moves a mean."""
+    """Return the reach of a law, by which a small variation moves a mean."""
     return float(len(law.weights)) + 1
 
 
@@ -193,7 +193,7 @@ _JUDGES: dict[str, Callable[[Law, Any], str]] = {
 
 
 def _rows(drawn: Drawn, name: str, level: int, values: Any) -> str:  # noqa: ANN401
-    """What is wrong with the estimates of a level."""
+    """Return the error of the estimates of a level, or an empty text."""
     tree = drawn.tables.tree
     if len(values) != tree.sizes[level]:
         return f"{len(values)} values"
@@ -267,7 +267,7 @@ def _draws(source: Source) -> Setting:
 
 
 def _stated(name: str, source: Source) -> Setting:
-    """What a table tells of itself: its columns, its rounding, its sensitivity, what is odd."""
+    """Draw a property of a table: columns, rounding, sensitivity, surprise."""
     drawn = _drawn(source)
 
     def judge(value: Any) -> str:  # noqa: ANN401
@@ -338,7 +338,7 @@ def _nodes(name: str, source: Source) -> Setting:
 
 
 def _is_same(tree: Any, found: Any, level: int, place: int) -> bool:  # noqa: ANN401
-    """Whether two nodes hold the same cells: a label of a level that repeats one above."""
+    """Return True if two nodes hold the same cells."""
     one, other = tree.levels[found[0]] == found[1], tree.levels[level] == place
     return bool((one == other).all())
 

@@ -132,7 +132,7 @@ charged: list[Fraction] = []  # by each pair of answers
 
 @pytest.mark.parametrize("mutant", ["", "tops up"])
 def test_two_prices_lose_what_was_charged(kind: str, place: Place, tmp_path: Path, tell: Tell, mutant: str) -> None:
-    """One person more in both records, or in those of the second price alone: the loss is within the charge.
+    """With a person more in both records or in the later ones, the loss is within the charge.
 
     A top-up across the change loses up to 2·ε₁ + ε₂ = 1.6 and ε₁ + ε₂ = 1.1, where ε₂ = 0.6 is charged: it is found.
     """

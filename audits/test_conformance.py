@@ -1,4 +1,4 @@
-"""All of the suite, of every engine."""
+"""Every engine passes the whole suite."""
 
 from collections.abc import Callable
 
@@ -34,12 +34,12 @@ def test_spark_gives_every_answer_of_the_suite(spark_url: str, tell: Tell) -> No
 
 
 def test_postgresql_gives_every_answer_of_the_suite(postgresql: Server, tell: Tell) -> None:
-    """The same, but for a character that none of its texts has."""
+    """PostgreSQL gives every answer, except for the NUL character, which its texts exclude."""
     check_all("PostgreSQL", ServerUnderTest(postgresql.url("postgres")), NUL, tell)
 
 
 def test_duckdb_gives_every_answer_of_the_suite(tell: Tell) -> None:
-    """The same, but for names that differ in case alone; a page shows how much is asked."""
+    """DuckDB gives every answer, except for names that differ only in case."""
     found = check_all("DuckDB", DuckDBUnderTest(), CASES, tell)
     assert found.suite == suite_hash()
     assert said(f"answers compared        {found.answers:,}\n")

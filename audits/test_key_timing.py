@@ -40,7 +40,7 @@ def nearly(key: Key) -> Key:
 
 
 def test_the_time_of_a_refusal_tells_no_secret(ring: Keyring, tell: Callable[[str], None]) -> None:
-    """Whether one digit of a secret is wrong or all are, and whether its id is there."""
+    """The time reveals neither the number of wrong digits nor whether the id exists."""
     key, _ = ring.issue("ana", Role.ANALYST, ["survey"])
     shown = {
         "one digit wrong": lambda: nearly(key),

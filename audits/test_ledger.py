@@ -91,7 +91,7 @@ def test_no_kill_loses_a_debit_or_gives_a_second_answer(urls: Iterator[str], tmp
 
 @pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
 def test_the_same_kills_find_a_mutant(mutant: type[Ledger], urls: Iterator[str], tmp_path: Path, tell: Tell) -> None:
-    """One process at a time, so that only a crash tells."""
+    """With a single process only a crash reveals the mutant."""
     url = next(urls)
     found = toll(url, tmp_path / "log", KILLS_OF_A_MUTANT, at_once=1, kind=mutant)
     assert found.second > 0
@@ -116,7 +116,7 @@ def test_no_byte_overspends_or_answers_twice(tmp_path: Path, pages: str, tell: T
 
 @pytest.mark.parametrize("pages", PAGES)
 def test_no_byte_changes_in_silence_what_a_ledger_tells(tmp_path: Path, pages: str, tell: Tell) -> None:
-    """The same bytes of a served ledger, changed as above: refused, or nothing that is told differs."""
+    """A changed byte of a served ledger is refused, or changes nothing that is shown."""
     size, every = PAGES[pages]
     served = served_sample(tmp_path / "ledger.db", size)
     changes = changes_of(served.content)[::every]

@@ -23,7 +23,7 @@ Tell = Callable[[str], None]
 
 
 def described(verdict: Verdict) -> str:
-    """What an audit found, in one line."""
+    """Return the result of an audit on a single line."""
     shown = verdict.shown / verdict.claimed
     return (
         f"shows {shown:.4f} of the loss, p-value of the law {min(1, verdict.p_value):.2g}: "

@@ -1,4 +1,4 @@
-"""What the short tests of predicates check, five times as often."""
+"""The short tests of predicates with five times as many examples."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,5 +47,5 @@ def test_the_parser_takes_what_the_grammar_of_the_page_has_and_nothing_else(gram
 
 
 def test_a_contradiction_is_true_of_no_dirty_record() -> None:
-    """Those of as many random predicates."""
+    """No record satisfies the contradiction of a random predicate."""
     normal_form.test_a_contradiction_is_true_of_no_dirty_record(SENTENCES)

@@ -106,7 +106,7 @@ def beyond_charge(likely: list[Release], others: list[Release], side: int) -> tu
 
 @pytest.mark.parametrize("mutant", ["", *CHAIN_MUTANTS])
 def test_a_stopped_chain_loses_what_it_is_charged(mutant: str, tmp_path: Path, tell: Tell) -> None:
-    """One person more or less changes P[answer and charge] by a factor of e^±charge: by no more, and by no less.
+    """A person more or less changes P[answer and charge] by e^±charge: no more, and no less.
 
     By Theorem 4 of docs/accuracy-first.md. So the mean of e^−charge where answers are on the likelier side is the
     chance of that side where they are not; and the dearest answers show their price alone.
@@ -139,7 +139,7 @@ def without_slack(goal: Goal) -> StoppingRule:
 
 @pytest.mark.parametrize("is_mutant", [False, True])
 def test_a_desk_is_near_as_often_as_it_promises(*, is_mutant: bool, tmp_path: Path, tell: Tell) -> None:
-    """Where a rule is wrong most often, measured by real answers; ±50 % at 90 % without a slack is found."""
+    """Real answers keep the goal at the worst count; a rule without a slack is found."""
     goal = Goal(**WIDE, at_most=Fraction(1, 2))
     prices = price_grid(goal.at_most)
     rule = without_slack(goal) if is_mutant else StoppingRule(goal.within, goal.confidence, prices)

@@ -74,7 +74,7 @@ def test_the_time_of_replies_tells_no_person_through_the_slot(
 def test_the_time_of_tables_tells_no_person_through_the_slot(
     slot: ReplyTick | None, desks: Opened, tell: Callable[[str], None]
 ) -> None:
-    """What it tells at once is shown, and no more than chance through the slot."""
+    """Through the slot the time is guessed right no more often than by chance."""
     right, line = told(asked_for_a_table, desks(slot), slot, PAIRS)
     tell(f"PostgreSQL, replies with a table, {line}")
     assert slot is None or right <= BY_CHANCE
@@ -89,7 +89,7 @@ def test_the_time_of_tables_tells_no_person_through_the_slot(
 def test_the_time_of_an_index_tells_that_records_exist_but_through_the_slot(
     slot: ReplyTick | None, records: str, desks: Opened, tell: Callable[[str], None], *, uses_indexes: bool
 ) -> None:
-    """What the setting `indexes` tells of whether a person is there, beside a scan of all."""
+    """With `indexes` the time shows that a person exists, except through the slot."""
     numbers = count()
 
     def asked(desk: Desk, _: str) -> None:

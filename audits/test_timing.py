@@ -54,12 +54,12 @@ def desks(tmp_path: Path) -> Iterator[Callable[[ReplyTick | None], Desks]]:
 
 
 def asked_for_a_count(desk: Desk, where: str) -> None:
-    """One count."""
+    """Ask for a count."""
     desk.release(where, PRICE)
 
 
 def asked_for_a_table(desk: Desk, where: str) -> None:
-    """The same by ranges of owners."""
+    """Ask for a table by ranges of owners."""
     desk.release_table("owner:0,8,1000", where=where, epsilon=PRICE)
 
 
@@ -101,7 +101,7 @@ def test_the_time_of_replies_tells_no_person_through_the_slot(
 def test_the_time_of_tables_tells_no_person_through_the_slot(
     slot: ReplyTick | None, desks: Callable[[ReplyTick | None], Desks], tell: Callable[[str], None]
 ) -> None:
-    """What it tells at once is shown, and no more than chance through the slot."""
+    """Through the slot the time is guessed right no more often than by chance."""
     right, line = told(asked_for_a_table, desks(slot), slot)
     tell(f"replies with a table, {line}")
     assert slot is None or right <= 0.53

@@ -1,4 +1,4 @@
-"""Whether the time of replies tells which of two data sets was asked."""
+"""Attack on the time of replies: guess which of two data sets was asked."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What one would write without noisycount: a sampler of tables, and convolutions as they are."""
+"""Code that a user would write without noisycount: a sampler of tables, and plain convolutions."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a count costs in processor time, by engine and size: `python -m benchmarks.processor_time`.
+"""Processor time of a count, by engine and size: `python -m benchmarks.processor_time`.
 
 Processor time, unlike time, hardly depends on what else a machine does. `NOISYCOUNT_BENCH_RECORDS`
 says how many records are made. What is told as `desk` is everything that is done in our own
@@ -74,7 +74,7 @@ MARK = f"NOISYCOUNT_MEASURED={os.getpid()}".encode()
 
 
 def told(name: str, opened: Open, unit: str | None, folder: str) -> str:
-    """One line: what the engine and the desk take."""
+    """Return a line with the processor time of the engine and of the desk."""
     numbers, times, own = count(), [], []
     ledger = f"sqlite:///{folder}/{name} {unit}.db"
     with opened(unit) as source, Ledger.open(ledger) as budget:

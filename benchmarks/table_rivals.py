@@ -1,4 +1,4 @@
-"""One table by another library, run by a Python of its own: `python table_rivals.py NAME FILE`.
+"""A table by another library, run by a Python of its own: `python table_rivals.py NAME FILE`.
 
 It prints the time from the library's first call to its answer, in seconds, and the mean absolute
 error of the answers.

@@ -1,4 +1,4 @@
-"""What commands cost in processor time, beside version 0.2."""
+"""Processor time of commands, beside version 0.2."""
 
 import os
 import resource
@@ -33,7 +33,7 @@ NUMBERS = count(101)
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Where the source of each version is."""
+    """Return the folder of the source of each version."""
     folder = tmp_path_factory.mktemp("0.2")
     made = subprocess.run(  # noqa: S603 - our own command
         ["git", "-C", str(PROJECT), "archive", VERSION_0_2, "src"],  # noqa: S607

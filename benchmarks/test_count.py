@@ -91,7 +91,7 @@ def the_same(records: Path, unit: str | None) -> Run:
 
 
 def the_plain(records: Path, unit: str | None) -> Run:
-    """What a person would write, whose time may tell who is in the data."""
+    """Return the query that a person would write, whose time may reveal a person."""
     counted = "*" if unit is None else f"DISTINCT {unit}"
     view = f"CREATE VIEW records AS FROM read_parquet('{records}')"
     return by_duckdb(lambda where: (f"SELECT count({counted}) FROM records WHERE {where}", {}), view)

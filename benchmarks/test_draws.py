@@ -45,7 +45,7 @@ def in_bulk(values: int, draw: Callable[[], object]) -> Run:
 
 
 def opendp_single(scale: Fraction) -> Callable[[], object]:
-    """One draw by OpenDP."""
+    """Return a single draw by OpenDP."""
     domain, metric = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
     measurement = dp.m.make_laplace(domain, metric, float(scale))
     return lambda: measurement(0)

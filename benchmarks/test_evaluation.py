@@ -43,7 +43,7 @@ def simulated(runs: int) -> tuple[float, float]:
 
 
 def directly(runs: int) -> tuple[float, float]:
-    """The same with the two sums of eq. (11) over all counts, the prior ready, in NumPy."""
+    """Simulate with the two sums of eq. (11) over all counts, in NumPy, with a ready prior."""
     counts, answers = drawn(runs)
     every = np.arange(SIZE + 1.0)
     logs = log_prior(SIZE, every)

@@ -1,4 +1,4 @@
-"""How long a chart of Explore takes, first for one user, then for eight at once; no rival."""
+"""Time of a chart of Explore, for a single user and for eight at once; without a rival."""
 
 import random
 import time
@@ -28,7 +28,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def stops(seed: int) -> Iterator[Sliders]:
-    """Where a user's sliders stand: at the start, then one moved after the other, at random."""
+    """Yield places of a user's sliders: the start, then random moves."""
     dice, placed = random.Random(seed), Sliders()  # noqa: S311  (no secret)
     texts = placed.texts
     while True:
@@ -38,7 +38,7 @@ def stops(seed: int) -> Iterator[Sliders]:
 
 
 def visit(service: Service, seed: int, pause: float) -> list[tuple[float, str]]:
-    """How long each chart took, as a page fetches them: one after the other."""
+    """Return the time of each chart, as a page fetches them in turn."""
     times = []
     with httpx.Client(
         base_url=service.url, headers={"Authorization": f"Bearer {service.keys['ana']}"}, timeout=60
@@ -66,7 +66,7 @@ def compared(show: Show, name: str, times: list[tuple[float, str]]) -> Compariso
 
 
 def test_processor_time(show: Show) -> None:
-    """What a chart takes of one processor that nobody asked for before, however busy others are."""
+    """A chart that nobody asked for before stays within its limit of processor time."""
     times = []
     for seed in range(sized(5, 1)):
         for placed, _ in zip(stops(seed), range(MOVES), strict=False):

@@ -1,4 +1,4 @@
-"""How long all figures of the papers take, beside a simulation of a single point of one of them."""
+"""Time of all figures of the papers, beside a simulation of a single point of a figure."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ RUNS, CHUNK = sized(100_000, 2000), 2000
 
 
 def simulated_error() -> float:
-    """One point of Fig. 2 of Naldi and D'Acquisto (2014), as they found it.
+    """Simulate a point of Fig. 2 of Naldi and D'Acquisto (2014) by their method.
 
     The average error of eq. (11) over 100,000 runs, the sums as they stand, vectorised.
     """

@@ -1,4 +1,4 @@
-"""How long a ledger of a million rows takes to open, and how long spends of two servers at one file wait."""
+"""Time to open a ledger of a million rows, and waits of spends of two servers at one file."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""How long a plan takes, and the accuracy of a sum of noises."""
+"""Time of a plan, and of the accuracy of a sum of noises."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ COMMAND = str(Path(sys.executable).with_name("noisycount"))
 
 
 def simulated_accuracy(scale: float, beta: float) -> float:
-    """What a simulation tells, to two digits: a quantile of the sums of drawn noises."""
+    """Return a simulated quantile of the sums of drawn noises, to two digits."""
     sums = default_rng(1).laplace(0, scale, (DRAWS, SUMMANDS)).sum(axis=1)
     return float(np.quantile(np.abs(sums), 1 - beta))
 

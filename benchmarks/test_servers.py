@@ -105,7 +105,7 @@ def test_persons_beside_the_exact_distinct(show: Show, engine: Engine) -> None:
 
 
 def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(show: Show, engine: Engine) -> None:
-    """One statement of ours beside twenty of the engine's."""
+    """A statement of ours beats twenty of the engine's."""
     with engine.source() as source:
         asked = [parse(text, source.schema) for text in TWENTY]
 

@@ -1,4 +1,4 @@
-"""How many spends a service answers in a second over loopback, and how soon it is there."""
+"""Spends a second over loopback, and the time until a service answers."""
 
 import signal
 import sys

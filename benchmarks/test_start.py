@@ -1,4 +1,4 @@
-"""What a user waits for before anything of his own happens."""
+"""Waiting time before a user's own work begins."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ ROUNDS = 20
 
 
 def output(*command: str) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603, our own commands
 
 

@@ -109,7 +109,7 @@ def test_twenty_predicates_in_one_scan_take_less_than_half_of_twenty_scans(
 
 
 def grouped(connection: duckdb.DuckDBPyConnection, query: str) -> Callable[[], list[tuple[str, int]]]:
-    """What a person would write."""
+    """Return the query that a person would write."""
     return lambda: connection.execute(query).fetchall()
 
 

@@ -44,7 +44,7 @@ def page() -> str:
 
 
 def _section(name: str) -> str:
-    """What one command tells of itself; the empty name is that of all of them."""
+    """Return the section of a command: its help, or that of all commands for an empty name."""
     level = "###" if " " in name else "##"
     runner = CliRunner(env={"COLUMNS": _COLUMNS})
     told = runner.invoke(noisycount, [*name.split(), "--help"], prog_name="noisycount")

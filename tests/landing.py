@@ -35,7 +35,7 @@ def rank(name: str) -> bytes:
 
 @dataclass(frozen=True)
 class Landing:
-    """One landing: its number and the rooms that its change can affect."""
+    """A landing: its number and the rooms that its change can affect."""
 
     number: int
     base: str  # the commit that landed last
@@ -51,7 +51,7 @@ class Landing:
 
     @property
     def text(self) -> str:
-        """One line for the head of a run."""
+        """A line for the head of a run."""
         return f"landing {self.number} on {self.base[:8]}; rooms that it can affect: {', '.join(sorted(self.rooms))}"
 
     def waiting(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -30,7 +30,7 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def executed(notebook: dict[str, Any], home: Path) -> Iterator[Bundle | None]:
-    """What each cell shows, for somebody whose home is empty; its desks are closed after it.
+    """Run the cells in an empty home, yield what each one shows, and close its desks.
 
     Args:
         notebook: Its parts.
@@ -83,7 +83,7 @@ def _store(path: Path) -> None:
 
 
 def _output(number: int, bundle: Bundle) -> dict[str, Any]:
-    """What the format of notebooks says of a result."""
+    """Return a result in the format of notebooks."""
     data = {kind: text.splitlines(keepends=True) for kind, text in bundle.items()}
     return {"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data}
 

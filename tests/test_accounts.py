@@ -53,7 +53,7 @@ def test_an_owner_is_told_who_else_can_read_the_records(run: Run, study: Path, m
 
 
 def test_a_group_that_can_read_the_records_is_named(run: Run, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One without a name by its number."""
+    """A group without a name is shown by its number."""
     accounts.give_to_group(study / "survey.parquet")
     (study / "survey.parquet").chmod(0o640)
     monkeypatch.chdir(study)

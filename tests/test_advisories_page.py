@@ -1,4 +1,4 @@
-"""What `docs/security/advisories.md` says of old ledgers and versions."""
+"""Statements of `docs/security/advisories.md` about old ledgers and versions."""
 
 import os
 import re

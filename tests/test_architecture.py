@@ -66,7 +66,7 @@ LONGEST_FILE = 500
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One file of a package: its place, its dotted name, its length, and every name it imports."""
+    """File of a package: its place, its dotted name, its length, and every name that it imports."""
 
     place: str
     name: str
@@ -175,7 +175,7 @@ def strayed_sources(modules: list[Module]) -> list[str]:
 
 
 def may_import(place: str, parts: list[str]) -> bool:
-    """Whether a file may import this part of the sources: engines are for the opening."""
+    """Return True if a file may import this part of the engines, which only the opening may open."""
     if place == OPENING:
         return True
     if place.startswith("engines/"):
@@ -186,7 +186,7 @@ def may_import(place: str, parts: list[str]) -> bool:
 
 
 def is_below(whole: str, name: str) -> bool:
-    """Whether a dotted name is another, or a part of it."""
+    """Return True if a dotted name is another, or a part of it."""
     return f"{name}.".startswith(f"{whole}.")
 
 
@@ -217,7 +217,7 @@ def neighbours(folder: str, graph: Mapping[str, list[str]]) -> dict[str, set[str
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
-    """One circle of a graph, first and last the same; empty without one."""
+    """Return a circle of a graph, with the same node first and last, or an empty list."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -262,7 +262,7 @@ def test_drivers_stay_at_home(modules: list[Module]) -> None:
 
 
 def test_imports_are_declared(modules: list[Module]) -> None:
-    """What only the tests or another package's needs bring is not there for users."""
+    """Every imported package is declared for users, not only for tests."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"].values()
     found = undeclared(modules, chain(project["dependencies"], *extras))
@@ -276,7 +276,7 @@ def test_imports_can_be_read(modules: list[Module]) -> None:
 
 
 def test_public_names_come_from_their_rooms() -> None:
-    """What is imported on first use obeys the same arrows."""
+    """Names that are imported on first use obey the arrows."""
     values = [getattr(noisycount, name) for name in noisycount.__all__]
     rooms = {room(value.__name__ if isinstance(value, ModuleType) else value.__module__) for value in values}
     assert rooms == ARROWS[""] | {"errors"}
@@ -385,7 +385,7 @@ def test_strayed_driver_is_found(tmp_path: Path, driver: str) -> None:
 
 
 def test_computed_import_is_found(tmp_path: Path) -> None:
-    """What a computed name imports cannot be checked, so few may do it."""
+    """Computed imports cannot be checked, so only the command line may have them."""
     line = "import_module(f'noisycount.{room}')"
     assert computed_imports(made_up(tmp_path, {"cli/main.py": line})) == []
     assert computed_imports(made_up(tmp_path, {"model/a.py": line})) == ["model/a.py"]
@@ -466,5 +466,5 @@ def test_long_file_is_found(tmp_path: Path) -> None:
 @pytest.mark.few(100)
 @pytest.mark.parametrize("audit", sorted(path.stem for path in (PROJECT / "audits").glob("*.py")))
 def test_every_audit_can_be_imported(audit: str) -> None:
-    """What runs once in a while must not have lost a name on the way."""
+    """Audits, which run rarely, still find every name that they import."""
     import_module(f"audits.{audit}")

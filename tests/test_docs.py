@@ -56,7 +56,7 @@ pytestmark = pytest.mark.skipif(not PAGES, reason="the tests run outside the pro
 
 
 def runs(page: Path) -> bool:
-    """Whether a page has something that is executed here."""
+    """Return True if a page has a block that is executed here."""
     found = blocks(page.read_text(encoding="utf-8"))
     return any(block.name or block.is_session or block.language == "console" for block in found)
 
@@ -125,7 +125,7 @@ def test_commands_that_are_not_run_are_commands(page: Path) -> None:
 
 
 def test_every_command_is_shown() -> None:
-    """Who reads the pages has seen each command at work."""
+    """The pages show each command at work."""
     shown = [block for page in PAGES for block in blocks_of(page, "console")]
     commands = [command for block in shown for command, _ in transcripts(block.text)]
     assert {command.split()[1] for command in commands} >= set(COMMANDS)
@@ -160,13 +160,13 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link may name of a page: its headings, as GitHub and Sphinx write them."""
+    """Return the names of a page's headings, as GitHub and Sphinx write them."""
     found = re.findall(r"^#+ +(.*?) *$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
 def is_there(page: Path, link: str, anchor: str) -> bool:
-    """Whether a link leads somewhere."""
+    """Return True if the target of a link exists."""
     target = page.parent / link if link else page
     if anchor and target.suffix == ".md" and target.is_file():
         return anchor in anchors(target)
@@ -174,7 +174,7 @@ def is_there(page: Path, link: str, anchor: str) -> bool:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a path claims to be one of this project: `application/json` does not."""
+    """Return True if a path looks like a path of this project, unlike `application/json`."""
     first, _, rest = path.partition("/")
     return not rest or path.endswith("/") or any((place / first).exists() for place in ROOMS)
 
@@ -240,7 +240,7 @@ def told_rows(text: str, mark: str) -> dict[tuple[str, ...], set[str]]:
 
 
 def disputed(text: str) -> list[str]:
-    """What a report of a page tells otherwise than the answers before it, and times after it."""
+    """Return the differences between a report on a page and the answers above it."""
     screen, report = told_rows(text, "│"), told_rows(text, "|")
     wrong = [
         f"{keys}: {told} in the report, {screen[keys]} on the screen"
@@ -259,7 +259,7 @@ def disputed(text: str) -> list[str]:
 
 @every_page
 def test_a_report_tells_the_answers_of_its_page(page: Path) -> None:
-    """What was stored is told again as it was answered, and by nobody before it was."""
+    """A report shows the answers of its page, and none before it was given."""
     assert disputed(page.read_text(encoding="utf-8")) == []
 
 

@@ -25,13 +25,13 @@ class Pair:
 
 
 def _both(**options: bool) -> list[type]:
-    """One class made by the standard library, and the same made by ours."""
+    """Return a class made by the standard library, and the same class made by ours."""
     made = []
     for decorated in (_plain(**options), frozen(**options)):
 
         @decorated
         class Part:
-            """One part."""
+            """A part with every kind of field."""
 
             name: str
             known: str = field(default="none", init=False, repr=False, compare=False)
@@ -94,7 +94,7 @@ def test_nothing_is_set_or_deleted(options: dict[str, bool]) -> None:
 
 
 def test_arguments_are_refused_as_by_a_dataclass() -> None:
-    """What is missing or too much is a `TypeError` that names the argument; checks run."""
+    """Missing and unexpected arguments raise TypeError with their name, and checks run."""
     ours = _both()[1]
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
         ours(needed=1)
@@ -105,7 +105,7 @@ def test_arguments_are_refused_as_by_a_dataclass() -> None:
 
 
 def test_own_methods_stay() -> None:
-    """What a class writes itself is kept, and its children inherit the fields."""
+    """Methods that a class defines stay, and its children inherit the fields."""
 
     @frozen(slots=False)
     class Parent:

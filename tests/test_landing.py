@@ -1,4 +1,4 @@
-"""What a landing runs follows from the change and from the number of landings, and from nothing else."""
+"""The tests of a landing depend on the change and on the number of landings only."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_every_folder_of_tests_is_a_room() -> None:
     ],
 )
 def test_a_change_affects_its_room_and_those_that_import_it(path: str, affected: set[str]) -> None:
-    """What all rooms share affects all of them; what is no part of a test or of the source affects none."""
+    """A shared file affects every room; a file outside source and tests affects none."""
     assert affected_rooms([path]) == affected
 
 

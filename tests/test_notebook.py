@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tests run outsi
 
 
 def shown(name: str, home: Path) -> list[Bundle]:
-    """What the cells of a notebook show; each shows something."""
+    """Run a notebook, and return the results of its cells; each cell has one."""
     bundles = list(executed(read(FOLDER / f"{name}.ipynb"), home))
     assert None not in bundles
     return [bundle for bundle in bundles if bundle is not None]
@@ -23,7 +23,7 @@ def shown(name: str, home: Path) -> list[Bundle]:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """What a notebook shows when it is run first, and the home in which it was; run once."""
+    """Return a function that runs a notebook once, and gives its results and its home."""
 
     @cache
     def run(name: str) -> tuple[list[Bundle], Path]:
@@ -34,7 +34,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 def texts(name: str) -> list[str]:
-    """What the cells of a notebook showed in words when it was stored."""
+    """Return the texts of the stored results of a notebook."""
     outputs = [cell["outputs"][0]["data"] for cell in code_cells(read(FOLDER / f"{name}.ipynb"))]
     return ["".join(data.get("text/plain", "")) for data in outputs]
 
@@ -81,7 +81,7 @@ def test_the_table_is_drawn_with_its_answers(first: Runs) -> None:
 
 @pytest.mark.thorough
 def test_no_number_about_adversaries_is_noisy(first: Runs) -> None:
-    """All of them follow from public noise, and the text of the notebook rests on them."""
+    """The stored numbers follow from public noise, and the text of the notebook rests on them."""
     stored = texts("which-adversary")
     assert [bundle.get("text/plain", "") for bundle in first("which-adversary")[0]] == stored
     assert stored[3].splitlines()[1].split()[-1] == "0.0000"  # the worst case at its ε

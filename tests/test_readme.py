@@ -1,4 +1,4 @@
-"""What is promised of the README alone; that it is executed is in `tests/test_docs.py`."""
+"""Promises of the README; its blocks are executed by `tests/test_docs.py`."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def test_it_is_short() -> None:
 
 
 def test_the_main_commands_are_shown() -> None:
-    """One example each, which is run."""
+    """Each main command has an example, which is run."""
     found = blocks_of(README, "console")
     commands = [command for block in found for command, _ in transcripts(block.text)]
     assert {command.split()[1] for command in commands} >= MAIN
@@ -81,7 +81,7 @@ def test_no_link_of_a_registry_page_is_broken() -> None:
 
 
 def files() -> list[Path]:
-    """All that is in the repository and can be read."""
+    """Return the readable files of the repository."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - of the machine
         cwd=PROJECT,

@@ -25,7 +25,7 @@ FUNCTIONS = [
 
 
 def found_of(name: str, number: int) -> list[str]:
-    """What a search of one name finds."""
+    """Return the findings of a search of a single name."""
     draws = settings({name: SEARCHED[name]}, range(number), "few")
     return [str(fault) for fault in (finding(*one) for one in draws) if fault]
 
@@ -64,14 +64,14 @@ def test_a_function_that_is_wrong_by_a_millionth_is_found(name: str, monkeypatch
 
 @pytest.mark.thorough
 def test_a_mean_that_is_wrong_by_a_millionth_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of posteriors, of differences and of nodes of tables."""
+    """The search finds it for posteriors, differences and nodes of tables."""
     monkeypatch.setattr(Estimates, "mean", property(lambda told: told.law.mean * WRONG))
     assert found_of("Posterior.mean", 30)
     assert found_of("Difference.mean", 30)
 
 
 def fault_of(line: str, refusal: Refusal = Refusal.NEVER, seconds: float = 10.0) -> Any:  # noqa: ANN401
-    """What is found of a line whose value is right whatever it is."""
+    """Return the finding about a line whose value is always right."""
     return finding("", Setting(line, lambda _: "", refusal), seconds)
 
 

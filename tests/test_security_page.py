@@ -1,4 +1,4 @@
-"""What an auditor is told of the tests is so."""
+"""The statements about tests for an auditor are true."""
 
 import ast
 import re

@@ -88,7 +88,7 @@ def loaded(folder: Path, block: str) -> Config:
 
 
 def test_every_address_of_the_page_is_one(tmp_path: Path) -> None:
-    """What the table of addresses shows can be configured, and each is another data set."""
+    """Each address in the table can be configured, and is a data set of its own."""
     addresses = re.findall(r"`(\w+(?:\+\w+)?://[^`…]+#[^`…]+)`", TEXT)
     blocks = [f'[datasets.d{n}]\nsource = "{each}"\n' for n, each in enumerate(addresses)]
     assert len(loaded(tmp_path, "".join(blocks)).datasets) == len(addresses) >= 6

@@ -1,4 +1,4 @@
-"""What `docs/service.md` shows is what the service does."""
+"""The service behaves as `docs/service.md` shows."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ def block(language: str) -> str:
 
 
 def test_the_configuration_is_one_and_says_what_holds_without_it(tmp_path: Path) -> None:
-    """All that is said of the service is as usual."""
+    """The page's configuration states every default of the service."""
     (tmp_path / "noisycount.toml").write_text(block("toml"), encoding="utf-8")
     assert load_config(tmp_path / "noisycount.toml").service == ServiceConfig()
     said = set(tomllib.loads(block("toml"))["server"])

@@ -1,4 +1,4 @@
-"""What the pages state of noisycount in numbers and consequences is what noisycount does."""
+"""Numbers and consequences that the pages state are those of noisycount."""
 
 import re
 from collections.abc import Iterator
@@ -156,7 +156,7 @@ def test_the_slacks_and_prices_of_goals() -> None:
 
 
 def test_pages_are_there() -> None:
-    """What this module reads is what readers see."""
+    """This module reads the pages that readers see."""
     assert {each.name for each in pages()} >= {"language.md", "glossary.md", "scale.md", "CONTRIBUTING.md"}
 
 

@@ -35,7 +35,7 @@ head: 3:09b779c57679a653221d38dcd781f409f5e91caf6ad8afbf9c6235c88af97038
 
 
 def same(shown: str, told: str, other: str) -> bool:
-    """Whether one figure in place of another goes unseen."""
+    """Return True if a changed figure is not noticed."""
     assert told in shown
     command = "noisycount demo" if shown is SHOWN else "noisycount count"
     return pieces(command, shown) == pieces(command, shown.replace(told, other))
@@ -110,7 +110,7 @@ def test_keys_ids_and_hashes_are_found_in_their_order() -> None:
 
 
 def test_blocks_have_a_language_a_name_and_a_place() -> None:
-    """Whether they stand in a list or not; a fence in a longer fence is no block."""
+    """Blocks inside a list count; a fence inside a longer fence does not."""
     text = "# A\n\n  ```csv towns.csv\n  a\n  ```\n\n````md\n```console\n$ no\n```\n````\n"
     assert blocks(text) == [Block("csv", "towns.csv", "a\n", 3), Block("md", "", "```console\n$ no\n```\n", 7)]
 

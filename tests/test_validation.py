@@ -118,7 +118,7 @@ def parts(value: Fraction) -> set[type]:
     "exact", [exact_epsilon, exact_delta, exact_rational, lambda value: exact_epsilon(value, "budget")]
 )
 def test_integers_of_numpy_become_pythons_own(exact: Callable[[Fraction], Fraction]) -> None:
-    """Those of NumPy overflow when fractions are added up."""
+    """NumPy's integers are converted, as sums of their fractions overflow."""
     assert parts(OF_NUMPY) == {np.int64}, "nothing is tested"
     assert exact(OF_NUMPY) == Fraction(583, 917)
     assert parts(exact(OF_NUMPY)) == {int}
@@ -157,7 +157,7 @@ def test_the_largest_price_within_a_limit_can_be_asked(limit: Fraction) -> None:
 
 @given(epsilons.filter(lambda value: SMALLEST <= value <= LARGEST))
 def test_text_and_number_are_inverses(value: Fraction) -> None:
-    """What was written is read back as the same rational."""
+    """A written number is read back as the same rational."""
     assert exact_epsilon(exact_text(value)) == value
 
 

@@ -218,7 +218,7 @@ def bought(service: Service) -> None:
 
 
 def test_an_officer_reads_ledger_and_report_on_a_phone(chromium: Browser, service: Service, tmp_path: Path) -> None:
-    """Who asked what, for what and at what price; whether every row is as it was written; and a page to print."""
+    """An officer sees entries, purposes and prices, verifies every row, and saves a page to print."""
     bought(service)
     with window(chromium, service.url, NARROW, dark=True) as opened:
         opened.log_in(service.keys["olga"])

@@ -1,4 +1,4 @@
-"""What is told of two counts, their difference, their ratio and which is greater; and of functions of one."""
+"""Posteriors of two counts: difference, ratio, the greater one, and functions of a single count."""
 
 import math
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from tests.helpers.cases import examples
 
 
 def test_groups_cost_what_one_record_can_move() -> None:
-    """All answers, one of disjoint ones, two where a record is replaced; never more than all."""
+    """A group costs all its answers, or if they are disjoint one answer, or two under replacement."""
     tenth = Fraction(1, 10)
     assert nc.epsilon_of_group(0.1, 3) == 3 * tenth
     assert nc.epsilon_of_group(0.1, 3, replaced=True) == 3 * tenth
@@ -121,7 +121,7 @@ def test_iso_epsilon_curves_lie_where_epsilon_is_the_same() -> None:
 
 @pytest.mark.parametrize("extreme", [5e-324, 1e-200, 1e200, 1.7e308])
 def test_extreme_values_give_numbers(extreme: float) -> None:
-    """Where a product overflows or underflows, the result is 0 or infinite, not nan."""
+    """A product that overflows or underflows gives 0 or infinity, never NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = [

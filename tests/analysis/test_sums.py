@@ -42,7 +42,7 @@ def assert_smallest(alpha: int, tail: Callable[[int], mpf], beta: float) -> None
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize(("count", "scale"), [(1, 3.0), (2, 1e-9), (2, 10.0), (7, 0.1), (300, 1e9), (10_000, 3.0)])
 def test_equal_laplace_noises_have_a_gamma_mixture(count: int, scale: float, beta: float) -> None:
-    """One to ten thousand summands, beta from 1e-300 to 1 − 1e-12, to 1e-10 of alpha."""
+    """Error bounds of up to 10,000 equal summands are right to 1e-10, for β from 1e-300 to 1 − 1e-12."""
     noise = nc.NoiseSum([nc.Laplace(scale)] * count)
     assert_inverts(noise, sum_tails.equal_laplace(count, scale), beta)
 

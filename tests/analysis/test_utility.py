@@ -43,7 +43,7 @@ def variance_by_sum(noise: nc.Mechanism) -> mpf:
 
 
 def close(fast: float, exact: mpf, within: float = 1e-14) -> bool:
-    """Whether two numbers agree to that relative error, or lie among the smallest doubles."""
+    """Return True if two numbers agree to the relative error, or are among the smallest doubles."""
     return bool(abs(fast - exact) <= mpf(within) * exact + mpf("1e-300"))
 
 

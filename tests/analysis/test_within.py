@@ -33,7 +33,7 @@ GOALS = [
 
 
 class Brute:
-    """The same chain on an array of places: each law by its definition, each price by a convolution."""
+    """Stopping chain on an array of answers: laws by definition, top-ups by convolution."""
 
     def __init__(self, rule: StoppingRule, count: int) -> None:
         scales = [nc.DiscreteLaplace.for_epsilon(price).scale for price in rule.prices]
@@ -165,7 +165,7 @@ def ever_wrong(rule: StoppingRule, thresholds: Sequence[float], count: int) -> f
 
 
 def ever_outside(rule: StoppingRule, chain: StoppedChain, count: int) -> float:
-    """The same by the closed form, with all prices."""
+    """Return the probability in closed form that an answer is ever outside, over all prices."""
     counts = np.array([count])
     return float(
         chain.ever_outside(
@@ -378,7 +378,7 @@ def test_a_price_that_no_ledger_keeps_is_none() -> None:
 
 
 def test_a_rule_is_of_public_values_alone() -> None:
-    """The same one for the same words, however they are written; made once."""
+    """Equal numbers give the same rule object, however they are written."""
     rule = stopping_rule("20/100", 0.95, 0.5)
     assert rule is stopping_rule("0.2", "0.95", Fraction(1, 2))
     assert rule == StoppingRule("0.2", "0.95", price_grid("0.5"))  # type: ignore[arg-type]

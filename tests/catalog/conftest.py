@@ -27,7 +27,7 @@ def survey(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where copies lie."""
+    """Return the folder of the copies."""
     return tmp_path / "ledger.db.data"
 
 

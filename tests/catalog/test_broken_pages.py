@@ -231,7 +231,7 @@ def test_a_broken_block_of_a_database_is_found_before_the_debit(tmp_path: Path, 
 
 
 def test_a_lost_proof_is_made_again(tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing can be kept, each opening reads the columns of its questions."""
+    """If no proof can be stored, each opening reads the columns of its questions again."""
     path = written(tmp_path / "x.parquet")
     sound = DuckDBSource.require_sound
     read: list[bool] = []

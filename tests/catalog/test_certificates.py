@@ -69,7 +69,7 @@ def test_nothing_is_kept_without_a_folder() -> None:
     ],
 )
 def test_forged_certificates_are_refused_with_their_file(tmp_path: Path, text: str) -> None:
-    """One line says which file, and what to do; the doctor begins anew."""
+    """A refusal is a single line with the file and the remedy; `doctor` then begins anew."""
     kept = Certificates(tmp_path)
     (tmp_path / "certificates.json").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(SourceError) as caught:

@@ -160,7 +160,7 @@ def test_several_files_are_one_content(tmp_path: Path) -> None:
 
 
 def test_the_keys_of_folders_are_content(tmp_path: Path) -> None:
-    """The same files under another year are other records; beside no key they are what they ever were."""
+    """Equal files under another `year=` folder are other records; other folder names change nothing."""
     file = tmp_path / "visits" / "year=2024" / "0.parquet"
     file.parent.mkdir(parents=True)
     file.write_text("1")

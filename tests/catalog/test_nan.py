@@ -1,4 +1,4 @@
-"""What NaN means is part of the version of records: no answer rests on two meanings of it."""
+"""The meaning of NaN is part of the version of records, so no stored answer mixes two meanings."""
 
 from dataclasses import replace
 from math import nan
@@ -30,7 +30,7 @@ def ages(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pandas_ages(ages: Path) -> Path:
-    """The same with the metadata that pandas writes."""
+    """Return the same Parquet file with the metadata that pandas writes."""
     path = ages.with_name("pandas.parquet")
     metadata = pa.Schema.from_pandas(pd.DataFrame({"age": [1.0]})).metadata
     pq.write_table(pq.read_table(ages).replace_schema_metadata(metadata), path)
@@ -52,7 +52,7 @@ def test_another_meaning_of_nan_is_another_version(ages: Path, asked: Asked, led
 
 
 def test_a_described_file_of_pandas_is_read_as_it_was(pandas_ages: Path, asked: Asked, ledger: Ledger) -> None:
-    """What an older release wrote down holds: NaN stays a value, and its answers stay free."""
+    """A description by an older release stays valid: NaN is a value, and its answers stay free."""
     asked(pandas_ages, unit="row", kinds=VALUE).release(HIGH, EXACTLY)
     written = ledger.descriptions()["survey"]
     assert DatasetRecord.read(written).columns == VALUE

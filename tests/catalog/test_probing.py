@@ -1,4 +1,4 @@
-"""What a question is told depends on the owner's acts and on the schema, never on one cell."""
+"""The reply to a question depends on the owner's acts and on the schema, never on a single cell."""
 
 import tempfile
 from pathlib import Path
@@ -43,12 +43,12 @@ one_unreadable = st.sampled_from([False, True])
 
 
 def written(place: Path) -> DatasetRecord:
-    """What the owner let be written down of the file."""
+    """Return the stored description of a file, as its owner confirmed it."""
     return DatasetRecord("person", KINDS, Contents().of(files_of(place)).digest, form=FORM)
 
 
 def parsed(records: Records, where: str) -> str:
-    """What the question means, or why it is refused."""
+    """Return the meaning of a question, or the text of its refusal."""
     try:
         query = Query(wheres=[where], epsilon=1)
         return str(records.plan(query, is_replacement=False).meaning)
@@ -57,7 +57,7 @@ def parsed(records: Records, where: str) -> str:
 
 
 def told(folder: Path) -> list[str]:
-    """What an asker sees of each reply, but for the answer itself."""
+    """Return the analyst's view of each reply, without the answer itself."""
     place = folder / "records.csv"
     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         ledger.describe(NAME, written(place).text)
@@ -68,7 +68,7 @@ def told(folder: Path) -> list[str]:
 
 
 def reply(desk: Desk, where: str) -> str:
-    """What is told of an answer, or why there is none."""
+    """Return the public parts of a release, or the text of the refusal."""
     try:
         release = desk.release(where, "1/2")
     except NoisyCountError as error:

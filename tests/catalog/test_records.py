@@ -26,7 +26,7 @@ OLD = "age >= 65"
 
 
 def test_kinds_are_written_down_once(survey: Path, asked: Asked, ledger: Ledger) -> None:
-    """What the first desk found stays, whatever later records would have been taken for."""
+    """The kinds that the first desk stored stay, whatever kinds later records would suggest."""
     assert asked(survey, unit="person").columns == {"age": Kind.INTEGER, "town": Kind.TEXT}
     written = DatasetRecord.read(ledger.descriptions()["survey"])
     assert written.unit == "person"
@@ -78,7 +78,7 @@ def test_changed_records_are_charged_again(survey: Path, asked: Asked) -> None:
 
 
 def test_a_second_name_is_no_second_budget(survey: Path, opened: Opened, asked: Asked) -> None:
-    """The same records under another name are refused, whatever is said of them."""
+    """Equal records under another name are refused, whatever their settings."""
     asked(survey, unit="person")
     other = Path(shutil.copy(survey, survey.with_name("other.csv")))
     with pytest.raises(ConfigError, match='account = "survey"'):
@@ -183,7 +183,7 @@ def test_older_copies_go(survey: Path, asked: Asked, folder: Path) -> None:
 
 
 def test_without_a_place_for_copies_texts_are_read_again(survey: Path, asked: Asked, folder: Path) -> None:
-    """What is in the way of the folder costs time, and no answer."""
+    """A file in place of the folder of copies costs time, but no answer."""
     folder.write_text("in the way")
     assert asked(survey, unit="person").release(OLD, EXACTLY).answer == 1
     assert asked(survey).release("age > 31", EXACTLY).answer == 2
@@ -259,7 +259,7 @@ def test_an_older_ledger_stays_free(
 
 
 def test_a_form_of_a_later_version_is_told(ledger: Ledger, opened: Opened, survey: Path) -> None:
-    """What this version does not know is refused, and not left out."""
+    """A description with an unknown member is refused."""
     ledger.describe("survey", '{"unit": "person", "columns": {}, "scent": "rose"}')
     with pytest.raises(LedgerError, match="in a form of a later version"):
         opened(survey)

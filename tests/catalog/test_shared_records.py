@@ -105,7 +105,7 @@ def test_a_data_set_keeps_the_tables_that_it_named_before(
 
 
 def test_the_only_table_of_a_file_is_the_same_by_its_name(tmp_path: Path, asked: Asked, opened: Opened) -> None:
-    """Whether it is named or not: also in a workbook."""
+    """A file's only table is the same data set with and without its name, also in a workbook."""
     write_workbook(tmp_path / "x.xlsx", {"visits": [["person", "age"], [1, 31]]})
     for path in (sqlite(tmp_path / "x.sqlite", MADE[:2]), duck(tmp_path / "x.duckdb", MADE[:2]), tmp_path / "x.xlsx"):
         asked(path, path.name, unit="person")

@@ -1,4 +1,4 @@
-"""What threads find that ask the same records at once."""
+"""Threads that count the same records at the same time share scans."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -101,7 +101,7 @@ def test_where_a_shared_scan_fails_each_goes_alone(
 
 
 def test_who_fails_alone_is_told(source: LazySource, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the engine says of a scan of one's own."""
+    """A thread that scans alone receives the engine's own error."""
     scans = Scans(monkeypatch, SourceError)
     (found,) = asked(source, scans, 1)
     with pytest.raises(SourceError, match="a scan"):

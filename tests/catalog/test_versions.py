@@ -103,7 +103,7 @@ def test_the_version_covers_what_cells_stand_for(first: ColumnFormat, second: Co
 def test_dates_that_an_older_release_missed_are_counted_anew(
     monkeypatch: pytest.MonkeyPatch, date_format: str, *, accepts: bool, is_anew: bool
 ) -> None:
-    """Where unreadable cells are missing values: months in other languages, runs of blanks, and digits without marks.
+    """Date forms that older releases read otherwise have a new version if unreadable cells are missing.
 
     A file whose cells all fit has the values that it had. One that no longer fits is refused, and its copy is not read.
     """
@@ -149,7 +149,7 @@ def test_a_corrected_form_is_counted_and_charged_anew(  # noqa: PLR0913 - one ar
 
 
 def test_the_version_of_an_older_release_is_kept_to_the_letter() -> None:
-    """What it wrote down has the version that it had, and is written as it was."""
+    """A description by an older release keeps its text and its version."""
     written = DatasetRecord.read(OLDER)
     assert (written.text, written.version) == (OLDER, VERSION)
     other = replace(written, form=replace(FORM, encoding="cp1252"))

@@ -181,7 +181,7 @@ def test_a_band_below_0_stays_in_the_picture(width: float, middle: float) -> Non
 
 @pytest.mark.parametrize("low", [-2_000_000.0, 0.0])
 def test_no_number_of_an_axis_vanishes(low: float) -> None:
-    """Where the first or the last would leave the picture, it moves inwards."""
+    """Axis numbers at the ends move inwards if they would leave the picture."""
     picture = drawn(CountPicture(Estimated(10**6, low, 3 * 10**6)).svg(NARROW))
     numbers = [text for text in picture.iter(f"{SVG}text") if text.get("text-anchor") == "middle"]
     assert len(numbers) >= 3

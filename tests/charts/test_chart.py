@@ -94,7 +94,7 @@ def test_a_count_without_noise_is_a_flat_line() -> None:
 
 @pytest.mark.thorough
 def test_a_figure_is_shown_as_on_its_page() -> None:
-    """All of its lines, and in a notebook its picture with what is claimed of it."""
+    """A figure has all its lines, and a notebook shows its picture with its claims."""
     drawn = figure("naldi2015.1")
     chart = shown(drawn)
     assert chart["title"]["text"] == drawn.title
@@ -118,7 +118,7 @@ def test_a_figure_is_shown_as_on_its_page() -> None:
     ],
 )
 def test_what_has_no_chart_is_refused(result: object, why: str) -> None:
-    """What is no result, and an answer without noise, which says nothing alone."""
+    """An object that is no result, and an exact answer, have no chart."""
     with pytest.raises(ValueError, match=why):
         nc.chart(result)
 

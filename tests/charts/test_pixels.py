@@ -187,7 +187,7 @@ def test_downloads_show_what_the_page_shows(chromium: Browser, service: Service,
 def test_downloads_of_sliders_are_the_pictures_of_a_browser(
     chromium: Browser, service: Service, tmp_path: Path, name: str
 ) -> None:
-    """The same of the charts of Explore."""
+    """Charts of Explore look the same as SVG in a browser and as PNG."""
     file, png = saved(service, f"/explore/data?chart={name}&{Sliders().query}&", tmp_path)
     assert "<style" not in file.read_text(encoding="utf-8")
     require_same(chromium, file, png)
@@ -209,7 +209,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_plots_of_commands_are_the_pictures_of_a_browser(chromium: Browser, run: Run, here: Path, kind: str) -> None:
-    """The same of what `--plot` writes."""
+    """Pictures of `--plot` look the same as SVG in a browser and as PNG."""
     for ending in ("svg", "png"):
         assert run(*COMMANDS[kind].split(), "--plot", f"plot.{ending}").status == 0
     require_sized((here / "plot.svg").read_text(encoding="utf-8"))
@@ -217,7 +217,7 @@ def test_plots_of_commands_are_the_pictures_of_a_browser(chromium: Browser, run:
 
 
 def test_figures_are_the_pictures_of_a_browser(chromium: Browser, run: Run, here: Path) -> None:
-    """The same of the figures of papers, with lines, dots and logarithmic axes."""
+    """Figures with lines, dots and logarithmic axes look the same as SVG in a browser and as PNG."""
     options = ("--only", "naldi2014.1,breutigam.1", "--format", "svg,png", "--out", "figures")
     assert run("figures", *options).status == 0
     files = [*(here / "figures").glob("*.svg")]

@@ -66,7 +66,7 @@ def test_all_that_is_drawn_is_inside() -> None:
 
 
 def test_notes_tell_what_the_lines_are() -> None:
-    """Where the table is from, the probability, and that only the largest cells are there."""
+    """Notes name the source, the probability of the lines, and the number of cells left out."""
     many = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(MOST_DOTS + 1)]
     shown = RefinedDots(many, "Towns", ["t.csv"], 0.9, "persons")
     picture = refined_picture(shown)
@@ -130,7 +130,7 @@ def test_answers_differ_from_estimates_in_grey() -> None:
 
 
 def test_many_levels_of_sums_are_not_all_drawn() -> None:
-    """Those with the fewest counts are, in their order, and a note says so."""
+    """The levels with the fewest counts are drawn, in their order, and a note states the number."""
 
     def sums(number: int) -> RefinedSums:
         dots = [RefinedDot(str(n), n, 2, n, n - 1, n + 1) for n in range(number)]
@@ -171,7 +171,7 @@ def test_the_posterior_of_a_table_is_drawn() -> None:
 
 
 def test_a_posterior_of_independent_cells_is_drawn() -> None:
-    """Where no total is known and the law of a cell was learned."""
+    """A posterior without a total, whose cell law was learned, is drawn in full."""
     told = nc.table_posterior([52, 3, -2, 8, 1], nc.DiscreteLaplace(5))
     answered, _ = counts_of(frames(posterior_dots(told))[0])
     assert [count for _, count, _ in answered] == [52, 3, -2, 8, 1]

@@ -101,7 +101,7 @@ def test_errors_that_differ_are_all_stated() -> None:
     ],
 )
 def test_other_keys_are_in_the_label(rows: list[Row]) -> None:
-    """Where they are many, or out of order, or one row is that of all others."""
+    """Many keys, unordered keys and the row of other keys are part of the label."""
     bars = TableBars.from_table(told(rows, ("site", "plan")))
     assert not bars.kinds
     assert len({bar.label for bar in bars.bars}) == len(rows)
@@ -164,7 +164,7 @@ def test_a_list_keeps_its_order() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 100])
 def test_pictures_have_room_for_all_rows(tmp_path: Path, rows: int) -> None:
-    """One row and a hundred, in SVG and PNG."""
+    """Pictures of one and of a hundred rows have room for each row, in SVG and PNG."""
     table = told([Row((f"town {number}",), number) for number in range(rows)], ("town",))
     for name in ("table.svg", "table.png"):
         save_picture(table_picture(TableBars.from_table(table)), tmp_path / name)

@@ -101,7 +101,7 @@ def test_one_key_or_all_of_somebody_are_revoked(run: Run, by: str, left: int) ->
     ],
 )
 def test_what_makes_no_sense_is_refused(refused: Refused, words: tuple[str, ...], told: str) -> None:
-    """One line names what was typed and the remedy; no key is made."""
+    """A refusal is a single line with the typed value and the remedy; no key is made."""
     assert told in refused("analysts", "add", *words)
 
 

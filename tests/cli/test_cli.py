@@ -198,7 +198,7 @@ def completed(words: list[str], incomplete: str) -> list[tuple[str, str]]:
 def test_bash_completes_within_quotes_and_behind_its_breaks(
     here: Path, monkeypatch: pytest.MonkeyPatch, pieces: str, meant: list[str]
 ) -> None:
-    """What Bash puts in place of the last piece of a word is read by it as what is meant."""
+    """Bash reads the completed piece of a word as the value that is meant."""
     kinds = 'kinds = { age = "integer", health = "text", "Size $" = "real" }'
     configure(here, f'unit = "row"\n{kinds}\nvalues = {{ health = ["poor", \'a "b"\'] }}')
     words = ["noisycount", *pieces.split("|")]
@@ -383,7 +383,7 @@ def test_a_stream_that_is_not_utf8_shows_every_digit(encoding: str, monkeypatch:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_answer_that_cannot_be_printed_is_one_line(here: Path) -> None:
-    """Where standard output is full, the refusal says that nothing paid for is lost."""
+    """If standard output is full, a single line states that paid answers are kept."""
     words = [SCRIPT, "plan", "--within", "20%", "--guess", "100"]
     with Path("/dev/full").open("w") as full:
         told = subprocess.run(  # noqa: S603  (our own command)

@@ -62,7 +62,7 @@ def test_a_slot_without_a_length_is_refused(refused: Refused, slot: str) -> None
 
 
 def test_a_question_outside_the_language_is_refused_before_its_slot(refused: Refused) -> None:
-    """That depends on no record: it does not wait for the hour, and makes no ledger."""
+    """A refusal that depends on no record does not wait for the slot, and makes no ledger."""
     began = time.monotonic()
     assert "leave arithmetic out" in refused(*count("age + 1 > 40"), "--epsilon", "0.1", "--slot", "3600")
     assert time.monotonic() - began < 600
@@ -202,7 +202,7 @@ def test_a_spend_over_the_budget_is_refused(run: Run, refused: Refused, here: Pa
 
 
 def test_a_unit_against_the_owners_is_refused(refused: Refused, here: Path) -> None:
-    """Who a person is, the owner says; an asker cannot choose a finer unit."""
+    """An analyst cannot choose a finer privacy unit than the owner's."""
     configure(here, 'unit = "person"')
     message = refused("count", "survey", "--unit", "year", *ASK)
     assert "--unit 'year': data set 'survey' counts distinct 'person'" in message
@@ -237,7 +237,7 @@ def test_a_ledger_in_no_folder_is_refused(refused: Refused, here: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("paid", [False, True])
 def test_a_full_disk_refuses_before_it_counts(run: Run, here: Path, *, paid: bool) -> None:
-    """Where the ledger cannot grow, no answer leaves and nothing is charged."""
+    """If the ledger cannot grow, no answer is shown and nothing is charged."""
     configure(here)
     if paid:
         assert run("count", "survey", *ASK).status == 0
@@ -266,7 +266,7 @@ def test_a_broken_configuration_is_refused(refused: Refused, here: Path, text: s
 
 
 def test_a_removed_folder_is_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the current folder is gone, no configuration can be looked for."""
+    """A command in a removed folder is refused, as no configuration can be found."""
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

@@ -17,7 +17,7 @@ RECORDS = f"""person,age,joined,note
 
 
 def everything(run: Run, *words: str) -> str:
-    """All that a command line says."""
+    """Run a command, and return its output and its errors."""
     told = run(*words)
     return told.output + told.errors
 
@@ -100,7 +100,7 @@ def test_no_question_steers_the_terminal_of_who_reads_it(run: Run, words: tuple[
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """All texts of a JSON value, also those within a text that is JSON itself."""
+    """Yield every text of a JSON value, also texts inside a text that is JSON itself."""
     if isinstance(value, str):
         yield value
         with suppress(ValueError):

@@ -33,7 +33,7 @@ def configured(tmp_path: Path) -> Config:
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
-    """What the file says of a data set arrives, exactly and with absolute paths."""
+    """Each key of a data set is read exactly, with absolute paths."""
     text = SURVEY + (
         'unit = "person"\nsize = 5912\ncolumns = ["age", "health"]\ntable = "visits"\n'
         'budget = "0.3"\naccount = "old"\nencoding = "cp1252"\ndelimiter = "\\t"\nskip = 0\n'
@@ -225,7 +225,7 @@ def test_what_is_no_file_of_that_name_is_not_passed_over(tmp_path: Path, make: C
 
 
 def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
-    """Where it leads to a file."""
+    """A symbolic link to a configuration file counts as a configuration."""
     outer = write(tmp_path, "")
     inner = tmp_path / "inner"
     inner.mkdir()
@@ -315,7 +315,7 @@ def test_ledger_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 
 def test_template_loads_as_it_stands(tmp_path: Path) -> None:
-    """What `noisycount init` writes is a configuration."""
+    """The file that `noisycount init` writes is a valid configuration."""
     found = loaded(tmp_path, TEMPLATE)
     assert found.datasets["survey"].unit == "person"
     assert found.ledger_file == tmp_path / "ledger.db"

@@ -210,7 +210,7 @@ NOT_OF_SERVERS = {
 
 @pytest.mark.parametrize("engine", SERVERS)
 def test_keys_of_a_server_or_an_object_store(engine: str, tmp_path: Path) -> None:
-    """What no server obeys is refused as the configuration is loaded."""
+    """A key without effect on a server is refused as the configuration is loaded."""
     place = tmp_path / "noisycount.toml"
     lines = {key: OF_SERVERS.get(key, line) for key, (line, _) in OF_RECORDS.items()}
     lines |= dict(examples("datasets.NAME", lines | dict.fromkeys(OF_THE_LEDGER)))

@@ -16,14 +16,14 @@ datasets = ["survey"]
 
 
 def described(folder: Path, text: str) -> OidcConfig:
-    """What a configuration says of OpenID Connect."""
+    """Return the OpenID Connect settings of a configuration."""
     found = loaded(folder, text).service.oidc
     assert found is not None
     return found
 
 
 def test_an_issuer_is_described_in_a_few_lines(tmp_path: Path) -> None:
-    """What is left out is as usual: the subject tells who it is, the issuer where its keys are."""
+    """Missing keys have their defaults: the claim `sub`, and the issuer's own key set."""
     said = described(tmp_path, TEXT)
     assert (said.issuer, said.audience) == ("https://login.example.org", "noisycount")
     assert (said.keys, said.claim) == (None, "sub")
@@ -59,7 +59,7 @@ def test_keys_are_a_file_or_an_address(tmp_path: Path) -> None:
     ],
 )
 def test_what_would_let_others_in_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
-    """One line names the key, the value and the remedy."""
+    """A refusal is a single line with the key, the value and the remedy."""
     assert old in TEXT
     assert told in refusal(tmp_path, TEXT.replace(old, new, 1))
 

@@ -73,7 +73,7 @@ def test_what_is_left_out_of_a_table(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_about_a_table(tmp_path: Path, text: str, message: str) -> None:
-    """One line each; none of them tells the password."""
+    """A refusal is a single line without the password."""
     found = refusal(tmp_path, text)
     assert message in found
     assert CANARY not in found
@@ -102,7 +102,7 @@ def test_an_address_without_a_table(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_address_is_refused_without_its_password(tmp_path: Path) -> None:
-    """What is no address is no file either."""
+    """A text that is no address is not taken for a file, and its password is not shown."""
     with pytest.raises(ConfigError) as caught:
         loaded(tmp_path, VISITS).dataset(f"9{URL}#visits")
     assert CANARY not in str(caught.value)

@@ -11,7 +11,7 @@ NUMBERED = tuple(f"# {name} = " for name in NUMBERS)
 
 
 def said(folder: Path, text: str) -> ServiceConfig:
-    """What a configuration says of the service."""
+    """Return the service settings of a configuration."""
     return loaded(folder, text).service
 
 
@@ -37,7 +37,7 @@ def test_a_value_out_of_range_is_refused(tmp_path: Path, name: str, value: str) 
 
 
 def test_a_slot_is_one_that_a_clock_can_keep(tmp_path: Path) -> None:
-    """What the slot itself would refuse is refused in the file."""
+    """A slot outside its range is refused as the file is loaded."""
     for slot, told in (
         ("4000", "slot = 4000: must be a number of seconds from 0.001 to at most 3600"),
         ("0.0001", "slot = "),

@@ -33,7 +33,7 @@ def test_a_wrapped_text_keeps_its_words(text: str, width: int) -> None:
 
 @given(st.lists(st.tuples(*[st.from_regex(r"[a-zA-Z0-9 .%]{0,30}")] * 3), min_size=1), st.integers(4, 90))
 def test_columns_have_room_for_their_numbers(rows: list[tuple[str, str, str]], width: int) -> None:
-    """Where there are widths, the table fits, and no number is wider than its column."""
+    """A table with column widths fits, and no number is wider than its column."""
     widths = column_widths(rows, width)
     if widths is None:
         return
@@ -57,7 +57,7 @@ def test_every_text_can_be_written(encoding: str, text: str) -> None:
     ("character", "told"), [("±", "+-"), ("−", "-"), ("ε", "epsilon"), ("ü", "u"), ("中", "\\u4e2d")]
 )
 def test_signs_have_names(character: str, told: str) -> None:
-    """What ASCII lacks is written out."""
+    """Signs that ASCII lacks are written out as words."""
     assert writable(character, "ascii") == told
 
 
@@ -113,7 +113,7 @@ NAMES = st.lists(WORDS, min_size=1, max_size=2).map(" ".join)
 
 
 def leaves_blank(text: str, width: int) -> bool:
-    """Whether rich breaks a word at a line's very end: it draws the blank behind it in the next line, we do not."""
+    """Return True if Rich moves the blank behind a broken word to the next line, unlike this package."""
     broken = [word for word in text.split()[:-1] if cell_len(word) > width]
     return any(len(chop_cells(f"{word} ", width)) > len(chop_cells(word, width)) for word in broken)
 
@@ -155,7 +155,7 @@ def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, columns: int, wi
     ids=lambda words: words[0],
 )
 def test_no_command_waits_for_the_reader_of_a_pipe(refused: Refused, here: Path, words: tuple[str, ...]) -> None:
-    """What is there and is no regular file is refused."""
+    """A path that exists and is no regular file is refused."""
     os.mkfifo(here / "pipe.svg")
     assert "'pipe.svg' is no regular file: name another file" in refused(*words, "pipe.svg")
 

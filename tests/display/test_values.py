@@ -120,7 +120,7 @@ def test_a_value_has_a_line_plain_data_and_a_table(held: Shown) -> None:
 
 
 def test_a_posterior_shows_its_estimates() -> None:
-    """Those of its properties, and how wide the interval is."""
+    """The text and the dict of a posterior have its estimates and its interval."""
     told = nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace(7))
     assert repr(told) == ("Posterior(mean=104.528, median=105, std=6.25062, interval=(91, 116), answers=[107])")
     plain = told.to_dict()

@@ -1,4 +1,4 @@
-"""How texts stand for values: as stated, as guessed, and as a check tells it."""
+"""Values of texts, as stated, as guessed, and as a check reports them."""
 
 import random
 from collections.abc import Callable
@@ -156,7 +156,7 @@ def american(day: int) -> str:
     ],
 )
 def test_a_guess_says_why(cells: list[str], kind: Kind, reason: str) -> None:
-    """What is doubtful is text, which loses nothing."""
+    """A doubtful column is guessed to be text, which loses nothing."""
     guess = guessed_form(cells)
     assert guess.form.kind is kind
     assert reason in guess.reason
@@ -296,7 +296,7 @@ def test_single_letters_beside_no_answer_are_asked_about(letters: str, other: st
 def test_another_answer_beside_yes_and_no_proposes_text_first(
     pair: tuple[str, str], other: str, number: int, kind: Kind
 ) -> None:
-    """Whether a few or many say so; what the owner may state besides counts that answer as missing."""
+    """A third answer, rare or frequent, is proposed as text first and as a missing value second."""
     guess = guessed_form([*pair * 20, *[other] * number])
     assert guess.form.kind is kind
     text, boolean = guess.choices

@@ -131,7 +131,7 @@ def test_texts_say_nan_as_their_owner_states(tmp_path: Path) -> None:
 
 
 def test_nan_among_ids_is_reported_without_a_statement(tmp_path: Path) -> None:
-    """All rows with it are one person, and no statement makes them several."""
+    """Rows with NaN as their id are a single person, and no statement changes this."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"person": [1.0, nan, nan], "age": [nan, 1.0, 2.0]}), path)
     check = with_findings(DuckDBSource.checked(path, unit="person"), "person")

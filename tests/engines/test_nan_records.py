@@ -1,4 +1,4 @@
-"""One more record, however odd, moves a count by one at most, also where NaN is stated to be missing."""
+"""An additional record, however odd, moves a count by at most 1, also if NaN is declared missing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -75,7 +75,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
 
 
 def counted(opened: Opened, records: Sequence[Record], unit: str | None) -> tuple[Mapping[str, Kind], list[int]]:
-    """What questions may use, which decides which are refused, and the counts."""
+    """Return the schema, which decides about refusals, and the counts."""
     with opened(records, unit) as source:
         return dict(source.schema), source.count(QUESTIONS)
 

@@ -46,7 +46,7 @@ RECORDS = [{name: form.normal_text(cell) for name, form in FORMS.items()} for ce
 
 
 def number(name: str, test: Callable[[str], bool]) -> int:
-    """How many normal texts of a column pass a test."""
+    """Count the texts of a column that pass a test."""
     return sum(test(str(record[name])) for record in RECORDS)
 
 

@@ -219,7 +219,7 @@ def test_other_texts_spell_no_day(text: str) -> None:
 @given(NEAR)
 @settings(max_examples=300)
 def test_the_readings_are_those_of_the_standard_library(text: str) -> None:
-    """Where it reads digits of ASCII without marks, and the bounds of this library hold."""
+    """Plain ASCII texts within the bounds have the value that Python's own parsers give."""
     stripped = text.strip(BLANKS)
     number, day = READERS[Kind.REAL](text), READERS[Kind.DATE](text)
     plain = re.fullmatch(r"[+-]?[0-9.]+([eE][+-]?[0-9][0-9]?)?", stripped, re.ASCII)

@@ -1,4 +1,4 @@
-"""What the owner of records sees of persons is the same on every engine."""
+"""Checks of persons report the same on every engine."""
 
 import pytest
 

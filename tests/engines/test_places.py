@@ -1,4 +1,4 @@
-"""Where records are, and which engine opens them."""
+"""Places of records, and the engine that opens each of them."""
 
 import gzip
 import os
@@ -59,7 +59,7 @@ def test_a_packed_file_is_known_by_both_its_endings(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_an_engine_is_imported_when_it_opens_something() -> None:
-    """Who only knows of desks loads no engine."""
+    """Importing the records' module loads no engine."""
     code = "import sys, noisycount.release.records; print('duckdb' in sys.modules)"
     loaded = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
@@ -126,7 +126,7 @@ def test_no_password_is_shown_that_nobody_quoted(secret: str, scheme: str) -> No
     ],
 )
 def test_no_address_of_a_table(text: str, message: str) -> None:
-    """What is missing is said in one line, with an example."""
+    """A refusal is a single line that names the missing part, with an example."""
     with pytest.raises(SourceError) as caught:
         ServerPlace.read(text)
     assert str(caught.value).startswith(message)
@@ -146,7 +146,7 @@ def test_no_address_of_a_table(text: str, message: str) -> None:
     ],
 )
 def test_two_addresses_of_one_table(one: str, other: str) -> None:
-    """Who asks, by which driver and with what spelled out does not make another table of it."""
+    """User, driver and spelled-out defaults do not make another table of an address."""
     assert ServerPlace.read(one).canonical == ServerPlace.read(other).canonical
 
 
@@ -171,7 +171,7 @@ def test_no_server(text: str) -> None:
 
 
 def test_passwords_are_cut_out_of_any_text() -> None:
-    """What a message quotes of a mistyped address loses its password, and our example nothing."""
+    """A quoted address loses its password, and the example in a message stays whole."""
     told = f"no such option: x://u:{CANARY} a@b'; and 'y://v:{CANARY}@{CANARY}@h', as z://user@h"
     assert without_passwords(told) == "no such option: x://u:…@b'; and 'y://v:…@h', as z://user@h"
 

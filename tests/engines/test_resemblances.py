@@ -78,7 +78,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> CheckedSource:
 
 
 def reported(check: Check) -> dict[str, tuple[str, str]]:
-    """What the texts of each column look like, and the remedy, as the findings state it."""
+    """Return for each column its resemblance and the remedy, as the findings state them."""
     found = {column.name: column.looks_like for column in check.columns if column.looks_like}
     texts = {each.column: each.text for each in with_findings(check, "person").findings if "look like" in each.title}
     assert {*texts} == {*found}

@@ -123,7 +123,7 @@ def test_count_is_the_number_of_records_for_which_the_predicate_is_true(open_sou
 
 @pytest.mark.parametrize("rows", [1, 2, 1000])
 def test_unit_counts_each_person_once_whatever_the_number_of_rows(open_source: OpenSource, rows: int) -> None:
-    """One person moves a count by one, with 1, 2 or 1,000 records."""
+    """A person with 1, 2 or 1,000 records moves a count by 1."""
     records = [{"person": "ann", "age": 30}] * rows + [{"person": "bob", "age": 20}]
     schema = {"person": Kind.TEXT, "age": Kind.INTEGER}
     with open_source(records, schema, unit="person") as source:
@@ -222,7 +222,7 @@ def test_no_records_are_counted_as_none(open_source: OpenSource, unit: str | Non
 
 
 def test_version_tells_whether_records_changed(open_source: OpenSource) -> None:
-    """The same records keep their version; another value changes it."""
+    """Equal records keep their version, and another value changes it."""
     schema = {"age": Kind.INTEGER}
     versions = [
         source.version

@@ -169,7 +169,7 @@ def test_hidden_keys_are_those_that_have_units(
 def test_texts_and_pandas_give_the_tables_of_the_reference(
     rows: Records, cells: Sequence[CellQuestion], keys: Sequence[KeyQuestion], unit: str | None
 ) -> None:
-    """Where an empty text and NaN are missing values."""
+    """Tables agree with the reference if an empty text and NaN are missing values."""
     plain = [{name: _plain(value) for name, value in row.items()} for row in rows]
     with TemporaryDirectory() as folder:
         path, whole = Path(folder, "records.csv"), Path(folder, "records.parquet")

@@ -97,7 +97,7 @@ def test_times_of_day_are_compared_as_times(source: CheckedSource) -> None:
 
 @pytest.mark.parametrize("where", REFUSED)
 def test_a_refused_time_of_day_has_a_remedy_that_is_answered(where: str) -> None:
-    """Where the order of characters is not that of times, the time is written as columns of times have it."""
+    """A time whose text order is not its time order is refused with a form that is accepted."""
     schema = {"seen": Kind.TEXT}
     (refusal,) = text_order_refusals([parse_predicate(where, schema).normal])
     remedy = refusal.rpartition("columns of them, ")[2]

@@ -1,4 +1,4 @@
-"""What another account of this machine can do: `python -m tests.helpers.accounts` runs commands and requests as one.
+"""Another account of this machine: `python -m tests.helpers.accounts` runs commands and requests as that account.
 
 The account is a number without a name. The process begins as the superuser, who may read what Python imports wherever
 that is, and is the other account from then on, before it reads the first command.
@@ -29,7 +29,7 @@ _PROJECT = Path(__file__).parents[2]
 
 
 def as_colleague(folder: Path, home: Path, asked: Sequence[object]) -> list[dict[str, Any]]:
-    """What commands (lists of words) and requests (objects) told another account in a folder.
+    """Run commands (lists of words) and requests (objects) as another account in a folder; return their results.
 
     Skipped where this account may not become another, or failed where it must.
     """
@@ -58,7 +58,7 @@ def give_to_group(file: Path) -> None:
 
 
 def _prefix() -> list[str]:
-    """What makes a command one of the superuser's."""
+    """Return the words that make a command the superuser's."""
     if os.geteuid() == 0:
         return []
     sudo = shutil.which("sudo")

@@ -54,7 +54,7 @@ class World:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found."""
+    """Result of an audit of answers alone."""
 
     claimed: float  # the largest log-ratio that the two data sets may have
     shown: float  # what it is at least, unless a false alarm occurred
@@ -62,17 +62,17 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """True if the audit contradicts neither the stated ε nor the stated law."""
         return self.private and self.lawful
 
     @property
     def private(self) -> bool:
-        """Whether the answers do not contradict the stated ε."""
+        """True if the answers do not contradict the stated ε."""
         return self.shown <= self.claimed
 
     @property
     def lawful(self) -> bool:
-        """Whether the answers do not contradict the stated law."""
+        """True if the answers do not contradict the stated law."""
         return self.p_value >= FALSE_ALARM / 2
 
 
@@ -196,7 +196,7 @@ def _answers(world: World, size: int, at_once: int) -> np.ndarray:
 
 
 def _patches(mutant: str) -> dict[str, object]:
-    """What a mutant has in place of parts of `DiscreteLaplace`."""
+    """Return the mutant's replacements for parts of `DiscreteLaplace`."""
     one, honest = MUTANTS.get(mutant), DiscreteLaplace.sampler
     if one is None:
         return {"sampler": honest}

@@ -1,4 +1,4 @@
-"""What a cell stands for, in plain Python: the reference for the SQL that reads whole columns."""
+"""Values of text cells in plain Python: the reference for the SQL that reads whole columns."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -20,7 +20,7 @@ TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
 
 def reference(cell: str | None, form: ColumnFormat) -> tuple[bool, object]:
-    """Whether a cell says anything, and its value; None: it stands for none."""
+    """Return whether a cell has a text, and its value: None if the text is no value of the kind."""
     if not cell:
         return False, None
     if form.normalise == "NFKC":

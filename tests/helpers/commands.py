@@ -13,7 +13,7 @@ from noisycount.data import survey_path
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a command said, and the status with which it ended."""
+    """Output of a command, its errors, and the status with which it ended."""
 
     status: int
     output: str
@@ -27,7 +27,7 @@ class Told:
 
     @property
     def words(self) -> str:
-        """What was printed, on one line."""
+        """The output on a single line."""
         return " ".join(self.output.split())
 
     @property

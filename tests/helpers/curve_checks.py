@@ -19,7 +19,7 @@ def assert_exact(curve: nc.PrivacyCurve, pairs: Sequence[Pair], epsilons: Sequen
 
 
 def faults_of(curve: nc.PrivacyCurve, epsilon: float, exact: tuple[mpf, mpf]) -> Iterator[str]:
-    """What is wrong with a curve at an ε."""
+    """Yield the differences between a curve and its definition at an ε."""
     found, value, (lower, upper) = (curve.directions(epsilon), curve.delta(epsilon), curve.bracket(epsilon))
     for name, side, goal in zip(("plus", "minus"), found, exact, strict=True):
         allowed = mpf("1e-9") * goal if goal >= mpf("1e-50") else mpf("1e-50")

@@ -57,7 +57,7 @@ class Grammar:
         return self._made(self.rules[rule], chance, depth)
 
     def accepts(self, rule: str, tokens: Sequence[Token]) -> bool:
-        """Whether tokens are a sentence of a rule."""
+        """Return True if tokens are a sentence of a rule."""
 
         @cache
         def ends(node: _Node, at: int) -> frozenset[int]:
@@ -142,7 +142,7 @@ def _read(source: str) -> list[tuple[str, _Node]]:
 
 
 def _choices(words: list[tuple[str, str]], end: str) -> _Node:
-    """What stands up to a mark."""
+    """Read the alternatives up to a closing mark."""
     choices: list[list[_Node]] = [[]]
     while True:
         kind, text = words.pop(0)

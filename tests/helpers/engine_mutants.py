@@ -59,7 +59,7 @@ class Engine(MemorySource):
         return value
 
     def part(self, part: GroupBy) -> GroupBy:
-        """What this engine groups by."""
+        """Return the part by which this engine groups."""
         return part
 
     def most(self, most: int | None) -> int | None:
@@ -67,25 +67,25 @@ class Engine(MemorySource):
         return most
 
     def size(self, units: Iterable[object]) -> int:
-        """How many persons this engine counts."""
+        """Return the number of persons that this engine counts."""
         return len(set(units))
 
     def like(self, text: str, pattern: str) -> bool:
-        """Whether this engine finds a text like a pattern."""
+        """Return True if this engine matches a text with a pattern."""
         return bool(re.fullmatch(regular(pattern), text, re.DOTALL))
 
     def negated(self, found: bool | None) -> bool | None:  # noqa: FBT001 - a truth
-        """What this engine makes of not."""
+        """Return this engine's negation of a truth value."""
         return None if found is None else not found
 
     def joined(self, truths: list[bool | None], *, decisive: bool) -> bool | None:
-        """What this engine makes of and, which false decides, and of or."""
+        """Return this engine's conjunction (false is decisive) or disjunction (true is decisive)."""
         if decisive in truths:
             return decisive
         return None if None in truths else not decisive
 
     def truth(self, predicate: Predicate, record: Record) -> bool | None:
-        """Whether this engine finds that a record matches."""
+        """Return this engine's truth value of a predicate for a record."""
         match predicate:
             case Not(operand):
                 return self.negated(self.truth(operand, record))
@@ -99,7 +99,7 @@ class Engine(MemorySource):
                 return self.test(self.read(predicate), self.seen(record))
 
     def test(self, test: Predicate, record: Record) -> bool | None:
-        """Whether a record passes a test of its values as this engine compares them."""
+        """Return the truth value of a single test, on values as this engine compares them."""
         return truth(test, record)
 
     def seen(self, record: Record) -> Record:
@@ -180,7 +180,7 @@ class LikeIgnoresCase(Engine):
 
 
 class LikeCountsUnits(Engine):
-    """One character beyond the first plane is two."""
+    """A character beyond the first plane counts as two."""
 
     def like(self, text: str, pattern: str) -> bool:
         texts = [re.sub("[\U00010000-\U0010ffff]", "\ue000\ue001", each) for each in (text, pattern)]
@@ -206,7 +206,7 @@ class OrdersByUnits(Engine):
 
 
 class NullIsFalse(Engine):
-    """What is unknown is false, and so true where it is negated."""
+    """An unknown truth is false, and true if it is negated."""
 
     def negated(self, found: bool | None) -> bool | None:  # noqa: FBT001 - a truth
         return not found
@@ -323,7 +323,7 @@ class OtherSalt(Engine):
 
 
 class OtherLost(Engine):
-    """What is not listed is nowhere."""
+    """Keys that are not listed are not counted as others."""
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         found = super().count_cells(question)
@@ -345,7 +345,7 @@ class LevelsAddUp(Engine):
 
 
 class MissingKeysLost(Engine):
-    """What is missing is no group."""
+    """A missing key forms no group."""
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         for batch in super().count_keys(question):

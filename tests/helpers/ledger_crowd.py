@@ -38,7 +38,7 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What a crowd found, and what the ledger holds of it."""
+    """Spends of a crowd of clients, compared with the entries of the ledger."""
 
     spends: Sequence[Spend]  # all that was acknowledged, of all clients
     seconds: float  # for how long the clients asked
@@ -119,7 +119,7 @@ def counted(url: str, spends: Sequence[Spend], seconds: float) -> Toll:
 
 
 def holds(entry: Entry | None, spend: Spend) -> bool:
-    """Whether the ledger holds what was acknowledged."""
+    """Return True if the ledger holds an acknowledged spend."""
     return entry is not None and entry.request.dataset == spend.dataset and entry.answer == spend.answer
 
 

@@ -59,7 +59,7 @@ class Sample:
     content: bytes  # its bytes as they were written
 
     def outcomes(self, changes: Iterable[Change], *, is_open: bool = False) -> Counter[str]:
-        """How many changes let a ledger do what it must not, or made it refuse everything."""
+        """Count the changes after which a ledger does a forbidden act, or refuses everything."""
         found = Counter[str]()
         for change in changes:
             self.write({})
@@ -75,7 +75,7 @@ class Sample:
         return found
 
     def tellings(self, changes: Iterable[Change]) -> Counter[str]:
-        """How many changes made a ledger tell something else, in silence or with a traceback."""
+        """Count the changes after which a ledger shows other values in silence, or raises a foreign error."""
         self.write({})
         right, found = all_told(self.path), Counter[str]()
         assert REFUSED not in right.values()
@@ -103,7 +103,7 @@ class Sample:
         self.path.write_bytes(content)
 
     def wrongs_when_opened(self) -> set[str]:
-        """What a ledger does that is opened now."""
+        """Return the forbidden acts of a ledger that is opened now."""
         try:
             with Ledger.open(f"sqlite:///{self.path}") as ledger:
                 return set(wrongs(ledger))
@@ -112,7 +112,7 @@ class Sample:
 
 
 def wrongs(ledger: Ledger) -> Iterator[str]:
-    """What an open ledger does that it must not."""
+    """Yield the forbidden acts of an open ledger: overspending, a second answer."""
     refused = 0
     for number, (request, analyst, answer) in enumerate(ASKED):
         key = f"{number}" if number % 2 else f"another {number}"

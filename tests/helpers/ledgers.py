@@ -1,4 +1,4 @@
-"""What the tests of the ledger share."""
+"""Requests, refusals and changed databases for the tests of the ledger."""
 
 import json
 import re

@@ -47,7 +47,7 @@ class Pair:
 
     @property
     def question(self) -> dict[str, Any]:
-        """What is asked at the price of 1."""
+        """The arguments of the question, at the price of 1."""
         keys = None if "delta" in self.asked else {"town": ["a", "b", "c", "z"]}
         return {"by": "town", "epsilon": 1, "keys": keys, **self.asked}
 

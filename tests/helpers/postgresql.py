@@ -41,7 +41,7 @@ class Server:
 
     @property
     def data(self) -> Path:
-        """Where the server keeps its files."""
+        """The folder of the server's files."""
         return self.folder / "data"
 
     def start(self) -> None:

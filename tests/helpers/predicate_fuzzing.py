@@ -1,4 +1,4 @@
-"""What must hold of any predicate over any records, for as many as are asked for."""
+"""Random predicates over random records, and the properties that every one of them must have."""
 
 import json
 import random
@@ -36,7 +36,7 @@ FUNCTIONS = frozenset(["~~", "!~~", "replace", "substr", "translate", "trim"])
 
 @dataclass
 class Found:
-    """What a run has seen."""
+    """Numbers of predicates of a run, by their outcome."""
 
     admitted: int = 0
     refused: int = 0
@@ -45,7 +45,7 @@ class Found:
 
 
 def fuzz(size: int, seed: int, folder: Path) -> Found:
-    """What so many predicates, each asked of dirty records in both engines, showed.
+    """Check a number of random predicates, each on dirty records in both engines.
 
     Each is admitted or refused by a `PredicateError` of one printable line. An admitted one reads
     back from its canonical text, calls nothing but LIKE and functions of texts, names no column but its own, and its

@@ -23,7 +23,7 @@ PATIENCE = 60.0  # seconds, for the first answer
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What kills left behind."""
+    """State of a ledger after kills."""
 
     debits: int  # how many debits the ledger holds
     cut: int  # how many debits were found without an answer by the next process that asked
@@ -107,7 +107,7 @@ def answers_of(entry: Entry, entries: Sequence[Entry]) -> set[str]:
 
 
 def seconds_to_an_answer(asking: Event, log: Path) -> float:
-    """How long the first answer takes on this machine, as busy as it is."""
+    """Measure the time to the first answer on this machine, however busy it is."""
     asking.wait(timeout=PATIENCE)
     start = time.monotonic()
     while not (log.exists() and log.stat().st_size) and time.monotonic() < start + PATIENCE:

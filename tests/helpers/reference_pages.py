@@ -1,4 +1,4 @@
-"""What stands on a page of the reference: its tables and its blocks."""
+"""Pages of the reference: their tables and blocks."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ def text(page: str) -> str:
 
 
 def section(page: str, heading: str) -> str:
-    """What stands under a heading, up to the next one of its level or above."""
+    """Return the text under a heading, up to the next heading of its level or above."""
     whole = text(page)
     match = re.search(rf"^(#+) {re.escape(heading)}$", whole, re.MULTILINE)
     assert match is not None, heading

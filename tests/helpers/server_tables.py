@@ -25,7 +25,7 @@ NUMBERS = itertools.count()
 
 
 def place_of(server: Server, table: str, user: str = "owner", options: str = "") -> ServerPlace:
-    """Where a table of the server is."""
+    """Return the place of a table of the server."""
     return ServerPlace.read(f"{server.url('postgres', user, options)}#{table}")
 
 

@@ -138,7 +138,7 @@ def free_port() -> int:
 
 
 def missing() -> str | None:
-    """What Spark lacks here; None: nothing."""
+    """Return the requirement of Spark that this machine lacks, or None."""
     if importlib.util.find_spec("pyspark") is None:
         return "pyspark is not installed"
     has_java = os.environ.get("JAVA_HOME") or shutil.which("java")

@@ -41,7 +41,7 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What many analysts found, and what the ledger holds of it."""
+    """Spends of many analysts, compared with the entries of the ledger."""
 
     spends: Sequence[Spend]  # all that was acknowledged
     refused: Mapping[int, int]  # how many refusals there were of other status than "more than is left", by status
@@ -60,7 +60,7 @@ class Toll:
 
     @property
     def told(self) -> str:
-        """What was found, on a line."""
+        """The result on a single line."""
         slow = np.quantile([spend.seconds for spend in self.spends], 0.99)
         tries = sum(spend.tries - 1 for spend in self.spends)
         return (
@@ -108,7 +108,7 @@ def crowd(port: int, keys: Mapping[str, str], seconds: float, first: int) -> tup
 
 
 def spent(port: int, name: str, key: str, until: float, number: int) -> tuple[list[Spend], Counter[int]]:
-    """What one analyst is replied to: ever new questions, each asked until it is answered."""
+    """Ask ever new questions as one analyst, each until it is answered; return the replies."""
     spends, refused, line = list[Spend](), Counter[int](), Line(port, key)
     while time.monotonic() < until:
         started, tries, status, content = time.monotonic(), 0, 0, b""
@@ -128,7 +128,7 @@ def spent(port: int, name: str, key: str, until: float, number: int) -> tuple[li
 
 
 def changed_of(port: int, keys: Mapping[str, str], spends: Sequence[Spend]) -> int:
-    """How many replies are other bytes when the same is asked again."""
+    """Count the replies that are other bytes if the same request is sent again."""
     lines = {name: Line(port, key) for name, key in keys.items()}
     changed = 0
     for spend in spends:
@@ -149,13 +149,13 @@ def body(name: str, number: int) -> bytes:
 
 
 def digest(content: bytes) -> str:
-    """What tells one reply from another."""
+    """Return a digest that distinguishes replies."""
     return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(slots=True)
 class Line:
-    """One analyst's connection, which is made again where it broke."""
+    """Connection of an analyst, which is opened again after it broke."""
 
     port: int
     key: str
@@ -184,7 +184,7 @@ class Line:
 def _toll(  # noqa: PLR0913, PLR0917 - each was found elsewhere
     service: Service, spends: Sequence[Spend], refused: Counter[int], seconds: float, budget: Fraction, changed: int
 ) -> Toll:
-    """What the ledger holds of what was acknowledged."""
+    """Compare the acknowledged spends with the ledger."""
     with Ledger.open(service.ledger_url, create=False) as ledger:
         entries: dict[str, Entry] = {entry.key: entry for entry in ledger.entries()}
         intact = ledger.verify().broken is None

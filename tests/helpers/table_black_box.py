@@ -66,7 +66,7 @@ def _told(tables: list[list[Answers]], true: list[Answers]) -> float:
 
 
 def _tables(pair: Pair, size: int, mutant: str) -> list[list[Answers]]:
-    """That many tables of each data set, from one process each."""
+    """Draw that many tables of each data set, in two processes."""
     with processes().Pool(2) as pool:
         asked = [(pair, records, size, mutant) for records in pair.worlds]
         return pool.starmap(_released, asked, chunksize=1)

@@ -1,4 +1,4 @@
-"""What the pages show: their blocks, what their commands print, and what noise is in that."""
+"""Blocks of the pages, output of their commands, and the random parts of that output."""
 
 import doctest
 import re
@@ -85,7 +85,7 @@ class Block:
 
     @property
     def is_session(self) -> bool:
-        """Whether it shows Python at work."""
+        """True if the block is a session of Python."""
         return self.language in SESSIONS and ">>> " in self.text
 
 
@@ -108,14 +108,14 @@ class Told:
 
 
 def pages() -> list[Path]:
-    """What people read of this project, in text: what stands at its door, and `docs/`."""
+    """Return the paths of the pages that people read: those of the root, and `docs/`."""
     door = (PROJECT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))
     inside = (path for path in PROJECT.glob("docs/**/*.md") if BUILT not in path.parents)
     return sorted(path for path in (*door, *inside) if path.is_file())
 
 
 def page_name(page: Path) -> str:
-    """Where a page is in the project."""
+    """Return the path of a page in the project."""
     return page.relative_to(PROJECT).as_posix()
 
 
@@ -143,7 +143,7 @@ def transcripts(block: str) -> Iterator[tuple[str, str]]:
 
 
 def is_stopped(command: str) -> bool:
-    """Whether a command asks for answers that stop by chance."""
+    """Return True if a command asks for answers whose stopping time is random."""
     return ("--at-most" in command and "--dry-run" not in command) or command == "noisycount demo"
 
 
@@ -176,7 +176,7 @@ def masked(piece: str, others: Sequence[re.Pattern[str]] = ()) -> str:
 
 
 def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command of noisycount prints, run in this process, which has loaded all it needs."""
+    """Run a noisycount command in this process, and return its output and errors."""
     words = shlex.split(command)
     assert words[0] == "noisycount", f"only noisycount is run in a console block, not {words[0]}"
     with pytest.MonkeyPatch.context() as patch:
@@ -201,7 +201,7 @@ class Reader:
 
     @classmethod
     def fresh(cls, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Self:
-        """One whose clone lies below their home, with a terminal of 80 columns."""
+        """Return a reader with a fresh home, a clone below it, and a terminal of 80 columns."""
         clone = home / "clone"
         survey = clone / "src/noisycount/data/rand_hie.parquet"
         survey.parent.mkdir(parents=True)
@@ -228,7 +228,7 @@ class Reader:
             assert told == "", told
 
     def here(self, shown: str) -> str:
-        """What the page shows, with the keys, ids and hashes that were drawn here."""
+        """Return the shown text with the keys, ids and hashes that were drawn in this run."""
         for printed, drawn in self.drawn.items():
             shown = shown.replace(printed, drawn)
         return shown
@@ -249,7 +249,7 @@ def secrets(printed: str) -> list[str]:
 
 
 def failures(block: Block, session: dict[str, object]) -> str:
-    """What a session of Python tells otherwise than its block, in the names so far."""
+    """Run a session of Python, and return the differences from its block."""
     parsed = doctest.DocTestParser().get_doctest(block.text, session, "page", "page", block.line)
     parsed.globs = session
     told: list[str] = []
@@ -258,6 +258,6 @@ def failures(block: Block, session: dict[str, object]) -> str:
 
 
 def said(words: str) -> bool:
-    """Whether some page says these words; outside the project's folder there is none."""
+    """Return True if a page contains these words, or if there are no pages."""
     found = pages()
     return not found or any(words in page.read_text(encoding="utf-8") for page in found)

@@ -1,4 +1,4 @@
-"""What other processes do in the tests of the ledger and of the desk."""
+"""Functions that other processes run in the tests of the ledger and of the desk."""
 
 import itertools
 import os
@@ -294,7 +294,7 @@ def ask(  # noqa: PLR0913, PLR0917 - what a process needs
 
 @dataclass(frozen=True)
 class Topics:
-    """What processes ask about a data set."""
+    """Questions that processes ask about a data set, and the check of their debits."""
 
     dataset: Dataset
     answered: Callable[[Desk, int], tuple[str, str, bool]]  # the key and the answer of a number, whether it was free

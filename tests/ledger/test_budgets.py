@@ -257,7 +257,7 @@ def test_a_budget_keeps_what_it_checked(half: Fraction) -> None:
 
 
 def test_a_number_is_a_budget_of_so_many_epsilon() -> None:
-    """Where it is exact."""
+    """A number of any exact type is a budget in ε."""
     for two in (2, "2", 2.0, Decimal(2), Fraction(2), np.int64(2)):
         assert budget_of(two) == PureBudget(Fraction(2))  # type: ignore[arg-type]
     budget = ConcentratedBudget(Fraction(1))
@@ -273,7 +273,7 @@ def test_what_is_no_budget_is_refused_at_once(value: object) -> None:
 
 
 def test_a_loss_is_of_pythons_integers() -> None:
-    """Those of NumPy would overflow in the third sum; floats are refused."""
+    """Losses use Python's integers, as NumPy's would overflow; floats are refused."""
     price = Fraction(np.int64(583), np.int64(917))  # type: ignore[arg-type]
     total = sum((Loss.of(price) for _ in range(50)), Loss())
     assert total == Loss(50 * Fraction(583, 917), 25 * Fraction(583, 917) ** 2)
@@ -296,7 +296,7 @@ def test_every_sum_of_a_loss_adds_up() -> None:
 
 
 def test_half_of_a_budget_that_was_spent_is_not_left() -> None:
-    """Where an answer had no ε, what is left follows from the ρ alone."""
+    """If an answer had no ε, the remaining budget follows from ρ alone."""
     budget = ApproximateBudget(Fraction(2), MICRO)
     spent = Loss.concentrated(budget.rho / 2)
     left = budget.left(spent)

@@ -164,7 +164,7 @@ def second_key(parts: Rows) -> Row:
 
 
 def repeated(key: str) -> dict[str, str | None]:
-    """That somebody else asked for what was debited under a key."""
+    """Return the row of a repeat: another analyst asked a question that was already debited."""
     price = Loss.of(Fraction(1))
     request = Request("data 9", "another", Fraction(1))
     entry = Entry(key, request, price, START, None, "new", price)

@@ -154,7 +154,7 @@ def forge(path: Path, number: int, part: str, *, is_rewritten: bool) -> None:
 
 
 def test_a_head_from_before_a_checkpoint_leaves_it_out(tmp_path: Path) -> None:
-    """What was spent before the head cannot be forgotten by a checkpoint that somebody forged after it."""
+    """A forged checkpoint cannot hide spends that are older than a known head."""
     url = filled(tmp_path / "ledger.db", 5)
     with Ledger.open(url) as ledger:
         head = ledger.verify().head

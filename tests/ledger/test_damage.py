@@ -1,4 +1,4 @@
-"""What a damaged file can make a ledger do: refuse, and nothing else."""
+"""A damaged file makes a ledger refuse, and do nothing else."""
 
 import shutil
 from collections.abc import Sequence
@@ -146,7 +146,7 @@ def test_no_statement_of_a_ledger_asks_an_index(tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_older_copy_under_an_open_ledger_is_refused(tmp_path: Path) -> None:
-    """What was read before must be there still; with the newest copy back, all goes on."""
+    """Rows that were read before must still exist; the newest copy continues."""
     path = tmp_path / "ledger.db"
     with Ledger.open(f"sqlite:///{path}") as ledger:
         ledger.reserve("1", asked(1), RICH)

@@ -51,7 +51,7 @@ def test_a_spend_must_fit_the_analyst_as_well(ledger: Ledger) -> None:
 
 
 def test_a_spend_must_fit_the_data_set_as_well(ledger: Ledger) -> None:
-    """What one analyst spent is gone for all."""
+    """The budget that one analyst spent is spent for all."""
     ledger.reserve("1", asked(1), TENTH, ALICE)
     message = refusal(lambda: ledger.reserve("2", asked(2), TENTH, BOB))
     assert message.startswith("epsilon 0.1 exceeds the 0 that is left of the budget 0.1 of 'survey'")

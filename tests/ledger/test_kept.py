@@ -33,7 +33,7 @@ def told(here: Path, version: str) -> list[dict[str, Any]]:
 
 
 def left(run: Run) -> dict[str, str | None]:
-    """What is left of each budget."""
+    """Return the remaining budget of each data set or analyst."""
     shown = run("ledger", "show", "--json").object
     return {
         each["dataset" if kind == "datasets" else "analyst"]: each["remaining"]
@@ -54,7 +54,7 @@ def test_it_verifies(run: Run, version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_its_answers_are_kept(version: str, told: list[dict[str, Any]]) -> None:
-    """What an older version was asked has its answer for ever, or a better one that was paid for, for nothing."""
+    """A question to an older version has its answer for ever, or a better paid one, for nothing."""
     with Ledger.open("sqlite:///ledger.sqlite") as ledger:
         entries = ledger.entries()
         for number, (each, entry) in enumerate(zip(told, entries, strict=True)):
@@ -71,7 +71,7 @@ def test_its_answers_are_kept(version: str, told: list[dict[str, Any]]) -> None:
 
 
 def asks_the_same(one: Entry, other: Entry) -> bool:
-    """Whether two debits ask the same at any price."""
+    """Return True if two debits ask the same question at any price."""
     return standing_of(one.request).subject == standing_of(other.request).subject
 
 

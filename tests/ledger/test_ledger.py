@@ -84,7 +84,7 @@ def test_a_budget_is_spent_to_the_last_digit(ledger: Ledger, price: str) -> None
 
 
 def test_an_overspend_says_what_is_left_and_changes_nothing(ledger: Ledger) -> None:
-    """What fits may still be asked."""
+    """After a refusal a smaller price that fits is accepted."""
     budget = Fraction(3, 10)
     ledger.reserve("first", asked(1), budget)
     with pytest.raises(
@@ -96,14 +96,14 @@ def test_an_overspend_says_what_is_left_and_changes_nothing(ledger: Ledger) -> N
 
 
 def test_nothing_is_left_of_a_budget_that_was_lowered(ledger: Ledger) -> None:
-    """What is left is never a negative number."""
+    """The remaining budget is never negative."""
     ledger.reserve("first", asked(1), Fraction(1))
     with pytest.raises(BudgetError, match=r"exceeds the 0 that is left of the budget 0\.05 of"):
         ledger.reserve("second", asked(2), Fraction(1, 20))
 
 
 def test_data_sets_pay_each_for_itself(ledger: Ledger) -> None:
-    """The same question to two data sets is two debits, each from its own budget."""
+    """Equal questions to two data sets are two debits, each from its own budget."""
     for name in ("one", "two"):
         ledger.reserve(name, asked(1, dataset=name), TENTH)
     assert [ledger.spent(name) for name in ("one", "two", "three")] == [TENTH, TENTH, 0]

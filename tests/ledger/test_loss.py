@@ -98,6 +98,6 @@ def test_a_key_of_ones_own_is_shown_with_no_more_than_delta(name: str) -> None:
     ],
 )
 def test_a_threshold_with_a_fault_shows_it_more_often(name: str, mutant: str) -> None:
-    """One too low is found by the exact law, whatever the rounding of δ."""
+    """A threshold that is too low by 1 violates δ, by the exact law."""
     with mutated(mutant):
         assert shown(HIDDEN[name]) > mpf(DELTA)

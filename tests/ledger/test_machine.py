@@ -160,7 +160,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """What was not stored is forgotten; what was debited is not."""
+        """A reservation stays debited after a crash, and an answer that was not stored is lost."""
         self.ledger.close()
         self.ledger = Ledger.open(self.url, known_head=self.heads[-1])
 
@@ -207,7 +207,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 def fits(owner: str, loss: Loss) -> bool:
-    """Whether the budget of a data set or an analyst pays for a loss, by its definition."""
+    """Return True if the budget of a data set or an analyst pays for a loss, by its definition."""
     epsilon = math.inf if loss.epsilon is None else loss.epsilon
     match owner:
         case "survey":

@@ -1,4 +1,4 @@
-"""One unit moves a count by one at most, and a histogram by as much as it is charged for."""
+"""A privacy unit moves a count by at most 1, and a histogram by as much as its charge."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def people(numbers: Sequence[int], rows: int, chance: random.Random) -> dict[int
 
 
 def joined(records: Mapping[int, Sequence[Record]]) -> list[Record]:
-    """All records of all persons, in a random order."""
+    """Return all records of all persons, in a random order."""
     found = [record for each in records.values() for record in each]
     random.shuffle(found)
     return found
@@ -58,7 +58,7 @@ def test_one_person_moves_a_count_by_at_most_one(open_source: OpenSource, rows: 
 
 
 def test_one_record_moves_a_count_by_at_most_one(open_source: OpenSource) -> None:
-    """Where every record is one unit."""
+    """If every record is a unit, adding or replacing a record moves each count by at most 1."""
     chance = random.Random(5)  # noqa: S311 - not a secret
     table = dirty_records(20, chance)
     asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(60)]

@@ -50,7 +50,7 @@ def test_epsilon_and_delta_of_gaussian_noise_are_kept() -> None:
 
 
 def test_hidden_keys_pay_delta() -> None:
-    """All of it beside Laplace noise, half of it where the other half pays for the noise."""
+    """The threshold takes all of δ with Laplace noise, and half of it with Gaussian noise."""
     laplace = TablePrice.of(DiscreteLaplace, 1, None, MILLIONTH, is_hidden=True)
     assert (laplace.loss, laplace.threshold_delta) == (Loss.of(Fraction(1), MILLIONTH), MILLIONTH)
     gaussian = TablePrice.of(DiscreteGaussian, 1, None, MILLIONTH, is_hidden=True)

@@ -121,7 +121,7 @@ def test_a_request_of_no_price_is_refused(made: type, message: str) -> None:
 
 
 def test_requests_of_other_prices_have_digests_of_their_own() -> None:
-    """The same question in ε, in ρ, and with a δ."""
+    """A question priced in ε, in ρ, and with a δ has three digests."""
     prices = [(TENTH, None, Fraction(0)), (None, TENTH, Fraction(0)), (TENTH, None, TENTH), (None, TENTH, TENTH)]
     digests = {Request("survey", "question", *price).digest for price in prices}
     assert len(digests) == len(prices)

@@ -109,7 +109,7 @@ def test_racing_processes_bring_an_older_ledger_into_this_form(ledger_url: str) 
 
 
 def test_racing_threads_share_a_ledger(ledger_url: str) -> None:
-    """One open ledger serves many threads, and pays what fits."""
+    """An open ledger serves many threads, and grants only the debits that fit."""
 
     def spend(number: int) -> bool:
         try:
@@ -159,7 +159,7 @@ def test_a_file_that_may_not_grow_refuses_before_it_acknowledges(tmp_path: Path,
 
 @pytest.mark.thorough
 def test_a_server_whose_files_may_not_grow_refuses_before_it_acknowledges(postgresql: Server) -> None:
-    """The same limit for the processes of a server, and the same promise."""
+    """A server with a file size limit refuses spends before it acknowledges them."""
     url, price = postgresql.new_url(), Fraction(1, 1000)
     with postgresql.limited(5 * 2**20), Ledger.open(url) as ledger:
         granted, message = desk_workers.spend_large(ledger, price)

@@ -1,4 +1,4 @@
-"""What answers are for, and the column that it brought to ledgers that had none."""
+"""Purposes of answers, and the column that they added to ledgers without one."""
 
 from datetime import UTC, datetime
 from fractions import Fraction

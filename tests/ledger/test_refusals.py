@@ -179,7 +179,7 @@ def test_several_forms_of_a_host_are_tried(options: str) -> None:
 
 
 def test_a_servers_address_shows_no_password() -> None:
-    """What can be an address is shown by its host and its database."""
+    """A text that may be an address is shown by its host and database only."""
     message = refusal(lambda: Ledger.open("postgresql://me:secret@localhost:1/ledger"))
     assert re.match(r"ledger 'localhost/ledger' cannot be reached; check its address", message)
 
@@ -275,7 +275,7 @@ def test_a_write_ahead_log_that_is_in_use_is_refused(path: Path) -> None:
 
 
 def test_a_read_only_ledger_is_read_and_refuses_to_reserve(path: Path) -> None:
-    """What was spent may be seen; nothing may be spent."""
+    """A read-only ledger shows its spends and refuses new ones."""
     url = f"sqlite:///file:{path}?mode=ro&uri=true"
     with Ledger.open(url, create=False) as ledger:
         (entry,) = ledger.entries()
@@ -453,7 +453,7 @@ def test_the_draft_of_a_maker_that_was_killed_is_removed(tmp_path: Path) -> None
 def test_a_disk_without_second_names_holds_a_ledger(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no link can be made, the whole file is copied; one that is there is kept."""
+    """If no hard link can be made, the whole file is copied; an existing ledger is kept."""
     monkeypatch.setattr(os, "link", refuse_a_link)
     with Ledger.open(f"sqlite:///{tmp_path}/new.db") as ledger:
         ledger.reserve("mine", REQUEST, BUDGET)

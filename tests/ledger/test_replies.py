@@ -120,7 +120,7 @@ def test_a_table_of_replies_that_is_gone_is_told(path: Path) -> None:
 
 
 def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
-    """Who asks again under its key gets no second reply, and nothing is written."""
+    """A repeat under the key of a removed reply is refused, and nothing is written."""
     CHANGES["one removed"](path)
     with Ledger.open(f"sqlite:///{path}") as ledger:
         again = told("ana:table", [7, 7, 7])

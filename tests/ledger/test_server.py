@@ -1,4 +1,4 @@
-"""What only a ledger on a PostgreSQL server can meet."""
+"""Events that only a ledger on a PostgreSQL server can meet."""
 
 import time
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ def test_without_the_lock_the_chain_still_grants_no_debit_too_many(
 
 
 def test_a_read_only_server_refuses_to_reserve(postgresql: Server, database: str, ledger: Ledger) -> None:
-    """What was spent may be seen; nothing may be spent."""
+    """A read-only server shows its spends and refuses new ones."""
     with postgresql.shell(database) as shell:
         shell.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on".encode())
     ledger.close()

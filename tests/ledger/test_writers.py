@@ -1,4 +1,4 @@
-"""What threads find that write to a ledger in one transaction."""
+"""Threads that write to a ledger in a shared transaction."""
 
 import sqlite3
 import time
@@ -234,11 +234,11 @@ def test_a_thread_reads_the_ledger_once_for_all_its_looks_of_one_request(
 
 
 class Interruption(BaseException):
-    """What Ctrl-C does to a thread."""
+    """Interruption of a thread, as by Ctrl-C."""
 
 
 def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger) -> None:
-    """What it wrote for others is undone, and they go on alone."""
+    """The rows that it wrote for other threads are undone, and these threads continue."""
 
     def interrupt_first(*words: object) -> None:
         if "question 1" in str(words):
@@ -256,7 +256,7 @@ def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger) -> None:
 def test_who_is_interrupted_while_it_waits_holds_up_nobody(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
 ) -> None:
-    """Whether it would have waited on, or was just told to write for all."""
+    """An interrupted thread leaves the queue, whether it waited or was about to write for all."""
 
     def interrupt(_: Event) -> None:
         ledger.transactions.writers.waiting[0].leads = is_told

@@ -150,7 +150,7 @@ def joint(answers: tuple[int, ...], ratios: tuple[Fraction, ...], count: int) ->
 
 
 def in_order(answers: tuple[int, ...], ratios: tuple[Fraction, ...], count: int, order: list[int]) -> Fraction:
-    """The same, drawn in that order: a finer answer after a coarse one, others from those beside them."""
+    """Return the probability of answers drawn in that order, each from its finer and coarser neighbours."""
     chance, known = Fraction(1), list[int]()
     for place in order:
         finer, coarser = (
@@ -175,7 +175,7 @@ THREE = (Fraction(4, 5), Fraction(1, 2), Fraction(1, 6))
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
 def test_three_prices_have_one_joint_law_in_every_order(order: list[int]) -> None:
-    """That of the chain from the finest to the coarsest, as rationals."""
+    """Every order has the law of the chain from the finest to the coarsest, as rationals."""
     for answers in product(range(-2, 3), repeat=3):
         assert in_order(answers, THREE, 0, order) == joint(answers, THREE, 0)
 
@@ -281,7 +281,7 @@ def test_tables_are_drawn_from_the_joint_law(coarse: Fraction, fine: Fraction) -
 @pytest.mark.thorough
 @pytest.mark.parametrize(("coarse", "fine"), SCALES)
 def test_very_many_draws_are_from_the_joint_law(coarse: Fraction, fine: Fraction) -> None:
-    """The same, of a million."""
+    """A million pairs follow the joint law."""
     assert_drawn(*pair_counts(coarse, fine, 1_000_000))
 
 

@@ -40,7 +40,7 @@ def test_the_readable_epsilon_keeps_all_answers_within(error: float, confidence:
 
 @given(epsilon=st.fractions(Fraction(1, 1000), 5), confidence=CONFIDENCES, queries=st.integers(1, 9))
 def test_the_width_is_the_smallest_that_is_kept(epsilon: Fraction, confidence: float, queries: int) -> None:
-    """All answers lie within ±m often enough, and not within ±(m − 1), in 50 digits."""
+    """Answers lie within ±m often enough, and not within ±(m − 1), in 50 digits."""
     noise = nc.DiscreteLaplace.for_epsilon(epsilon)
     fall = mp.exp(-mpf(noise.scale.denominator) / noise.scale.numerator)
 

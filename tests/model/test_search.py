@@ -93,7 +93,7 @@ def test_many_roots_are_found_at_once() -> None:
 
 
 def test_roots_on_a_plateau_of_zeros_take_few_steps() -> None:
-    """Where rounding leaves many zeros, each of them is a root."""
+    """Each of the many zeros that rounding leaves is accepted as a root."""
     steps = 0
 
     def rounded(answers: np.ndarray) -> np.ndarray:

@@ -106,7 +106,7 @@ def test_a_small_sample_is_summed_like_a_large_one(size: int, scale: Fraction | 
 
 
 def test_a_small_sample_makes_no_law_for_each_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All counts are summed at once, however narrow the noise on top."""
+    """The counts are summed at once, however narrow the noise of the answer."""
     made: list[object] = []
     monkeypatch.setattr("noisycount.model.subsampling.smooth_law", made.append)
     told = nc.posterior(20, nc.Binomial(1000, 0.3), nc.Subsample(60, nc.DiscreteGaussian(Fraction(1, 50))))

@@ -74,7 +74,7 @@ def normal_tail(deviations: arb) -> arb:
 
 
 def _far_normal_tail(deviations: arb) -> arb:
-    """The same by the asymptotic series, which errs by less than the first term left out."""
+    """Return the tail by its asymptotic series, whose error is below the first omitted term."""
     square_of, term, value = square(deviations), arb(1), arb(0)
     for order in range(1, _FAR_TERMS, 2):
         value += term

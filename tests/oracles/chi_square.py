@@ -36,7 +36,7 @@ def chi_square_p_value(draws: np.ndarray, scale: float, below: Callable[[int], m
 
 
 def assert_drawn(observed: np.ndarray, expected: np.ndarray, false_alarm: float = 1e-6) -> None:
-    """How often values were drawn against how often they are expected; rare ones are one value."""
+    """Compare observed with expected frequencies; rare values count as a single value."""
     from scipy import stats
 
     assert not observed[expected == 0].any()

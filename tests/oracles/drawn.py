@@ -35,7 +35,7 @@ def largest(ratios: Iterable[np.ndarray], epsilon: float, number: int) -> tuple[
 
 
 def least(plus: np.ndarray, minus: np.ndarray, epsilon: float) -> float:
-    """What D_ε is at least, by whether the same draws of other records and of noise lie in a set."""
+    """Return a lower bound of D_ε, from whether draws of neighbouring records lie in a set."""
     grown = math.exp(epsilon)
     low, _ = interval((plus + grown * (1 - minus)) / (1 + grown))
     return low * (1 + grown) - grown

@@ -96,7 +96,7 @@ def enumerated(
 
 
 def bracket(mass: Fraction, undecided: Fraction) -> tuple[mpf, mpf]:
-    """What a probability can be, given the decided and the undecided mass."""
+    """Return the bounds of a probability, given the decided and the undecided mass."""
     high = mass + undecided
     return mpf(mass.numerator) / mass.denominator, mpf(high.numerator) / high.denominator
 

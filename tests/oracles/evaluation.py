@@ -121,7 +121,7 @@ class Oracle:
         return mass * abs(count - estimate), better
 
     def _bisected(self, count: int, side: Side, ends: tuple[mpf, mpf], before: object) -> mpf:
-        """Where the side stops to be what it was."""
+        """Return the point at which the side changes."""
         low, high = ends
         for _ in range(50):
             middle = (low + high) / 2

@@ -113,7 +113,7 @@ def hypergeometric(count: int, drawn: int, size: int) -> list[arb]:
 def binomial_sample_pairs(
     size: int, rate: float, sample_size: int, first: int = 0, last: int | None = None
 ) -> list[Pair]:
-    """The same for a binomial database: with λ = m/n λ·(1 + Bin(m−1, p)) + (1−λ)·Bin(m, p).
+    """Return the pairs of a binomial database: λ = m/n, λ·(1 + Bin(m−1, p)) + (1−λ)·Bin(m, p).
 
     Source: Breutigam and Reischuk, section 4.1; `sampled` confirms it.
     """
@@ -130,7 +130,7 @@ def binomial_sample_pairs(
 
 @dataclass(frozen=True)
 class Outsider:
-    """What somebody knows: a population, some of whose records he holds."""
+    """Background knowledge of an adversary: a population, and some of its records."""
 
     # all records, as nobody knows them; None: the worst case without a size
     population: nc.Population | None
@@ -140,7 +140,7 @@ class Outsider:
 
     @property
     def told(self) -> nc.Population | None:
-        """The same as an argument of `privacy_curve`."""
+        """The population as an argument of `privacy_curve`."""
         if self.population is None or not self.known:
             return self.population
         return self.population.given(self.known, self.positives)
@@ -151,7 +151,7 @@ class Outsider:
         return cls(nc.Tabulated(table), known, positives, table)
 
     def curve(self, mechanism: nc.Mechanism) -> nc.PrivacyCurve:
-        """What is computed."""
+        """Return the curve that is compared with the oracle."""
         return nc.privacy_curve(mechanism, self.told)
 
     def pairs(self) -> list[Pair]:

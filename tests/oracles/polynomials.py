@@ -29,7 +29,7 @@ class Polynomial:
 
     @classmethod
     def power(cls, exponent: int, factor: Fraction = Fraction(1)) -> Self:
-        """One term."""
+        """Return a polynomial with a single term."""
         return cls.of([(exponent, factor)])
 
     def __add__(self, other: Self) -> Self:
@@ -74,7 +74,7 @@ class ExactScript(Script):
         return self.uniform(bound)
 
     def exponential(self, numerator: int, denominator: int) -> bool:
-        """One choice of probability e^(−numerator/denominator)."""
+        """Return True with probability e^(−numerator/denominator)."""
         return self.choose(_exponential(numerator * self.unit, denominator)) == 0
 
 

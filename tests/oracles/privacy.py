@@ -87,7 +87,7 @@ def _near(pair: Pair, noise: Noise, answer: arb) -> tuple[int, int]:
 
 
 def _is_reached(weights: list[arb], noise: Noise) -> bool:
-    """Whether any answer favours P₊ by more than e^ε: if one does, very large ones do."""
+    """Return True if some answer favours P₊ by more than e^ε; very large answers decide."""
     if noise.steepness is None:
         return next(w for w in reversed(weights) if w != 0) > 0
     step = noise.steepness.exp()

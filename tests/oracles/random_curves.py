@@ -25,7 +25,7 @@ LEAST_KNOWN = 1e-250  # δ above which balls judge brackets: far above what unde
 
 @dataclass(frozen=True)
 class Setting:
-    """One value of one curve."""
+    """Curve and ε at which it is compared."""
 
     mechanism: nc.Mechanism  # how answers are made
     outsider: Outsider  # what is known
@@ -33,7 +33,7 @@ class Setting:
 
     @property
     def fault(self) -> str:
-        """What is wrong with the curve there; nothing if its bracket holds δ."""
+        """Description of the error of the curve; empty if its bracket holds δ."""
         curve = self.outsider.curve(self.mechanism)
         value, (lower, upper) = curve.delta(self.epsilon), curve.bracket(self.epsilon)
         exact = delta(self.mechanism, self.outsider, self.epsilon)
@@ -127,7 +127,7 @@ def random_mechanism(source: random.Random, outsider: Outsider) -> nc.Mechanism:
 
 
 def random_noise(source: random.Random) -> nc.Mechanism:
-    """One noise, or a sum of discrete or of continuous ones."""
+    """Draw a noise, or a sum of discrete or of continuous noises."""
     widest = source.choice([1.0, 10.0, 1000.0])
     scales = [round(log_uniform(source, 0.02, widest), 4) for _ in range(2)]
     if scales[0] == scales[1]:

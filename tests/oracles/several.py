@@ -65,7 +65,7 @@ def directions(plus: Law, minus: Law, mechanisms: Sequence[Mechanism], epsilon: 
 
 
 def _rate(rows: Sequence[Counts], rates: Sequence[Fraction], row: Counts) -> Fraction:
-    """How likely a record has these answers."""
+    """Return the probability that a record has these answers."""
     return sum((rate for one, rate in zip(rows, rates, strict=True) if one == row), Fraction(0))
 
 
@@ -86,7 +86,7 @@ def _box(counts: Sequence[Counts], mechanisms: Sequence[Mechanism]) -> list[rang
 
 
 def _reach(mechanism: Mechanism) -> int:
-    """How far noise reaches."""
+    """Return a bound beyond which noise is negligible."""
     return 0 if isinstance(mechanism, Exact) else math.ceil(mechanism.errors.reach(_DEEP))
 
 
@@ -157,7 +157,7 @@ def _positive_part(row: Mapping[int, float], noise: Mechanism) -> float:
 def _roots(
     grid: np.ndarray, signs: np.ndarray, weights: np.ndarray, counts: np.ndarray, noise: Mechanism
 ) -> Iterator[float]:
-    """Where the sum changes its sign."""
+    """Yield the points at which the sum changes its sign."""
     for place in np.flatnonzero(signs[1:] != signs[:-1]):
         low, high = grid[place], grid[place + 1]
         for _ in range(_HALVINGS):

@@ -20,7 +20,7 @@ __all__ = ["Division", "EnumeratedTables", "SummedTables", "Told", "random_table
 
 @dataclass(frozen=True)
 class Told:
-    """One answer."""
+    """A noisy answer about a node of a tree."""
 
     level: int  # of its node
     position: int  # of its node
@@ -39,7 +39,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Division:
-    """How the counts of a level come from those of the level above."""
+    """Distribution of the counts of a level, given the level above."""
 
     weights: tuple[Fraction, ...]  # concentrations of the nodes, or rates
     is_multinomial: bool = False  # whether they are rates
@@ -56,7 +56,7 @@ class Division:
 
 @dataclass(frozen=True)
 class EnumeratedTables:
-    """All tables on a tree, weighed by prior and answers.
+    """Every table on a tree, weighted by prior and answers.
 
     Attributes:
         total: The count of the root; its law; or the largest count of one about which nothing is known, beyond which
@@ -136,7 +136,7 @@ def _noise(mechanism: nc.Mechanism) -> Noise:
 
 
 def _compositions(whole: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write a count as an ordered sum of counts."""
+    """Yield every way to write a count as an ordered sum of counts."""
     if parts == 1:
         yield (whole,)
         return
@@ -157,7 +157,7 @@ def _rising(start: Fraction, count: int) -> Fraction:
 
 @dataclass(frozen=True)
 class SummedTables:
-    """All tables on a tree of few cells, weighed in doubles: positive terms, so that digits stay."""
+    """Every table on a tree of few cells, weighted in doubles; positive terms keep their digits."""
 
     tree: nc.Tree  # of few cells
     prior: nc.Splits  # how counts divide: concentrations or rates of the cells

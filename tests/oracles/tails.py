@@ -110,7 +110,7 @@ def _whole(exact_scale: Fraction) -> arb:
 
 @lru_cache(maxsize=16)
 def _whole_in(exact_scale: Fraction, _: int) -> arb:
-    """The same, in the digits of now."""
+    """Return the normalising sum, in the current number of digits."""
     return 1 + 2 * _from(1, ball(exact_scale))
 
 
@@ -133,7 +133,7 @@ def _summed(first: int, scale: arb, power: int) -> arb:
 
 
 def _euler_maclaurin(first: int, scale: arb) -> arb:
-    """The same of wide noise: the integral, half of the first term, and odd derivatives.
+    """Return the tail of wide noise: the integral, half of the first term, and odd derivatives.
 
     The rest is below 4·(2π)^(−2p)·∫|f^(2p)|, and |He_n(u)|·e^(−u²/4) <= 1.09·√(n!).
     """

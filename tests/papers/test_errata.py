@@ -68,7 +68,7 @@ def additive_bound() -> list[str]:
     """The printed bound breaks; the bound with constants does not."""
 
     def reached(noises: int, beta: float) -> float:
-        """How often the printed bound is reached, from the gamma mixture of equal scales."""
+        """Return the probability of reaching the printed bound, from the gamma mixture of equal scales."""
         alpha, tail = printed_bound(noises, beta), 0.0
         for j in range(noises):
             within = math.fsum(alpha**i / math.factorial(i) for i in range(noises - j))
@@ -180,7 +180,7 @@ def pure_theorem() -> list[str]:
 
 @row(12)
 def variance() -> list[str]:
-    """One entry is left to vary."""
+    """Compare the variance of a single unknown entry with the printed one."""
     others = nc.Binomial(2, 0.5).given(1, 0).law()
     assert others.variance == pytest.approx(0.25)
     return [f"{0.5 * 0.5 * 2} printed", f"{others.variance:.2f} right"]
@@ -230,7 +230,7 @@ def printed_sum(n: int, m: int, rate: float) -> float:
 
 @row(15)
 def long_sum() -> list[str]:
-    """What is printed is no probability."""
+    """Show that the printed sum is not a probability."""
     epsilon = math.sqrt(2 * 0.1 / 0.25 / 900)
     assert nc.scale_for_utility_loss(
         nc.Laplace, nc.utility_loss(nc.Subsample(100), nc.Binomial(1000, 0.5)), size=1000

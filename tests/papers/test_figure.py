@@ -71,7 +71,7 @@ def test_what_is_not_there_is_refused() -> None:
 
 
 def test_a_description_tells_ends_and_turns() -> None:
-    """Where lines begin and end, and how far they go between."""
+    """A description states the ends of each line and its extreme between them."""
     line = Line("a", STYLE, (0.0, 1.0, 2.0), (1.0, 5.0, 2.0))
     shown = Figure("a.1", "A", "1", "Title", "", Axis("x"), Axis("y"), (Panel("left", (line,)),))
     told = "Title. y against x. left: a: from 1 at 0 to 2 at 2, highest 5 at 1."
@@ -79,7 +79,7 @@ def test_a_description_tells_ends_and_turns() -> None:
 
 
 def test_verdicts_count_their_checks() -> None:
-    """All, some, none."""
+    """Checks that all hold, hold in part, or all fail give three verdicts."""
     assert Verdict.of(True) is Verdict.HOLDS  # noqa: FBT003  (checks are truths)
     assert Verdict.of(False, True) is Verdict.PARTLY  # noqa: FBT003  (the same)
     assert Verdict.of(False) is Verdict.FAILS  # noqa: FBT003  (the same)

@@ -50,7 +50,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - what is simulated
 def assert_agrees(
     found: Drawn, population: nc.Population, noise: nc.Mechanism, by: Estimated, assumed: nc.Population | None = None
 ) -> None:
-    """All three averages within five standard errors, or five runs where nothing happened."""
+    """Check that all three averages agree within five standard errors, or five runs if nothing happened."""
     tied = np.abs(found.away - found.raw) <= 1e-11 * np.maximum(1.0, np.maximum(found.away, found.raw))
     if by != "answer" and (found.answers % 1).any():
         tied &= found.away == found.raw

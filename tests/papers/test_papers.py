@@ -114,7 +114,7 @@ def metrics(size: int, rate: float, epsilon: float, by: str, assumed: Reals | No
 
 
 def estimates(answers: Reals, weights: Reals, counts: NDArray[np.int64], by: str, size: int) -> Reals:
-    """What is estimated from each answer, eq. (11) for the mean."""
+    """Return the estimate of each answer; the mean is eq. (11)."""
     if by == "answer":
         return answers
     if by == "rounded":
@@ -364,7 +364,7 @@ VERDICTS = [
     [pytest.param(*row, marks=pytest.mark.thorough if row[0] in SLOW else ()) for row in VERDICTS],
 )
 def test_verdicts_are_as_the_errata_say(key: str, start: str, verdict: Verdict) -> None:
-    """What was found wrong elsewhere is not called right here."""
+    """A claim that the errata refute has not the verdict of a true one."""
     (claim,) = [each for each in figure(key).claims if each.says.startswith(start)]
     assert claim.verdict is verdict
 
@@ -377,7 +377,7 @@ def test_numbers_outside_figures_are_confirmed() -> None:
 
 
 def test_numbers_outside_figures_are_told_by_paper() -> None:
-    """One of 2015; ours has none; a figure is no paper."""
+    """Claims outside figures are listed by paper, and the key of a figure is refused."""
     assert [claim.source for claim in nc.claims("naldi2015")] == ["eq. (3)"]
     assert [len(nc.claims(key)) for key in ("naldi2014", "breutigam", "ours")] == [4, 2, 0]
     assert len(nc.claims()) == 7

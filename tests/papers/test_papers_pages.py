@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not ROWS, reason="the tests run outside the proj
 
 
 def words(picture: str) -> list[str]:
-    """What is written in a picture."""
+    """Return the texts of a picture."""
     return [re.sub("<[^>]*>", "", text) for text in re.findall(r"<text[^>]*>(.*?)</text>", picture)]
 
 
@@ -43,7 +43,7 @@ def test_the_verdicts_of_a_page_are_those_that_are_computed(key: str) -> None:
 
 @pytest.mark.parametrize("key", PAPERS_WITH_MORE)
 def test_a_page_has_what_its_paper_says_outside_figures(key: str) -> None:
-    """The same claims as `nc.claims`, on the page of the paper."""
+    """The page of a paper has the claims of `nc.claims`."""
     told = [line for each, line in rows((FOLDER / f"{key}.md").read_text("utf-8")) if each == key]
     assert told == [row(key, claim) for claim in claims_of(key)]
 

@@ -18,7 +18,7 @@ def small() -> TrueTable:
 
 @cache
 def by_name(answered: str) -> dict[str, TableErrors]:
-    """What is measured of a small table."""
+    """Return the measured errors of a small table, by the name of the estimate."""
     table = small()
     places = table.answered if answered == "levels" else table.answered[-1:]
     return {each.estimate: each for each in measured(table, answered, places, 0.3, range(4))}
@@ -46,12 +46,12 @@ def test_everybody_has_errors_and_the_posterior_has_coverage(answered: str, name
 
 @pytest.mark.thorough
 def test_the_simulation_never_changes() -> None:
-    """The same table, price and number of releases: the same digits."""
+    """Equal table, price and number of releases give equal digits."""
     assert csv_text(by_name("cells").values()) == csv_text(by_name.__wrapped__("cells").values())
 
 
 def test_errors_are_those_of_the_estimates() -> None:
-    """One release of the survey, by hand."""
+    """The errors of a single release of the survey agree with a calculation by hand."""
     table = survey()
     release = SimulatedRelease.draw(table, 1.0, (3,), np.random.default_rng([0, 1, 1000, *b"survey"]))
     clamped = dict(estimates(release))["clamped"]
@@ -63,14 +63,14 @@ def test_errors_are_those_of_the_estimates() -> None:
 
 
 def test_what_is_kept_is_of_every_table_and_price() -> None:
-    """Where the cells are answered: in the order of the simulation."""
+    """Stored results cover every table and price, in the order of the simulation."""
     kept = [(each.table, each.epsilon) for each in results() if each.answered == "cells"]
     assert list(dict.fromkeys(kept)) == [(table.name, epsilon) for table in true_tables() for epsilon in EPSILONS]
 
 
 @pytest.mark.thorough
 def test_what_is_kept_is_what_the_simulation_gives() -> None:
-    """One price of the survey anew, to the digits that are kept."""
+    """A price of the survey that is simulated anew agrees with the stored digits."""
     again = {(each.answered, each.estimate): each for each in simulated(RUNS, [survey()], [1.0])}
     kept = {(each.answered, each.estimate): each for each in results() if each.table == "survey" and each.epsilon == 1}
     assert again.keys() == kept.keys()

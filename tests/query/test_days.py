@@ -31,7 +31,7 @@ def moments(draw: Callable[[st.SearchStrategy[object]], object]) -> tuple[dateti
 
 
 def is_true(where: str, moment: datetime) -> bool:
-    """Whether a moment satisfies a question, whose normal form says the same and reads back."""
+    """Return True if a moment satisfies a question; check its normal form and canonical text."""
     asked = parse(where, SCHEMA)
     normal = normal_form(asked)
     assert parse(canonical_text(normal), SCHEMA) == normal

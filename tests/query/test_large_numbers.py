@@ -57,7 +57,7 @@ def test_equality_with_large_reals_has_a_hint(where: str) -> None:
 
 @pytest.mark.parametrize("where", ANSWERED)
 def test_other_numbers_are_compared_as_before(where: str) -> None:
-    """Those that a real holds, whole numbers beside whole numbers, and orders of large ones."""
+    """Numbers that a real can hold, and orders of large ones, need no hint."""
     normal = parse_predicate(where, SCHEMA).normal
     assert reading_hints([normal]) == []
     assert parse(canonical_text(normal), SCHEMA) == normal

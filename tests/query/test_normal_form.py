@@ -97,7 +97,7 @@ def test_equivalent_wordings_have_one_normal_form(normal: str, wording: str) -> 
     ],
 )
 def test_different_questions_stay_different(one: str, other: str) -> None:
-    """What can differ for a record, missing ones too, has two normal forms."""
+    """Questions that differ for some record, also a missing one, have two normal forms."""
     assert normal_form(parse(one, SCHEMA)) != normal_form(parse(other, SCHEMA))
 
 

@@ -285,7 +285,7 @@ def test_text_has_one_tree_one_canonical_text_and_one_english_sentence(
 
 @pytest.mark.parametrize(("text", "words"), [(text, words) for words, *texts in REFUSALS for text in texts])
 def test_text_outside_the_language_is_refused_in_one_line(text: str, words: str) -> None:
-    """What is not in the language gets one line that names it and a remedy."""
+    """A refusal is a single line with the wrong part and a remedy."""
     with pytest.raises(PredicateError) as caught:
         parse(text, SCHEMA)
     message = str(caught.value)
@@ -351,7 +351,7 @@ REMEDIES = [
 
 @pytest.mark.parametrize(("asked", "mended", "remedy"), REMEDIES)
 def test_remedies_work_as_they_are_typed(asked: str, mended: str, remedy: str) -> None:
-    """What a refusal says to write is understood, and means something of the column."""
+    """The text that a refusal proposes is accepted."""
     kinds = {"Alter": Kind.TEXT, "age": Kind.INTEGER, "Kosten €": Kind.REAL, "Size (m)": Kind.REAL, "in": Kind.INTEGER}
     schema = Schema({**kinds, "seen": Kind.DATE, "time": Kind.TIMESTAMP, "smoker": Kind.BOOLEAN})
     with pytest.raises(PredicateError) as caught:

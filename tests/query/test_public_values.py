@@ -1,4 +1,4 @@
-"""What follows from the public values of columns is never a guess, and nothing else is refused."""
+"""Refusals from public values of columns are never a guess, and no other question is refused."""
 
 import random
 from datetime import date, datetime, time
@@ -39,7 +39,7 @@ TOWNS = STATED["town"]
 
 
 def hints(where: str) -> list[str]:
-    """What is told of a question."""
+    """Return the hints of a question."""
     return impossible_hints([parse_predicate(where, KINDS).normal], PUBLIC)
 
 
@@ -216,7 +216,7 @@ def test_what_has_too_many_groups_has_none() -> None:
 
 
 def test_accents_and_capitals_are_forgiven_first() -> None:
-    """What is alike but for them is what was meant."""
+    """A value that differs only in accents and capitals is proposed first."""
     assert did_you_mean("ZURICH", ["Zug", "Zürich"]) == "did you mean 'Zürich'?"
     assert did_you_mean("a", []) == "use records that have columns"
 

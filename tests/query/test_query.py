@@ -92,7 +92,7 @@ def test_words_become_values_of_the_kind(kind: Kind, text: str, expected: list[L
 
 @pytest.mark.parametrize("text", ["3..1", "a..b", "2026-01..2026-Q3", "1..2026-01", "0..9223372036854775807"])
 def test_ranges_that_are_none_are_refused(text: str) -> None:
-    """Those that fall, mix two kinds, or are longer than any table: at once, however long."""
+    """Ranges that fall, mix two kinds or exceed any table are refused at once."""
     with pytest.raises(PredicateError, match="keys of year"):
         expand_keys("year", Kind.INTEGER, [TypedKey(text)])
 
@@ -157,7 +157,7 @@ def test_a_question_is_sent_as_it_was_read(said: dict[str, Any]) -> None:
     ],
 )
 def test_a_member_that_stands_for_nothing_is_refused_by_name(said: dict[str, Any], message: str) -> None:
-    """One line that tells which it is, and what would do."""
+    """A refusal is a single line with the member's name and an accepted value."""
     with pytest.raises(ValueError, match=message):
         Query.from_json(said)
 

@@ -33,7 +33,7 @@ def changed(words: list[str], chance: Random) -> list[str]:
 
 
 def is_admitted(words: list[str]) -> bool:
-    """Whether the parser takes the words for a predicate."""
+    """Return True if the parser accepts the words as a predicate."""
     try:
         parse(" ".join(words), SCHEMA)
     except PredicateError:
@@ -69,7 +69,7 @@ Rule = Callable[[int], Ends]
 
 
 def is_predicate(words: Sequence[str]) -> bool:
-    """Whether they are a predicate by a grammar that passes over nothing, kinds left aside."""
+    """Return True if the words are a predicate of a strict grammar, without regard to kinds."""
     return len(words) in _Grammar(words).disjunction(0)
 
 

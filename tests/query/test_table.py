@@ -36,7 +36,7 @@ TOWN, SEX, YEAR = PARTS = tuple(EachValue(Column(name, Kind.TEXT)) for name in (
     has_other=st.booleans(),
 )
 def test_every_node_finds_its_answer_again(rows: list[tuple[str | None, str | None]], *, has_other: bool) -> None:
-    """What was kept of cells and margins in one order is shown under the right keys in another."""
+    """Stored cells and margins appear under the right keys if the keys are asked in another order."""
     question = TableQuestion(
         (TOWN, SEX),
         key_set((TOWN, SEX), rows),
@@ -92,7 +92,7 @@ def test_the_order_of_ranges_is_another_question() -> None:
     ],
 )
 def test_margins_come_in_one_order(written: object, margins: object) -> None:
-    """Those of more parts first, the total last."""
+    """Margins of more parts come first, and the total last."""
     assert margins_of(written, PARTS) == margins  # type: ignore[arg-type]  # all that it takes
 
 

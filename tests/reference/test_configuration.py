@@ -63,7 +63,7 @@ def loaded(folder: Path, content: str) -> Config:
 
 
 def refusal(folder: Path, content: str) -> str:
-    """Why a text is refused, without the name of the file."""
+    """Return the refusal of a configuration, without the name of the file."""
     with pytest.raises(ConfigError) as caught:
         loaded(folder, content)
     return str(caught.value).removeprefix(f"{folder / 'noisycount.toml'}: ")
@@ -92,7 +92,7 @@ def test_keys_are_those_that_the_loader_knows(tmp_path: Path, table: str) -> Non
 
 
 def test_tables_are_those_that_the_loader_knows(tmp_path: Path) -> None:
-    """The same of the top of the file."""
+    """The page lists exactly the top-level tables that the loader accepts."""
     known = refusal(tmp_path, "zzzzzzzz = 1\n").rpartition("known: ")[2].split(", ")
     tables = [re.split(r"\W", row[0].strip("["))[0] for row in rows(text(PAGE), "table", "says")]
     assert tables == known
@@ -109,7 +109,7 @@ def test_examples_load(tmp_path: Path, table: str, row: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize(("table", "row"), CASES, ids=[f"{t}-{row[0]}" for t, row in CASES])
 def test_types_are_those_of_the_examples(table: str, row: tuple[str, ...]) -> None:
-    """What the page calls the type of a key is that of its example."""
+    """The type of a key on the page is the type of its example."""
     assert table in BASES
     value = next(iter(tomllib.loads(row[4]).values()))
     names = {str: "text", bool: "boolean", int: "integer", float: "real", dict: "table"}

@@ -70,7 +70,7 @@ def test_roles_are_those_that_are_tested() -> None:
 
 
 def test_statuses_are_those_of_the_document(document: dict[str, Any]) -> None:
-    """What every route can refuse with, and what some can."""
+    """The page lists the statuses that every route has, and those of single routes."""
     sentence = re.search(r"Every route can refuse with ([^.]+)\.", text(PAGE))
     assert sentence is not None
     always = set(re.findall(r"\d{3}", sentence[1]))
@@ -166,7 +166,7 @@ def test_refusals_are_those_of_the_code() -> None:
 
 
 def test_refusals_of_form_and_route(caller: Caller) -> None:
-    """What no exception of noisycount stands for."""
+    """Refusals without an exception of noisycount are listed with their titles."""
     found = rows(text(PAGE), *REFUSALS)
     own = {row[:3] for row in found if row[0].endswith((":form", ":route"))}
     replies = [

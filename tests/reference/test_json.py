@@ -49,7 +49,7 @@ def fields(part: str) -> Fields:
 
 
 def is_of(value: object, type_: str) -> bool:
-    """Whether a value is of one of the types that the page names."""
+    """Return True if a value has one of the types that the page states."""
     kind = type(value)
     if type_.startswith("list of "):
         inner = type_.removeprefix("list of ").removesuffix("s")
@@ -124,7 +124,7 @@ def _rare(known: Fields) -> set[str]:
 
 
 def _is_below_nothing(field: str, found: set[str], known: Fields) -> bool:
-    """Whether a field is in what is null, or in an empty list."""
+    """Return True if a field is part of a null value or of an empty list."""
     parents = {field[: match.start()].removesuffix("[]") for match in re.finditer(r"\.", field)}
     nullable = {p for p in parents & found if "null" in known[p][0] or "list" in known[p][0]}
     return bool(nullable)

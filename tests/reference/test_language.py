@@ -56,7 +56,7 @@ TOLD = {
 
 
 def _fits(token: Token, rule: str) -> bool:
-    """Whether a token is one of a rule: a date is a time too, and both are texts."""
+    """Return True if a token fits a rule: a date is a time too, and both are texts."""
     if rule == "TEXT":
         return token.rule in {"TEXT", "DATE", "TIME"}
     if rule in {"DATE", "TIME"} and token.rule in {"DATE", "TIME"}:
@@ -81,7 +81,7 @@ def written(tokens: list[Token], chance: random.Random) -> str:
 
 
 def accepted(question: str) -> bool:
-    """Whether the parser takes a question."""
+    """Return True if the parser accepts a question."""
     try:
         parse(question, SCHEMA)
     except PredicateError:
@@ -90,7 +90,7 @@ def accepted(question: str) -> bool:
 
 
 def judged(question: str, record: dict[str, object]) -> bool | None:
-    """Whether a record satisfies a question, by what a source counts for it and its negation."""
+    """Return the truth value of a question for a record, from its count and that of its negation."""
     source = MemorySource([record], SCHEMA)
     counts = source.count([parse(question, SCHEMA), parse(f"not ({question})", SCHEMA)])
     assert counts in ([1, 0], [0, 1], [0, 0])
@@ -140,7 +140,7 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
 
 @pytest.mark.parametrize(("question", "meaning"), rows(text(PAGE), "question", "counts records where"))
 def test_questions_mean_what_the_page_says(question: str, meaning: str) -> None:
-    """What is told beside a question is what `--dry-run` tells."""
+    """The meaning beside a question is the one that `--dry-run` prints."""
     assert english(parse(question, SCHEMA)) == meaning
 
 
@@ -194,7 +194,7 @@ def test_truth_tables(p: str, q: str, not_p: str, both: str, either: str) -> Non
 
 
 def test_truth_tables_are_whole() -> None:
-    """All nine pairs of truth values stand there."""
+    """The page has all nine pairs of truth values."""
     found = rows(text(PAGE), "p", "q", "not p", "p and q", "p or q")
     assert len({row[:2] for row in found}) == len(found) == 9
 
@@ -222,7 +222,7 @@ def test_literals_of_the_columns_are_literals() -> None:
 
 @pytest.mark.parametrize(("by", "groups", "known"), rows(text(PAGE), "--by", "groups", "known to everybody"))
 def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
-    """What is grouped by, and which keys follow from it."""
+    """Each grouping on the page has the stated parts and public keys."""
     parts = grouped(by)
     assert ", ".join(part.text for part in parts) == groups.replace("`", "")
     told = [part.known_keys and ", ".join(map(shown, map(part.label, part.known_keys))) for part in parts]
@@ -231,7 +231,7 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
 
 @pytest.mark.parametrize(("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys"))
 def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
-    """What is typed for keys stands for these."""
+    """Typed keys have the meaning that the page states."""
     (part,) = grouped(by)
     found = key_set([part], {part.column.name: parse_column_keys(keys)[1]})
     assert ", ".join(shown(part.label(key)) for key in found.values[0]) == meant
@@ -246,14 +246,14 @@ def test_groups_that_are_refused(by: str, message: str) -> None:
 
 
 def test_values_beyond_the_edges() -> None:
-    """Those below the first are in no range, NaN is in the last, a lower end is in its range."""
+    """Values below the first edge are in no range, NaN in the last, and an edge in the range above it."""
     (part,) = grouped("bmi:18.5,25")
     assert [part.key(value) for value in (18.4, 18.5, 25.0, nan)] == [OUTSIDE, 0, 1, 1]
     assert f"up to {MAX_PARTS}," in text(PAGE)
 
 
 def grouped(by: str) -> tuple[GroupBy, ...]:
-    """What a table is grouped by, as it is typed."""
+    """Return the parts of a typed grouping."""
     return resolve_group_by([item.text for item in parse_by_text(by)], SCHEMA, None)
 
 

@@ -17,7 +17,7 @@ DIRECTIVE = re.compile(r"^\.\. auto(class|function|module):: (\S+)$", re.MULTILI
 
 
 def directives() -> list[tuple[str, str]]:
-    """What the pages take from docstrings, in order: its kind, and its name."""
+    """Return the kind and the name of each docstring that the pages include, in order."""
     return [found for page in PAGES for found in DIRECTIVE.findall(page.read_text("utf-8"))]
 
 

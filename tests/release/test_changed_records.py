@@ -201,7 +201,7 @@ def test_the_same_goal_is_free_after_a_dearer_answer(ledger: Ledger) -> None:
 
 
 def test_one_goal_counts_once(ledger: Ledger) -> None:
-    """All answers of a chain are about one count, also where the records change at each look."""
+    """A chain of answers uses a single true count, even if the records change at each look."""
 
     class Moving(LiveSource):
         """Records that are others at every count."""

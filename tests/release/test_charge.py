@@ -23,7 +23,7 @@ def desk_of(folder: Path, budget: object) -> Desk:
 
 
 def test_a_count_is_charged_in_the_currency_of_the_budget(tmp_path: Path) -> None:
-    """What is told is what the ledger took: a top-up to 0.25 adds 0.25²/2 to a sum of ρ, not 0.15."""
+    """The charge is the ledger's: a top-up to ε = 0.25 adds 0.25²/2 to a sum of ρ, not 0.15."""
     with desk_of(tmp_path, {"rho": "10"}) as desk:
         first, finer, again = (desk.release(WHERE, price) for price in ("0.1", "0.25", "0.2"))
         taken = desk.ledger.paid(desk.ledger.entries()[0].request.dataset).rho

@@ -39,7 +39,7 @@ def test_no_kill_breaks_a_series_of_rising_prices(share: float, topics: str, led
 @pytest.mark.parametrize("topics", ["once", "rising", "in rho"])
 @pytest.mark.parametrize("mutant", [RedrawingLedger, HastyLedger])
 def test_the_same_kills_find_a_mutant(mutant: type[Ledger], topics: str, tmp_path: Path) -> None:
-    """One process at a time: only a crash can tell that noise is drawn anew, or leaves too soon."""
+    """With a single process only a crash reveals noise that is drawn twice or leaves too early."""
     for attempt in count(1):
         url, log = f"sqlite:///{tmp_path}/{attempt}.db", tmp_path / f"{attempt}.log"
         if toll(url, log, kills=20, at_once=1, kind=mutant, topics=topics).second:

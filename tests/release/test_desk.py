@@ -242,7 +242,7 @@ def test_what_others_spent_is_not_taken_from_the_analyst(source: WatchedSource, 
 
 
 def test_what_others_bought_needs_a_purpose_all_the_same(source: WatchedSource, ledger: Ledger) -> None:
-    """Who asks without one cannot find out what others asked; who has the answer gets it again."""
+    """A request without a purpose does not reveal paid answers of others; a buyer's repeat needs none."""
     survey = replace(SURVEY, needs_purpose=True)
     alice, bob = (Desk(source, ledger, survey, analyst=Analyst(name)) for name in ("alice", "bob"))
     bought = alice.release("age >= 50", HALF, purpose="a report")

@@ -59,7 +59,7 @@ def exact(table: TableRelease) -> dict[tuple[object, ...], int]:
 
 
 def true_counts(key: Callable[[dict[str, Any]], object]) -> Counter[object]:
-    """How many records have each key."""
+    """Count the records of each key."""
     return Counter(map(key, RECORDS))
 
 
@@ -76,7 +76,7 @@ def test_every_listed_key_has_its_count_and_absent_ones_have_0(desk_of: Callable
 
 
 def test_other_keys_are_one_row_if_asked(desk_of: Callable[..., Desk]) -> None:
-    """What is in no listed cell is in the last one, and in the total."""
+    """Records outside the listed cells are in the last row, and in the total."""
     keys = {"town": ["Bern"], "poor": [True]}
     asked = {"other": True, "margins": ["total", "town"]}
     table = desk_of().release_table("town,poor", keys, epsilon=SURE, **asked)
@@ -249,7 +249,7 @@ def test_a_key_at_the_threshold_is_shown_and_the_total_is_of_what_matches(ledger
 def test_every_count_has_the_noise_that_is_told_of_it(
     desk_of: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], noise: type[DiscreteNoise]
 ) -> None:
-    """Where each noise is a thousand scales, every level is off by its own scale.
+    """If each noise is a thousand scales, every level is off by its own stated scale.
 
     So is the total beside hidden keys, whose noise is not that of the cells.
     """
@@ -268,7 +268,7 @@ def test_every_count_has_the_noise_that_is_told_of_it(
 
 
 def off_by(noise: DiscreteNoise) -> int:
-    """What stands for noise of a law."""
+    """Return the stand-in for a draw of a noise."""
     return round(1000 * noise.scale)
 
 
@@ -347,7 +347,7 @@ def test_bad_input_is_one_line_and_charges_nothing(
 def test_bad_questions_are_refused_together(
     desk_of: Callable[..., Desk], ledger: Ledger, wheres: Sequence[str], words: str
 ) -> None:
-    """One that cannot be asked keeps all others from being charged."""
+    """A single invalid question keeps the others of a list from being charged."""
     with pytest.raises(PredicateError, match=words):
         desk_of().release_many(wheres, 1)
     assert ledger.entries() == []

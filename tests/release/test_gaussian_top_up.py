@@ -324,7 +324,7 @@ Forged = Callable[[Entry], Request]
     ids=["price", "whole", "noise", "unknown"],
 )
 def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: Forged, why: str) -> None:
-    """What no ledger writes is found, though its hash is right."""
+    """A row that no ledger writes is detected, although its hash is right."""
     told = table(desk_of(), "0.1")
     base = ledger.entry(told.key)
     assert base is not None

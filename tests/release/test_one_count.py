@@ -1,4 +1,4 @@
-"""One question asked alone, and as a list of one: the same law, price and error, and one answer."""
+"""A question alone and as a list of one: equal noise, price and error, and a single answer."""
 
 import json
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def test_who_paid_for_both_keeps_both_answers(ledger: Ledger, *, first: bool) ->
 @pytest.mark.parametrize("is_list", [False, True])
 @pytest.mark.parametrize("ask", [alone, listed])
 def test_a_debit_without_an_answer_is_resumed_by_both(ledger: Ledger, ask: Ask, *, is_list: bool) -> None:
-    """What is stored has the form of the debit, so that whoever reads the ledger understands it."""
+    """The stored answer has the form of its debit, so that older readers understand it."""
     bought(ledger, 0, is_list=is_list, is_stored=False)
     answer, charged, _ = ask(ledger)
     assert charged == 0
@@ -133,7 +133,7 @@ def spend(url: str, *, is_list: bool) -> tuple[int, Fraction, int]:
 
 
 def test_processes_that_ask_both_at_once_are_charged_once(tmp_path: Path) -> None:
-    """One debit and one answer, however often they meet."""
+    """Processes that ask both forms at once share a debit and an answer."""
     url = f"sqlite:///{tmp_path}/ledger.db"
     Ledger.open(url).close()
     context = processes()

@@ -69,7 +69,7 @@ def test_some_match_and_some_do_not() -> None:
 
 
 def test_same_question_has_same_records() -> None:
-    """Who rehearses again learns nothing new but the noise."""
+    """A second rehearsal has equal records, and differs in its noise only."""
     first, again = (count_of("age >= 65", None, 9, 500) for _ in "12")
     assert first.counts == again.counts
 
@@ -95,7 +95,7 @@ def test_size_is_bounded(size: int) -> None:
 
 
 def test_question_outside_the_language_is_refused() -> None:
-    """What the desk refuses is refused here in the same words."""
+    """A rehearsal refuses a question in the words of the desk."""
     with pytest.raises(PredicateError, match="wage"):
         count_of("wage > 3", None, 1, None)
 

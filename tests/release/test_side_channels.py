@@ -1,4 +1,4 @@
-"""What replies, refusals, logs and exceptions may tell: the answer, and no more of the records."""
+"""Replies, refusals, logs and exceptions reveal the noisy answer, and nothing else about the records."""
 
 import logging
 import random
@@ -234,7 +234,7 @@ def test_every_row_group_is_read_whatever_can_match(unit: str | None, tmp_path: 
 def groups_read(
     connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, object] | None = None
 ) -> tuple[int, int]:
-    """How many row groups of a Parquet file a query reads, of how many."""
+    """Return the number of row groups that a query reads, and the number in the Parquet file."""
     plan = connection.execute(f"EXPLAIN ANALYZE {query}", values).fetchall()[0][1]
     read, there = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)[0]
     return int(read), int(there)

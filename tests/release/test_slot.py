@@ -41,7 +41,7 @@ def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> 
 
 @given(st.floats(1e-3, 3600), st.floats(0, 1e7), st.floats(0, 1e5))
 def test_what_is_late_leaves_at_the_next_tick_of_a_sparse_grid(seconds: float, arrival: float, took: float) -> None:
-    """One slot on, then 2, 4, 8, … more: so few times tell how long it took."""
+    """A late reply leaves 1, 2, 4, 8, … slots after the first tick, so its time reveals little."""
     slot, done = ReplyTick(seconds), arrival + took
     first, left = slot.leaving(arrival), slot.leaving(arrival, done)
     later = round((left - first) / seconds) + 1
@@ -140,7 +140,7 @@ def test_a_failing_source_says_as_little_through_the_slot(ledger: Ledger) -> Non
 def test_refusals_and_known_answers_read_no_record_and_wait_for_no_tick(
     ledger: Ledger, where: str, price: Fraction, error: type[Exception] | None
 ) -> None:
-    """What they are told, and when, is the same whatever the records are, be there none."""
+    """Refusals and repeats are immediate and equal, whatever the records."""
     dataset = Dataset("survey", HALF)
     Desk(WatchedSource(), ledger, dataset).release("age >= 50", HALF)
     unread = WatchedSource(fail_with_a_cell)

@@ -67,7 +67,7 @@ def test_it_has_a_chart(table: TableRelease) -> None:
 
 
 def test_the_odds_of_gaussian_noise_are_those_of_the_epsilon_that_was_asked() -> None:
-    """What was asked as ε = 1 at δ = 1e-6 is told so, not by a looser bound; keys are within δ."""
+    """Noise for ε = 1 at δ = 1e-6 has the odds of ε = 1, not those of a looser bound."""
     given_away = ", or the person is given away with probability 1e-06"
     for is_hidden in (False, True):
         price = TablePrice.of(nc.DiscreteGaussian, 1, None, "1e-6", is_hidden=is_hidden)
@@ -110,7 +110,7 @@ def test_the_odds_of_an_epsilon_with_a_delta_say_what_the_delta_is() -> None:
     ],
 )
 def test_the_odds_of_a_table_name_the_secret(unit: str, groups: int | None, levels: int, known: str | None) -> None:
-    """Where units come or go, the group of somebody known to be in the records is less safe."""
+    """With add/remove neighbours, the group of a person known to be present is less safe."""
     cells = cell_level(np.arange(levels, dtype=np.int32)[:, np.newaxis], ("town",))
     price = TablePrice.of(nc.DiscreteLaplace, "0.5", None, None, is_hidden=False)
     plan = table_plan([cells], price, groups, is_replacement=False)
@@ -140,7 +140,7 @@ def test_a_total_tells_nothing_of_the_group_of_a_known_person() -> None:
 
 
 def test_a_table_is_refined_as_a_whole(table: TableRelease) -> None:
-    """What refines counts one by one names the function for tables."""
+    """`refine` and `posterior` of a table name the function for tables."""
     for given in ((), (nc.DiscreteLaplace(1),)):
         with pytest.raises(ValueError, match=r"use noisycount\.table_posterior\(table\)$"):
             nc.refine(table, nc.Binomial(9, 0.3), *given)  # type: ignore[arg-type]  # on purpose

@@ -1,4 +1,4 @@
-"""One question at rising prices: the difference is charged, and all answers together are no more than the finest."""
+"""Top-ups: the difference in price is charged, and all answers together are worth the most accurate one."""
 
 import json
 from collections.abc import Callable
@@ -145,7 +145,7 @@ def test_a_key_names_one_answer(desk_of: DeskOf) -> None:
 
 
 def test_coarser_answers_add_nothing(desk_of: DeskOf) -> None:
-    """What follows from an answer and those that it replaces is what follows from it alone."""
+    """An answer together with the answers that it replaces gives its own posterior."""
     desk = desk_of()
     answers = [desk.release(WHERE, price) for price in ("0.1", "0.2", "0.9")]
     population = nc.Binomial(502, 0.6)
@@ -284,7 +284,7 @@ Forged = Callable[[Entry, Entry], dict[str, str | None]]
     ids=["twice", "price", "rho", "dataset", "nothing", "stated", "reserve", "late"],
 )
 def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: Forged, why: str) -> None:
-    """What no ledger writes is found, though its hash is right."""
+    """A row that no ledger writes is detected, although its hash is right."""
     ledger.reserve("coarse", *one_request(desk_of(), "0.1"))
     debited, _ = ledger.reserve("fine", *one_request(desk_of(), "0.3"))
     if not why.startswith("rests"):

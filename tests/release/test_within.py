@@ -1,4 +1,4 @@
-"""One count within a share of itself: reserved is the most that it may cost, charged is where its answers stopped."""
+"""Accuracy goals of a count: the largest price is reserved, and the price at the stopping time is charged."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -168,7 +168,7 @@ def test_a_nearer_answer_goes_on_from_the_one_that_is_known(desk_of: DeskOf) -> 
 
 @pytest.mark.thorough
 def test_an_answer_that_is_near_enough_already_costs_nothing(desk_of: DeskOf) -> None:
-    """One that was bought at a price too."""
+    """A stored answer that meets the goal is free, also if it was bought at a fixed price."""
     desk = desk_of()
     bought = desk.release(LARGE, "1")
     near = desk.release(LARGE, within="20%", at_most="3/2")
@@ -190,7 +190,7 @@ def test_a_surer_goal_that_is_met_already_is_told_by_its_own_confidence(desk_of:
 
 @pytest.mark.thorough
 def test_a_capped_answer_goes_on_where_more_may_be_paid(desk_of: DeskOf) -> None:
-    """The same goal is not met by an answer that its price had capped."""
+    """An answer that stopped at its largest price is topped up for a goal with a larger one."""
     desk = desk_of()
     capped = desk.release(SMALL, within="20%", at_most="1/4")
     more = desk.release(SMALL, within="20%", at_most=HALF)
@@ -299,7 +299,7 @@ def test_a_key_names_the_answer_that_its_reserve_had(desk_of: DeskOf) -> None:
 
 @pytest.mark.parametrize("key", ["first", "second"])
 def test_who_asks_while_the_same_is_settled_pays_nothing(desk_of: DeskOf, ledger: Ledger, key: str) -> None:
-    """What asks for it was made before the answer was there, and names the most that was reserved."""
+    """A request made before the answer was stored finds it under the price that was reserved."""
     desk = desk_of()
     query = Query(wheres=[LARGE], within="20%", at_most=HALF)
     plan = plan_of(query, desk.source.schema, None, is_replacement=False)
@@ -377,7 +377,7 @@ def test_both_budgets_must_pay_the_most(desk_of: DeskOf) -> None:
 
 
 def test_a_sum_of_rho_keeps_the_most(desk_of: DeskOf) -> None:
-    """All answers up to the highest price are no more than that one: a ρ of ε²/2 is what is proved."""
+    """A sum of ρ charges ε²/2 for the largest price, which bounds all answers up to it."""
     desk = desk_of(Dataset("survey", ApproximateBudget(Fraction(2), Fraction(1, 10**9))))
     told = desk.release(LARGE, within="20%", at_most=HALF)
     assert desk.ledger.paid("survey") == Loss(told.epsilon, Fraction(1, 8))
@@ -409,7 +409,7 @@ def test_a_rehearsal_stops_where_a_real_one_would(desk_of: DeskOf) -> None:
 
 
 def test_a_posterior_follows_from_the_last_answer_alone(desk_of: DeskOf) -> None:
-    """That the answers before were too small to stop says nothing beside it."""
+    """The answers that were too small to stop do not change the posterior."""
     told = desk_of().release(LARGE, within="20%", at_most=HALF)
     population = nc.Binomial(5000, 0.2)
     assert nc.posterior(told, population).mean == nc.posterior(told.answer, population, told.mechanism).mean

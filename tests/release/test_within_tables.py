@@ -305,7 +305,7 @@ def test_the_error_of_noise_alone_holds_wherever_answers_stop(
 
 @pytest.mark.thorough
 def test_a_rule_after_a_goal_does_not_depend_on_where_that_one_stopped(desk_of: DeskOf) -> None:
-    """All prices are covered at which it could have stopped, its largest one too, by one slack."""
+    """A single slack covers all prices at which the earlier goal could have stopped."""
     rules = set()
     for name in ("first", "second", "third"):
         desk = desk_of(Dataset(name, Fraction(2)))
@@ -323,7 +323,7 @@ def test_a_rule_after_a_goal_does_not_depend_on_where_that_one_stopped(desk_of: 
 
 
 def told_of(plan: CellsPlan, counts: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, Any], Sequence[Any]]:
-    """What is told of a table of these counts, and its answers, as a desk draws them."""
+    """Return the published bounds of a table of these counts, and its answers, as a desk draws them."""
     with patch.object(drawing, "count_levels", lambda _, __: counts):
         answer, price = drawing.draw_answer(plan, MemorySource([], SCHEMA))
     assert plan.goal is not None

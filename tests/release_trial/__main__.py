@@ -47,7 +47,7 @@ class Trial:
 
 
 def trials(wheel: Path, sdist: Path, spark: Path) -> Iterator[Trial]:
-    """What is tried on the Pythons that are here; which are not, is told."""
+    """Yield the trials for the Pythons of this machine, and report the missing ones."""
     here = {version: place for version in VERSIONS if (place := found(version))}
     for version in VERSIONS:
         if version not in here:

@@ -72,7 +72,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def check_sdist(sdist: Path) -> None:
-    """All that is needed to test, to measure and to document the release."""
+    """Check that the source archive has all files to test, measure and document the release."""
     expected = ROOT_FILES | {"PKG-INFO", ".gitignore"} | _tracked(*ROOMS)
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
@@ -80,7 +80,7 @@ def check_sdist(sdist: Path) -> None:
 
 
 def same(one: Path, other: Path) -> bool:
-    """Whether two files are the same byte for byte."""
+    """Return True if two files have equal bytes."""
     first, second = (hashlib.sha256(path.read_bytes()).digest() for path in (one, other))
     return first == second
 
@@ -96,7 +96,7 @@ def _build(project: Path, *targets: str, folder: Path) -> None:
 
 
 def _tracked(*rooms: str) -> set[str]:
-    """What git keeps, or what it would, of some folders of the project."""
+    """Return the files of some folders that git tracks, or would track."""
     words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *rooms]
     listed = subprocess.run(words, cwd=PROJECT, check=True, capture_output=True, text=True)  # noqa: S603
     return {name for name in listed.stdout.splitlines() if (PROJECT / name).exists()}

@@ -16,7 +16,7 @@ PATIENCE = 300.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What somebody has who has just installed a release."""
+    """Programs and home of a person who has just installed a release."""
 
     name: str  # how its steps are told
     programs: Path  # the folder of its commands
@@ -36,7 +36,7 @@ class Environment:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What its commands know of the machine."""
+        """Environment variables of its commands."""
         known = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config")}
         path = os.pathsep.join([str(self.programs), os.defpath])
         return {**known, "PATH": path, "COLUMNS": "80", "LANG": "C.UTF-8"}
@@ -55,7 +55,7 @@ class Environment:
         return told.returncode, told.stdout, told.stderr
 
     def done(self, *words: str) -> str:
-        """What a command printed that must end well, without a word on standard error."""
+        """Run a command that must succeed without a word on standard error, and return its output."""
         status, printed, errors = self.run(*words)
         if status or errors:
             raise TrialError(f"{' '.join(words)} ended with {status}: {printed}{errors}")

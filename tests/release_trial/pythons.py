@@ -18,7 +18,7 @@ def found(version: str) -> Path | None:
 
 
 def _places(version: str) -> Iterator[Path]:
-    """Where interpreters lie: on the path, and where pyenv and uv keep theirs."""
+    """Yield places of interpreters: on the path, and in the folders of pyenv and uv."""
     if place := shutil.which(f"python{version}"):
         yield Path(place)
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -28,7 +28,7 @@ def _places(version: str) -> Iterator[Path]:
 
 
 def _answers(place: Path, version: str) -> bool:
-    """Whether it runs, which a shim of pyenv may not."""
+    """Return True if an interpreter runs, which a shim of pyenv may not."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     words = [str(place), "-c", code]
     told = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - ours

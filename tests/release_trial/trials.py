@@ -1,4 +1,4 @@
-"""What is tried of a release: as much as somebody would in the first hour."""
+"""Trials of a release: the steps of a user's first hour."""
 
 import json
 import re
@@ -122,7 +122,7 @@ def _serve(environment: Environment) -> None:
 
 @contextmanager
 def _served(environment: Environment) -> Iterator[dict[str, str]]:
-    """What a service tells, while the block lasts."""
+    """Yield the address and keys of a service while the block lasts."""
     words = environment.words("noisycount", "serve", "--demo", "--port", "0")
     with subprocess.Popen(  # noqa: S603 - our own words
         words,

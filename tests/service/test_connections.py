@@ -53,7 +53,7 @@ class Served:
     log: Path  # what it writes down
 
     def seconds(self) -> float:
-        """How long it takes to tell that it is there."""
+        """Measure the time of a health check."""
         begun = time.monotonic()
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as line:
             line.sendall(HEALTH)
@@ -61,7 +61,7 @@ class Served:
         return time.monotonic() - begun
 
     def files(self) -> int:
-        """How many files it has open."""
+        """Return the number of open files."""
         return len(list(Path(f"/proc/{self.process}/fd").iterdir()))
 
     @contextmanager
@@ -140,7 +140,7 @@ def test_what_is_worked_on_is_not_ended_for_a_crowd(served: Served) -> None:
 @pytest.mark.thorough
 @pytest.mark.always
 def test_the_log_is_lines_of_json_that_nobody_can_fill(served: Served) -> None:
-    """What uvicorn says of garbage is there some hundred times, then counted; so are strangers."""
+    """Garbage and unknown callers are logged some hundred times, then only counted."""
     before = served.log.stat().st_size
     for said in (b"garbage\r\n\r\n", HEALTH):
         for _ in range(1000):
@@ -165,7 +165,7 @@ async def large(_: Scope, __: Receive, send: Send) -> None:
 
 
 async def ended_while(reads: int, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether a connection is ended whose client reads so much of a reply of 20 MB at each look."""
+    """Return True if a connection ends whose client reads that much of a large reply at each look."""
     monkeypatch.setattr(server, "UNREAD", SHORT)
     config, state = uvicorn.Config(large, http=Connection, log_config=None), ServerState()
     loop, now = asyncio.get_running_loop(), 1000.0

@@ -55,7 +55,7 @@ def test_the_document_has_every_route_and_no_page(state: ServiceState) -> None:
 
 @pytest.mark.thorough
 def test_every_example_is_what_the_service_replies(state: ServiceState) -> None:
-    """What the document shows can be sent as it stands, and its replies have all members of real ones and no other."""
+    """Examples can be sent as they are, and real replies have exactly their members."""
     caller = calling(state)
     document = caller.get("/openapi.json").json()
     schemas = document["components"]["schemas"]

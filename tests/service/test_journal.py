@@ -1,4 +1,4 @@
-"""What a service writes down that is about no request."""
+"""Log lines of a service that belong to no request."""
 
 import asyncio
 import errno
@@ -17,7 +17,7 @@ CANARY = "a canary of 815 persons"
 
 
 class Bomb:
-    """What fails when it goes."""
+    """Object whose finaliser raises an error."""
 
     def __del__(self) -> None:
         raise ValueError(CANARY)

@@ -66,7 +66,7 @@ def test_a_key_that_expired_opens_nothing(ring: Keyring) -> None:
 
 
 def test_a_key_for_no_data_set_sees_none(ring: Keyring) -> None:
-    """That is another thing than one for every data set; so it is when it is read again."""
+    """An empty list of data sets grants none, also after it is read again."""
     key, issued = ring.issue("ana", Role.ANALYST, [])
     assert ring.holder(key.text) == issued
     assert issued.user.grants == frozenset()
@@ -101,7 +101,7 @@ def test_a_change_of_the_same_size_is_seen(ring: Keyring) -> None:
 
 
 def wrong_keys(key: Key) -> Iterator[str]:
-    """What is nearly a key."""
+    """Yield texts that are almost a key."""
     text = key.text
     yield from ("", " ", text[:-1], f"{text}0", f" {text}", f"{text}\n", text.upper())
     yield from (f"nc_{key.id}", f"nc_{key.id}_", f"nc__{key.secret}", key.secret, "nc_" * 3)
@@ -242,7 +242,7 @@ def test_no_byte_of_the_keys_changes_in_silence(ring: Keyring) -> None:
 
 
 def test_keys_of_an_older_file_are_sealed_with_the_next(ring: Keyring) -> None:
-    """One of 0.2 has no seal, and is read; the next key that is issued makes one."""
+    """A file of 0.2 without a seal is read, and the next issued key adds a seal."""
     ring.issue("ana", Role.ANALYST, ["survey"])
     sealed = json.loads(ring.path.read_bytes())
     older = {name: sealed[name] for name in ("version", "keys")}

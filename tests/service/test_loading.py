@@ -17,7 +17,7 @@ AT_ONCE = ["/healthz", "/login", "/static/noisycount.css"]
 
 @pytest.mark.thorough
 def test_a_service_listens_without_laws_and_engines() -> None:
-    """What only questions need is not loaded before the first answer."""
+    """Modules that only questions need are not loaded before the first answer."""
     code = (
         "import sys, noisycount.cli.serve, noisycount.service.server\n"
         f"print('loaded', *sorted(set(sys.modules) & {HEAVY}))"
@@ -30,7 +30,7 @@ def test_a_service_listens_without_laws_and_engines() -> None:
 
 @pytest.mark.parametrize("path", AT_ONCE)
 def test_the_first_answers_wait_for_nothing(state: ServiceState, path: str) -> None:
-    """Whether the service is there, and the form that takes a key with its style, are told."""
+    """The health check and the login form with its style are answered before late modules load."""
     caller = calling(state)
     assert caller.get(path).status_code == 200
     assert not caller.application.state.late.is_there
@@ -70,7 +70,7 @@ def test_routes_are_loaded_once(state: ServiceState) -> None:
 
 
 def test_what_cannot_be_loaded_is_tried_again(state: ServiceState) -> None:
-    """One failure is told, and is not remembered."""
+    """A failed import is reported once, and the next request tries again."""
     caller = calling(state)
     late = caller.application.state.late
     add = late.add

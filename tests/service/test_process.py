@@ -51,7 +51,7 @@ def test_no_kill_of_a_service_loses_an_answer_or_gives_a_second() -> None:
 
 @pytest.mark.thorough
 def test_a_service_that_is_told_to_stop_ends_what_was_begun() -> None:
-    """Who is in flight is answered when the slot ends; the process then ends by itself."""
+    """Open requests are answered when the slot ends; the process then exits by itself."""
     names = [f"analyst{number}" for number in range(8)]
     with Service.running(str(AMPLE), slot=2.0) as service, ThreadPoolExecutor(8) as pool:
         lines = {name: Line(service.port, key) for name, key in service.keys(names).items()}

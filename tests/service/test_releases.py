@@ -70,7 +70,7 @@ def test_a_key_names_one_request(state: ServiceState) -> None:
 
 
 def test_a_key_names_one_data_set(tmp_path: Path) -> None:
-    """The same body under the same key about another data set is refused, new or repeated."""
+    """An idempotency key is refused for another data set, whether it was charged or free."""
     configuration = configured(tmp_path)
     source = tmp_path / "twin.csv"
     source.write_text("person,age,town\n1,70,Bern\n2,30,Chur\n", encoding="utf-8")
@@ -88,7 +88,7 @@ def test_a_key_names_one_data_set(tmp_path: Path) -> None:
 
 
 def test_a_reply_names_no_coarser_answer_of_another(state: ServiceState) -> None:
-    """Who tops up another's answer learns that there is one, not whose it is; an owner does."""
+    """A top-up of another's answer does not reveal whose it is, except to an owner."""
     ana, bo, owner = calling(state), calling(state, BO), calling(state, OWNER)
     assert ana.ask(COUNT, "secret").status_code == 201
     finer = bo.ask({**COUNT, "epsilon": "0.2"}, "other")
@@ -101,7 +101,7 @@ def test_a_reply_names_no_coarser_answer_of_another(state: ServiceState) -> None
 
 
 def test_a_reply_names_the_first_request_of_its_asker_alone(state: ServiceState) -> None:
-    """Who repeats their own question learns under which key; who repeats another's, nothing."""
+    """A repeat names the first key of the same analyst, and none of other analysts."""
     ana, bo = calling(state), calling(state, BO)
     first = ana.ask(COUNT, "one").json()
     again, other = ana.ask(COUNT, "two").json(), bo.ask(COUNT, "other")
@@ -113,7 +113,7 @@ def test_a_reply_names_the_first_request_of_its_asker_alone(state: ServiceState)
 
 
 def test_a_reply_that_was_changed_is_given_to_nobody(state: ServiceState) -> None:
-    """Who asks again under its key is refused without a reason; the log and `verify` have it."""
+    """A changed reply is refused without a reason; the log and `verify` state it."""
     ana, bo = calling(state), calling(state, BO)
     first, told = (ana.ask(COUNT, key) for key in ("one", "two"))
     assert (first.status_code, told.status_code) == (201, 201)

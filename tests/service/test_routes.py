@@ -56,7 +56,7 @@ class Row:
     query: str = ""  # of the address
 
     def headers(self, value: str) -> dict[str, str]:
-        """What a request about a data set has in its head."""
+        """Return the headers of a request about a data set."""
         return {"Idempotency-Key": f"matrix-{value}"} if self.spends else {}
 
 
@@ -173,7 +173,7 @@ def send(client: Caller, name: str, value: str, **form: str) -> httpx.Response:
 
 
 def told(reply: httpx.Response) -> tuple[int, bytes, list[tuple[str, str]]]:
-    """All that a user can read of a reply, but for the name that they asked about."""
+    """Return the visible parts of a reply, without the requested name."""
     headers = [(n, text) for n, text in reply.headers.items() if n != "x-request-id"]
     content = re.sub(rb"payroll|paybill", b"...", reply.content)
     return reply.status_code, re.sub(rb"[0-9a-f]{32}", b"random", content), headers
@@ -253,7 +253,7 @@ def test_another_data_set_is_as_one_that_is_not_there(desk: Desk, name: str) -> 
     ids=str,
 )
 def test_no_question_tells_another_data_set(desk: Desk, name: str, question: dict[str, Any]) -> None:
-    """Whether a column, a price or a text is right for it makes no difference."""
+    """A hidden data set replies as an absent one, whether or not the question fits it."""
     row, (method, path) = ROWS[name], name.split()
     client = desk.client("ana")
     other, absent = (
@@ -295,7 +295,7 @@ def test_an_analyst_reads_of_no_other(desk: Desk, name: str) -> None:
 @pytest.mark.parametrize("path", ["/ledger", "/ledger/export"])
 @pytest.mark.parametrize(("filter_", "there", "absent"), FILTERS)
 def test_no_filter_tells_of_others(desk: Desk, path: str, filter_: str, there: str, absent: str) -> None:
-    """What is asked of the entries of others, or about them, is as if they were not there."""
+    """A filter by another analyst's entries gives the reply of an unknown name."""
     client, _ = desk.browser("ana")
     texts = []
     for value in (there, absent):

@@ -25,7 +25,7 @@ RATE = 20  # requests a minute
 
 
 def test_workers_share_limits_attempts_and_sessions_with_their_drafts() -> None:
-    """What one process takes, begins or keeps, every other one meets; a form of one is valid at all."""
+    """Rates, sessions and drafts of a worker process are visible in the others."""
     with shared_memory(Config(None, "sqlite:///ledger.db", {}, service=ServiceConfig(rate=2))) as shared:
         assert [shared.rates.wait("ana") for _ in range(3)] == [0, 0, 30]
         cookie = shared.sessions.begin("id", "ana")

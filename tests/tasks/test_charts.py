@@ -72,7 +72,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def told(here: Path) -> dict[str, Told]:
-    """What is said where nothing can draw, all of it by one process."""
+    """Return the output of commands in a process without packages for charts."""
     code = dedent(WITHOUT_CHARTS)
     done = subprocess.run(  # noqa: S603  (our own interpreter and code)
         [sys.executable, "-c", code, json.dumps([*DRAWING_PNG, *PLAIN, *DRAWING])],

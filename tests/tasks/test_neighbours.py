@@ -88,7 +88,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def require_one_more(before: Tables, after: Tables) -> None:
-    """All counts are as they were, but for that of the one group that has one person more."""
+    """Check that only the count of the additional person's group changed, by 1."""
     for one, other in zip(before, after, strict=True):
         assert sum(one.values()) == 400, "each person is left in one group"
         assert Counter(other) - Counter(one) == {"Bern": 1}
@@ -147,7 +147,7 @@ def test_one_record_more_moves_no_other_count_of_the_command(run: Run, here: Pat
 
 
 def test_one_record_more_moves_no_other_count_of_a_path(run: Run, here: Path) -> None:
-    """What nobody configured is paid up to ε = 2, which shows it where there are 20,000 persons.
+    """A file without a configuration keeps each person in the same group if a person is added.
 
     If everybody's group were drawn anew, each count would move by about 80; two noises of scale 1/2
     are 11 apart once in 1e8.

@@ -45,14 +45,14 @@ def test_error_is_that_of_the_price() -> None:
 
 
 def test_goal_has_its_price() -> None:
-    """Who asks for ±20 with 95 % sees the ε that it costs."""
+    """A goal of ±20 with 95 % shows its ε."""
     release = release_of(count(within=1.0, guess=20, confidence=0.95))
     assert release.epsilon == Fraction("0.15")
     assert release.error <= 20
 
 
 def test_price_must_be_in_epsilon() -> None:
-    """One count has no other price."""
+    """A single count has no price in ρ."""
     with pytest.raises(ValueError, match="rho belongs to a table"):
         count(rho=Fraction(1))
 

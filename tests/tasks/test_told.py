@@ -1,4 +1,4 @@
-"""What is told says nothing of a content but through noise, and no path, by whatever door.
+"""Outputs reveal content only through noise, and no path, in Python, commands and the service.
 
 Each door is walked through twice, over records of which the second have one more, which matches no
 question, with the noise off: so that every text must be the same.
@@ -47,7 +47,7 @@ def _without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def of_python(source: object, ledger: Path, name: str | None = None) -> Iterator[str]:
-    """All that Python tells of answers and refusals: a line, a notebook's table, data, a chart."""
+    """Yield the outputs of answers and refusals in Python: text, HTML, data, a chart."""
     with nc.open_desk(source, unit="person", ledger=ledger, name=name, budget="1") as desk:
         one = desk.release(OLD, "0.1", key="one")
         table = desk.release_table("town", TOWNS, epsilon="0.1", groups_per_unit=1, key="two")
@@ -76,7 +76,7 @@ def unnamed_frame(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
 
 
 def named_frame(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
-    """The same with a name."""
+    """Yield the outputs for a frame with a name."""
     yield from of_python(frame, folder / "ledger.db", "survey")
 
 
@@ -90,7 +90,7 @@ def file_by_path(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
 
 
 def service(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
-    """All replies to an analyst and to an owner, with their heads, and all pages."""
+    """Yield all replies to an analyst and to an owner, with their headers, and all pages."""
     place = folder / "records.csv"
     frame.write_csv(place)
     dataset = DatasetConfig("stay", place, unit="person", account=str(place))

@@ -53,7 +53,7 @@ def pages_of(site: Path) -> list[str]:
 
 
 def faults(site: Path) -> Iterator[str]:
-    """What is wrong with the links of a site, a line each."""
+    """Yield the wrong links of a site, a line each."""
     for name in pages_of(site):
         path = site / name
         page = read(path)
@@ -73,7 +73,7 @@ def faults(site: Path) -> Iterator[str]:
 
 
 def _has_place(target: Path, place: str) -> bool:
-    """Whether a link may lead into a file, at that place; a picture has any."""
+    """Return True if a link may lead to that place of a file; a picture has any."""
     return target.suffix != ".html" or place in read(target.resolve()).places
 
 

@@ -1,4 +1,4 @@
-"""What the site does to pages and docstrings before Sphinx reads them."""
+"""Changes to pages and docstrings before Sphinx reads them."""
 
 import sys
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def test_an_alternative_text_on_two_lines_keeps_its_blank() -> None:
 
 
 def test_types_of_arrays_are_short() -> None:
-    """What NumPy takes for an array, and an array of numbers, are a word each."""
+    """Array types are spelled as a single word."""
     from numpy.typing import ArrayLike
 
     from noisycount.model.laws.gamma import Reals

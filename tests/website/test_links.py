@@ -36,7 +36,7 @@ def test_right_links_are_right(site: Path) -> None:
     ],
 )
 def test_a_wrong_link_is_told(tmp_path: Path, tag: str, fault: str) -> None:
-    """One line with the page and the link."""
+    """A fault is a single line with the page and the link."""
     (tmp_path / "site/sub").mkdir(parents=True)
     (tmp_path / "site/a.html").write_text(f"<html><body>{tag}</body></html>", encoding="utf-8")
     (tmp_path / "site/sub/b.html").write_text(OTHER, encoding="utf-8")

@@ -22,7 +22,7 @@ SOUGHT = {  # what people look for, and a page that must be found
 
 
 def faults(browser: Browser, site: Path) -> Iterator[str]:
-    """What a person would stumble over, a line each."""
+    """Yield the problems that a visitor of a site meets, a line each."""
     with window(browser, site.resolve().as_uri()) as opened:
         for page in pages_of(site):
             opened.go(f"/{page}")
@@ -44,7 +44,7 @@ def faults(browser: Browser, site: Path) -> Iterator[str]:
 
 
 def _violations(opened: Window, page: str) -> list[str]:
-    """What axe-core finds on a page, but for the corner of a table that pandas leaves empty."""
+    """Return axe-core's findings on a page, except the empty corner of a pandas table."""
     is_notebook = page.startswith("notebooks/")
     found = opened.violations()
     return [each for each in found if not (is_notebook and each.startswith("empty-table-header"))]

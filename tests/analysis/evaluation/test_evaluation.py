@@ -43,7 +43,7 @@ NOISES: dict[str, tuple[nc.Mechanism, Density]] = {
 
 
 def close(found: float, exact: mpf) -> bool:
-    """Whether a figure is within 1e-10 relative, or 1e-14 if that is more."""
+    """Return True if a figure is within 1e-10 relative or 1e-14 absolute of the exact one."""
     return abs(found - exact) <= mpf("1e-10") * abs(exact) + mpf("1e-14")
 
 
@@ -246,7 +246,7 @@ def test_exact_answers_leave_nothing_to_estimate() -> None:
     ],
 )
 def test_refusals_name_what_is_wrong(arguments: tuple[object, ...], message: str) -> None:
-    """One line with the value and the remedy."""
+    """A refusal is a single line with the value and the remedy."""
     for metric in METRICS:
         with pytest.raises(ValueError, match=message):
             metric(*arguments)  # type: ignore[arg-type]
@@ -300,7 +300,7 @@ def test_the_narrowest_noise_overflows_nowhere(by: str, noise: type) -> None:
 
 
 def test_a_belief_in_other_counts_keeps_its_own_samples() -> None:
-    """All records are positive; who believes in fewer weighs samples that never come.
+    """A belief in fewer positives weighs samples that never come if all records are positive.
 
     Of two records one is drawn: Y = 1 + Z. At Y = 0 the mode of the belief is 0, as far off as 2·Y.
     Nearer it is at Y < 0, where it is 0, and at Y > 1, where it is 2.
@@ -365,7 +365,7 @@ def test_noise_wider_than_the_count_forgives_every_rate() -> None:
 def test_refusals_of_break_even_rates_name_what_is_wrong(
     population: nc.Population, arguments: dict[str, object], message: str
 ) -> None:
-    """One line with the value and the remedy."""
+    """A refusal is a single line with the value and the remedy."""
     with pytest.raises(ValueError, match=message):
         nc.break_even_rates(population, NOISE, **arguments)
 

@@ -55,7 +55,7 @@ def drawn_answers(
 
 
 def covered(counts: Counts, answers: NDArray[np.float64], population: nc.Population, mechanism: nc.Mechanism) -> int:
-    """How many intervals hold their count."""
+    """Count the intervals that hold their count."""
     low = posterior_values(answers, population, mechanism, lambda told: told.interval(LEVEL)[0])
     high = posterior_values(answers, population, mechanism, lambda told: told.interval(LEVEL)[1])
     return int(((low <= counts) & (counts <= high)).sum())

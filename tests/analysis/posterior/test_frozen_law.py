@@ -41,7 +41,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def masses(told: Posterior) -> tuple[np.ndarray, np.ndarray]:
-    """All counts of the database, and the probability of each."""
+    """Return every count of the database and its probability."""
     counts = np.arange(told.population.size + 1.0)
     return counts, told.pmf(counts)
 
@@ -94,7 +94,7 @@ def test_the_ends_are_those_of_scipy() -> None:
 
 
 def test_far_tails_keep_their_digits() -> None:
-    """Where 1 − P would be 0, and where a table would be too long."""
+    """Tail probabilities keep their digits even if 1 − P would be 0 or a table would be too long."""
     told = nc.posterior(0, nc.Binomial(10**12, 0.5), nc.Laplace(1e15))
     middle = 5 * 10**11
     for distance in (10, 30):
@@ -131,7 +131,7 @@ def test_draws_have_the_law(told: Posterior) -> None:
 
 
 def test_draws_come_from_a_seed_in_any_shape() -> None:
-    """One number without a size; a generator goes on where it was."""
+    """A draw without a size is a single number, and a generator continues between draws."""
     told = TOLD["smooth"]()
     assert told.rvs((2, 3), 1).tolist() == told.rvs((2, 3), 1).tolist()
     assert told.rvs((2, 3)).shape == (2, 3)
@@ -151,7 +151,7 @@ CERTAIN: dict[str, tuple[nc.Posterior, int]] = {
 
 @pytest.mark.parametrize("name", CERTAIN)
 def test_all_is_known_of_a_count_that_is_certain(name: str) -> None:
-    """Where the variance underflows too: nothing searches by steps of a standard deviation of 0."""
+    """A certain count has exact quantiles and draws, even if its variance underflows to 0."""
     told, count = CERTAIN[name]
     with time_limit(20):
         assert told.cdf([count - 1, count, count + 0.5]).tolist() == pytest.approx([0, 1, 1])

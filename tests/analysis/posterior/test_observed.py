@@ -24,7 +24,7 @@ class Told:
 
 
 def test_an_answer_may_bring_its_mechanism() -> None:
-    """One, several, and beside plain numbers whose mechanisms are named."""
+    """A single answer, several, and a mix with plain numbers give the posterior of named mechanisms."""
     wide, narrow = Told(35.2, nc.Laplace(10)), Told(31.0, nc.Gaussian(3))
     assert nc.posterior(wide, LAW).mean == nc.posterior(35.2, LAW, nc.Laplace(10)).mean
     both = nc.posterior([35.2, 31.0], LAW, [nc.Laplace(10), nc.Gaussian(3)])

@@ -71,7 +71,7 @@ def tables(draw: st.DrawFn) -> Prior:
 
 @st.composite
 def informed(draw: st.DrawFn) -> Prior:
-    """What somebody knows who holds some of the records of any other population."""
+    """Draw a population of which an adversary knows some records, and the exact law of its count."""
     population, law = draw(st.one_of(binomials(), beta_binomials(), tables()))
     size = population.records
     known = draw(st.integers(0, size))

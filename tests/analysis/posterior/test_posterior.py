@@ -83,7 +83,7 @@ def test_an_array_without_axes_is_one_answer() -> None:
 
 @pytest.mark.parametrize("level", [1 - 2.0**-53, 1 - 2.0**-52, 5e-324])
 def test_intervals_of_any_level_are_told(level: float) -> None:
-    """Where half of what is left out is lost beside 1 the end is that of the largest level."""
+    """A level so close to 1 that its tails vanish beside 1 gives the interval of the largest level."""
     told = nc.posterior(3.0, nc.Binomial(9, 0.4), nc.DiscreteLaplace(2))
     low, high = told.interval(level)
     assert (low, high) == ((0, 9) if level > 0.5 else (told.median, told.median))

@@ -260,7 +260,7 @@ class Fair(ClosedFormPopulation):
 
     @property
     def smooth_prior(self) -> Factor:
-        """The same law, with the digits of its differences."""
+        """An equal binomial prior that keeps the digits of its differences."""
         return nc.Binomial(self.size, 0.5)
 
 

@@ -95,7 +95,7 @@ HEALTH, PRICED = nc.Binomial(5912, 0.017), nc.DiscreteLaplace.for_epsilon("0.15"
 
 @pytest.mark.parametrize("answer", [ODD[0], [*LIKELY, ODD[1]], nc.below(-50)], ids=repr)
 def test_an_answer_that_contradicts_the_population_warns_once(answer: Any) -> None:  # noqa: ANN401
-    """Where it is asked, in words and numbers, and in what the result shows of itself."""
+    """The warning points at the caller, and the result shows it in its text, HTML and dict."""
     laws = [PRICED] * len(answer) if isinstance(answer, list) else PRICED
     with pytest.warns(UserWarning, match="this far from the 101 expected has a prob") as caught:
         told = nc.posterior(answer, HEALTH, laws)
@@ -142,7 +142,7 @@ def test_refining_warns_of_samples_by_the_distribution_of_the_sample() -> None:
 
 @pytest.mark.parametrize("noise", [nc.Laplace(2), nc.DiscreteLaplace(200), nc.Gaussian(30)], ids=repr)
 def test_a_usual_answer_is_expected_without_a_sum(noise: nc.Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the noise is narrower or wider than the population: inequalities need two moments only."""
+    """Two moments decide, both for noise narrower and for noise wider than the population."""
     population = nc.Strata([10**5] * 2, [0.1, 0.3])
     monkeypatch.delattr(nc.Strata, "table")
     assert is_expected(population, 40_250, noise)
@@ -153,7 +153,7 @@ def test_a_usual_answer_is_expected_without_a_sum(noise: nc.Mechanism, monkeypat
 @pytest.mark.parametrize("noise", [nc.Laplace(3), nc.DiscreteLaplace(0.3), nc.Gaussian(40)], ids=repr)
 @pytest.mark.parametrize("population", [HEALTH, nc.BetaBinomial(60, 0.3, 2)], ids=repr)
 def test_a_warning_is_there_where_the_surprise_is_small(noise: nc.Mechanism, population: nc.Population) -> None:
-    """What is quick to know passes over no answer whose surprise is below the threshold."""
+    """The quick test overlooks no answer whose surprise is below the threshold."""
     for answer in range(-40, 260, 7):
         told = posterior_of(answer, population, noise)
         assert (told.warning is not None) == (told.surprise < SURPRISING)
@@ -163,7 +163,7 @@ def test_a_warning_is_there_where_the_surprise_is_small(noise: nc.Mechanism, pop
 @pytest.mark.parametrize("answer", [29_500.0, 31_000.0, 0.0])
 @pytest.mark.parametrize("sample", [10**5, 10**6])
 def test_a_large_sample_surprises_as_its_own_records_do(answer: float, sample: int) -> None:
-    """What nobody drew tells nothing of an answer, and takes no time."""
+    """Records outside the sample do not change the surprise, and take no time."""
     noise = nc.DiscreteLaplace(5)
     told = posterior_of(answer, nc.Binomial(10**6, 0.3), nc.Subsample(sample, noise))
     alone = posterior_of(answer, nc.Binomial(sample, 0.3), noise)
@@ -238,7 +238,7 @@ CONTRADICTIONS = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_a_table_that_contradicts_what_was_stated_warns_once(name: str) -> None:
-    """Where it is asked, in words and numbers, and in what the result shows of itself."""
+    """The warning points at the caller, and the result shows it in its text, HTML and dict."""
     answers, given, words = CONTRADICTIONS[name]
     with pytest.warns(UserWarning, match=f"answers this far from the {words}") as caught:
         told = nc.table_posterior(answers, **given)

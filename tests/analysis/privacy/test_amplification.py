@@ -28,7 +28,7 @@ def pure_deltas(drawn: int, rate: float, growth: mpf) -> tuple[mpf, mpf]:
 @pytest.mark.parametrize("rate", [0.001, 0.3, 0.5, 0.98])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0])
 def test_the_sum_over_counts_is_the_sum_over_databases(size: int, drawn: int, rate: float, epsilon: float) -> None:
-    """What the grids compare with is right: to 1e-12 of the hypergeometric mixture in 50 digits."""
+    """The grids' reference is within 1e-12 of the hypergeometric mixture in 50 digits."""
     fast = subsampled_deltas(size, drawn, rate, np.array(epsilon))
     true = directions(nc.Subsample(drawn), binomial_pairs(size, rate), epsilon)
     for ours, exact in zip(fast, true, strict=True):
@@ -119,7 +119,7 @@ def test_noise_on_a_sample_is_noise_on_the_count_of_its_size(
 
 @pytest.mark.parametrize("rate", [0.25, 0.5, 0.875])
 def test_rates_mirror_the_directions(rate: float) -> None:
-    """What holds for the positives at π holds for the negatives at 1 − π."""
+    """Adding a positive record at rate π equals removing a negative one at rate 1 − π, and vice versa."""
     plus, minus = amplified_directions(500, 40, rate, EPSILONS)
     mirrored = amplified_directions(500, 40, 1 - rate, EPSILONS)
     assert plus == pytest.approx(mirrored[1], rel=NUMERICS, abs=1e-300)
@@ -176,7 +176,7 @@ def test_the_conjecture_holds_for_other_symmetric_queries(query: Query, drawn: i
 
 
 def test_shapes_are_kept() -> None:
-    """One ε gives a float, an array an array of its shape, with the same values."""
+    """A single ε gives a float, and an array gives an array of its shape with the same values."""
     grid = np.array([[0.0, 0.1], [0.01, 2.0]])
     bounds = nc.amplified_delta(100, 10, 0.3, grid)
     assert isinstance(bounds, np.ndarray)

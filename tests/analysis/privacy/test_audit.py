@@ -18,7 +18,7 @@ Simulation = Callable[[np.random.Generator, NDArray[np.int64]], Answers]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is audited: a curve and how its answers come about."""
+    """Curve to be audited, and the simulation of its answers."""
 
     mechanism: nc.Mechanism
     size: int

@@ -313,7 +313,7 @@ def test_brackets_are_within_what_is_said(noise: nc.Mechanism, epsilon: float, s
 
 @pytest.mark.thorough
 def test_drawn_answers_show_as_much_as_is_computed() -> None:
-    """One count of 1,000 records, four times with Laplace noise: both directions, at two ε.
+    """Simulated δ of a count with four Laplace answers agrees with the curve, both ways, at two ε.
 
     Of 100,000 databases, with bounds that are wrong once in a million; `audits` has more settings.
     """

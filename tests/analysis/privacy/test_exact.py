@@ -78,7 +78,7 @@ def test_every_mechanism_is_exact_on_small_databases(name: str) -> None:
 @pytest.mark.parametrize("mechanism", SUMS, ids=str)
 @pytest.mark.parametrize("name", ["ten", "uncertain rate"])
 def test_sums_of_unlike_noises_are_exact(mechanism: nc.NoiseSum, name: str) -> None:
-    """Where a closed form or a convolution tells the law of the sum."""
+    """Closed forms and convolutions of unlike noises give curves within their stated error."""
     assert_exact(SMALL[name].curve(mechanism), SMALL[name].pairs(), [0.0, 0.05, 0.3])
 
 

@@ -17,7 +17,7 @@ EVERYBODY_BUT_ONE = nc.Atoms(1000, [0.999, 0.001], [{0, 1}, {0}])
 
 @pytest.mark.thorough
 def test_a_list_of_large_groups_has_its_exact_curve() -> None:
-    """Where no group is small nothing is given, and δ is that of `privacy_curve`."""
+    """Without small groups nothing is given away, and δ equals that of `privacy_curve`."""
     atoms = nc.Atoms.nested(1000, [0.05, 0.1])
     risk = nc.list_risk([nc.Gaussian(3)] * 2, atoms)
     assert risk.given == 0
@@ -154,7 +154,7 @@ def test_a_risk_shows_itself() -> None:
 
 @pytest.mark.parametrize("rate", [1e-300, 1e-17, 1e-12, 1e-3])
 def test_a_group_is_small_however_small_it_is(rate: float) -> None:
-    """One in 10^300 too: whoever is in it has the worst case, though all others add up to 1."""
+    """A group with a share of 1e-300 has the worst case, although the other shares add up to 1."""
     atoms = nc.Atoms(1000, [rate, rate, 0.5 - rate, 0.5 - rate], [{0}, {1}, {2}])
     risk = nc.list_risk([nc.Gaussian(3)] * 3, atoms)
     assert 0 < risk.given <= 2.001 * rate

@@ -20,7 +20,7 @@ SAMPLES: list[Setting] = [
 
 
 def thresholds(size: int, drawn: int, rate: float, epsilon: float) -> tuple[mpf, mpf]:
-    """Where the likelihood ratio of a sample's answer reaches e^ε, and e^−ε, as a real number."""
+    """Return the real counts at which the likelihood ratio of a sample's answer is e^ε and e^−ε."""
     share, odds = mpf(drawn) / size, mpf(rate) / (1 - mpf(rate))
     up, down = mp.exp(mpf(epsilon)), mp.exp(-mpf(epsilon))
     scaled = size * mpf(rate)

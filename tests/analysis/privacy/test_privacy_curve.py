@@ -164,7 +164,7 @@ def test_no_epsilon_gives_no_delta() -> None:
 
 
 def test_no_delta_at_all_takes_an_epsilon_at_which_the_lower_end_underflows() -> None:
-    """Where a δ is known to be next to nothing, its ratio to 0 has no logarithm."""
+    """A δ of almost 0 still brackets ε, although the ratio to 0 has no logarithm."""
     outsider = nc.Tabulated([0.999999999998628, 1.3719057960539926e-12])
     curve = nc.privacy_curve(nc.Gaussian(842.4037), outsider)
     low, high = curve.epsilon_bracket(0.0)
@@ -185,7 +185,7 @@ def test_no_delta_at_all_takes_an_epsilon_at_which_the_lower_end_underflows() ->
 def test_no_delta_at_all_is_found_with_few_evaluations(
     monkeypatch: pytest.MonkeyPatch, mechanism: nc.Mechanism, most: int
 ) -> None:
-    """Where the curve ends in a jump, its values say nothing about the way there."""
+    """A curve that ends in a jump is inverted at δ = 0 with few evaluations."""
     curve, evaluated, inside = nc.privacy_curve(mechanism, nc.Binomial(3, 0.9)), [], MonotoneBounds.directions
 
     def counted(bounds: MonotoneBounds, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
@@ -351,7 +351,7 @@ def test_epsilon_is_safe_where_curves_are_flat(
     ids=str,
 )
 def test_what_is_left_to_1_is_enclosed(mechanism: nc.Mechanism, outsider: Outsider, epsilon: float) -> None:
-    """Where a δ above 1/2 is asked for, it is kept, and no ε below the bracket would do."""
+    """A goal above 1/2 is met by the bracket, and no ε below the bracket meets it."""
     curve = outsider.curve(mechanism)
     goal = curve.delta(epsilon)
     assert 0.5 < goal < 1
@@ -381,7 +381,7 @@ def test_the_bracket_of_epsilon_is_narrow_where_a_curve_falls(mechanism: nc.Mech
 def test_narrow_gaussian_noise_has_no_finite_epsilon_for_a_delta_of_0(
     mechanism: nc.Mechanism, population: nc.Population
 ) -> None:
-    """Where some of the ε that are tried have a threshold within reach, and others have none."""
+    """The inverse is infinite if only some of the tried ε have a threshold within reach."""
     curve = nc.privacy_curve(mechanism, population)
     assert curve.epsilon(0.0) == math.inf
     low, high = curve.bracket([300.0, 600.0])

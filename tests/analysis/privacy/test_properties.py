@@ -54,7 +54,7 @@ settings_of_all = st.one_of(
 
 
 def never_more(small: tuple[float, float], large: tuple[float, float]) -> bool:
-    """Whether both directions are at most as large, up to what they are computed to."""
+    """Return True if both directions of `small` are at most those of `large`, up to rounding."""
     return all(a <= b * (1 + ROUNDING) + DEEP for a, b in zip(small, large, strict=True))
 
 

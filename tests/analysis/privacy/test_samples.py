@@ -18,7 +18,7 @@ QUESTIONS = (frozenset({0}), frozenset({0, 1}))
 
 
 def probabilities(noise: nc.Laplace) -> Callable[[int], NDArray[np.float64]]:
-    """Those of whole answers to a count, or of bins of a tenth of a record."""
+    """Return a function from a count to the probabilities of its answers, in bins if the noise is continuous."""
     width = 1.0 if noise.is_discrete else 0.1
 
     def answers(count: int) -> NDArray[np.float64]:
@@ -29,7 +29,7 @@ def probabilities(noise: nc.Laplace) -> Callable[[int], NDArray[np.float64]]:
 
 
 def parted(size: int, first: int, second: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """All ways to draw two parts."""
+    """Return every pair of disjoint samples of the two sizes."""
     return [
         (one, two)
         for one in combinations(range(size), first)
@@ -125,7 +125,7 @@ def test_samples_agree_with_every_database(sizes: tuple[int, int]) -> None:
 
 @pytest.mark.thorough
 def test_samples_tell_less_than_parts_of_their_sizes() -> None:
-    """What samples of all records tell can be made from the count in their union."""
+    """Overlapping samples have at most the δ of disjoint ones, by post-processing of the union."""
     records, samples = nc.Binomial(500, 0.2), [nc.Subsample(60, nc.Gaussian(1))] * 3
     lower, upper = nc.samples_curve(samples, records).bracket(0.05)
     parts = nc.parts_curve([nc.Subsample(60)] * 3, records).bracket(0.05)
@@ -232,7 +232,7 @@ def test_samples_of_groups_of_one_rate_are_binomial(
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("drawn", [1, 2])
 def test_small_samples_of_tables_are_exact(name: str, drawn: int) -> None:
-    """Where one count is all but certain, the laws of the sample differ by as little as 1e-12."""
+    """Curves stay exact if the two laws of a sample differ by as little as 1e-12."""
     outsider = Outsider.of_table(TABLES[name])
     assert_exact(outsider.curve(nc.Subsample(drawn)), outsider.pairs(), [0.0, 1e-10, 1e-3, 1.0])
 

@@ -131,13 +131,13 @@ def test_dependent_records_can_need_more_noise_than_the_worst_case() -> None:
     ],
 )
 def test_bad_arguments_are_named(arguments: tuple[object, ...], message: str) -> None:
-    """One clear line."""
+    """A refusal is a single line that names the argument."""
     with pytest.raises(ValueError, match=message):
         nc.smallest_scale(*arguments)  # type: ignore[arg-type]
 
 
 def test_an_array_of_epsilon_gives_an_array_of_scales() -> None:
-    """One scale for each ε, in its shape."""
+    """Each ε has the scale that it has alone, in an array of the same shape."""
     epsilons = [[0.1, 0.5], [1.0, 3.0]]
     scales = nc.smallest_scale(nc.Gaussian, epsilons, 1e-6)
     assert scales.shape == (2, 2)

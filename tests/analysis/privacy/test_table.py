@@ -129,7 +129,7 @@ def test_delta_falls_with_more_records_more_noise_and_a_larger_epsilon() -> None
 
 
 def test_a_table_of_one_record_is_the_worst_case() -> None:
-    """One record that may be in either of two cells, each answered: two answers of δ(1/√2)."""
+    """A record that may be in either of two answered cells has the δ of an answer with scale/√2."""
     (found,) = table(1, [0.5, 0.5], nc.Gaussian(2), [0.1])
     worst = nc.privacy_curve(nc.Gaussian(2 / math.sqrt(2))).delta(0.1)
     assert found.value == pytest.approx(worst, rel=1e-9)

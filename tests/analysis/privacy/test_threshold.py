@@ -163,7 +163,7 @@ def test_a_number_never_leaves_its_bounds() -> None:
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rate", [1e-300, 1e-200, 1e-100])
 def test_parts_of_the_rarest_records_have_a_curve(rate: float) -> None:
-    """Where the grid of a sum overflows, its upper end is that of the adaptive curve."""
+    """If the grid of a sum overflows, the upper end is that of the adaptive curve."""
     atoms, parts = nc.Atoms(5, [rate, 0.25, 0.75]), [nc.Subsample(2), nc.Subsample(3)]
     told = nc.parts_curve(parts, atoms, [{0}, {1}], adaptive=True)
     untold = nc.parts_curve(parts, atoms, [{0}, {1}])

@@ -142,7 +142,7 @@ def test_drawn_answers_show_as_much_as_is_computed(noise: nc.Mechanism) -> None:
 
 
 def growing(curves: Sequence[nc.PrivacyCurve]) -> bool:
-    """Whether each tells at least as much as the one before it."""
+    """Return True if each curve has at least the δ of the curve before it."""
     bounds = [curve.bracket(EPSILON) for curve in curves]
     return all(one[0] <= other[1] for one, other in pairwise(bounds))
 
@@ -202,7 +202,7 @@ def test_a_list_of_one_question_is_a_count() -> None:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("noise", [nc.DiscreteGaussian(2), nc.DiscreteLaplace(1), nc.Gaussian(2)])
 def test_bounds_contain_what_is_exact(make: Callable[..., nc.Atoms], noise: nc.Mechanism) -> None:
-    """Those of longer lists, for a list that can be had as a whole, in both directions."""
+    """Bounds made for long lists contain the exact δ of a short list, in both directions."""
     atoms = make(80, [0.1, 0.2])
     told = reduced_workload(atoms, atoms.questions, [noise] * 2)
     bounds = BoundedWorkload(workload_answers(told.of([0])), moves_of_two(told)).directions([0.0, 0.5])
@@ -345,7 +345,7 @@ def test_three_questions_about_many_records_have_close_brackets(noise: nc.Mechan
 
 @pytest.mark.thorough
 def test_five_questions_about_many_records_have_close_brackets() -> None:
-    """Where draws say .0421 to .0447."""
+    """The bracket lies within .0421 to .0447, the interval that simulation gives."""
     five = nc.Atoms.independent(1000, [0.1, 0.2, 0.3, 0.4, 0.5])
     lower, upper = nc.privacy_curve(nc.DiscreteGaussian(5), five).bracket(0.05)
     assert 0.0421 < lower < upper < 0.0447

@@ -18,7 +18,7 @@ def exact(level: int, values: list[float], below: list[bool]) -> LevelAnswers:
 
 
 def tables(answers: list[LevelAnswers], total: int) -> np.ndarray:
-    """All tables of that total with these exact answers."""
+    """Return all tables of four cells with that total and these exact answers."""
     cells = np.array([one for one in product(range(total + 1), repeat=4) if sum(one) == total])
     for one in answers:
         sums = np.array([np.bincount(TREE.levels[one.level], cell) for cell in cells])

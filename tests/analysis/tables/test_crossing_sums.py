@@ -32,7 +32,7 @@ flat_sums = pytest.mark.filterwarnings("ignore:sums of some cells")  # which are
 
 
 def posterior_of(case: SummedTables) -> Any:  # noqa: ANN401
-    """What is judged."""
+    """Return the posterior of a case, which the tests compare with its oracle."""
     answers, laws = defaultdict[Any, list[Any]](list), defaultdict[Any, list[Any]](list)
     for told in case.answers:
         answers[told.level, told.position].append(told.answer)
@@ -83,7 +83,7 @@ def test_sums_in_random_trees_are_those_of_all_tables(seed: int) -> None:
 
 @flat_sums
 def test_a_sum_is_not_the_noise_of_a_transform() -> None:
-    """Where a product of generating functions is e^−270 of its largest at the likely counts."""
+    """Sums keep their digits where the product of generating functions is e^−270 of its maximum."""
     free = table_posterior([7, 7, 7], nc.DiscreteLaplace(1.5), nc.Tree.flat(3), prior=nc.Splits.multinomial([1, 1, 1]))
     rates = nc.Splits.multinomial([1.094, 0.146, 0.897])
     whole = table_posterior([20.0, 1.0, 78.0], nc.DiscreteLaplace(10.0), nc.Tree.binary(3), total=78, prior=rates)

@@ -90,7 +90,7 @@ def test_a_flat_table_of_many_cells_adds_up(cells: int) -> None:
 
 
 def test_independent_cells_are_drawn_by_their_laws() -> None:
-    """Where nothing is known about the total, also of cells without an answer."""
+    """Without a total, drawn cells have their means and deviations, also cells without an answer."""
     random = np.random.default_rng(9)
     told = random.poisson(30, 200) + random.laplace(0, 5, 200).round()
     told[:3] = np.nan
@@ -124,7 +124,7 @@ def test_summands_are_drawn_given_their_sum(summands: int, width: int, is_positi
 
 
 def test_draws_follow_from_a_seed() -> None:
-    """The same seed, the same tables; a generator goes on."""
+    """Equal seeds give equal tables, and a generator continues between draws."""
     found = table_posterior([5, 9, 2], DiscreteLaplace(2), total=15)
     assert (found.draws(20, random_state=1) == found.draws(20, random_state=1)).all()
     random = np.random.default_rng(1)

@@ -52,7 +52,7 @@ class Case:
     total: int | nc.Population | None
 
     def posterior(self) -> Any:  # noqa: ANN401
-        """What is judged."""
+        """Return the posterior that is compared with the oracle."""
         return table_posterior(self.answers, self.mechanism, self.oracle.tree, self.total, self.prior)
 
 
@@ -264,7 +264,7 @@ APART = [
 
 @pytest.mark.parametrize("oracle", APART)
 def test_answers_that_contradict_each_other_have_their_laws(oracle: EnumeratedTables) -> None:
-    """Where answers lie hundreds of nats apart, so that windows begin far from the counts."""
+    """Answers hundreds of nats apart have exact laws, although windows begin far from the counts."""
     answers = {(told.level, told.position): told.answer for told in oracle.answers}
     laws = {(told.level, told.position): told.mechanism for told in oracle.answers}
     known = oracle.divisions[0].is_multinomial

@@ -48,7 +48,7 @@ def check(cells: IndependentCells, cell: int, logs: np.ndarray) -> None:
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_cells_have_their_exact_law(noise: Mechanism) -> None:
-    """One answer each: negative, small, equal, wide of the law."""
+    """A cell with a negative, small, equal or very large answer has its exact posterior."""
     values = [-60, -1, 0, 4, 4, 250]
     cells = IndependentCells(6, LAW, read_answers(values, noise, Tree.flat(6), None))
     for cell, value in enumerate(values):

@@ -126,7 +126,7 @@ def test_mass_far_beyond_the_deviation_is_not_folded_back() -> None:
 
 
 def test_what_is_no_characteristic_function_is_refused() -> None:
-    """Where it is not 1 at 0, or beyond 1 anywhere, nothing is made of it."""
+    """A function that is not 1 at 0, or is above 1 anywhere, raises ArithmeticError."""
     for wrong in (-1.4e117, 1.001, math.nan):
         with pytest.raises(ArithmeticError, match="must be 1 at 0"):
             law_by_characteristic(lambda t, w=wrong: np.full(t.size, w + 0j), 0.0, 1.0, (-50, 50))
@@ -134,7 +134,7 @@ def test_what_is_no_characteristic_function_is_refused() -> None:
 
 @pytest.mark.parametrize("distance", [0, 30, 60])
 def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) -> None:
-    """Where the sum is known to be e^−distance less likely than its most likely value, and less."""
+    """Averages are exact to 1e-12, however unlikely the sum that they are given."""
     places = np.arange(400)
     law = np.exp(-np.abs(places - 60) / 1.0)[None]
     law /= law.sum()

@@ -80,7 +80,7 @@ def test_sums_by_transforms_are_those_by_characteristic_functions(monkeypatch: p
 
 @pytest.mark.thorough
 def test_packs_are_near_to_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where both are quick a tree in packs of 2 records is within a few hundredths of a scale."""
+    """A tree in packs of 2 records is within a few hundredths of a scale of the exact posterior."""
     answers, tree = [80, 28, 120, 20], Tree.binary(4)
     exact = table_posterior(answers, DiscreteLaplace(40), tree)
     monkeypatch.setattr(wide_laws, "_PACKS", 20)

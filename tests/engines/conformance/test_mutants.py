@@ -10,7 +10,7 @@ from tests.helpers.engines_under_test import MemoryUnderTest
 @pytest.mark.few(0)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
-    """One question in ten shows each mistake, with the question and both numbers."""
+    """A tenth of the suite finds each mistake, with the question and both numbers."""
     (difference,) = examine(MemoryUnderTest(mutant), suite(10), max_differences=1).differences
     assert difference.expected != difference.found
     assert difference.question
@@ -18,5 +18,5 @@ def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:
 
 @pytest.mark.thorough
 def test_engine_that_wrong_ones_are_made_of_is_right() -> None:
-    """What the mutants have in common is no mistake."""
+    """The common base class of the mutants passes the suite."""
     assert examine(MemoryUnderTest(Engine), exercises=suite(100)).differences == ()

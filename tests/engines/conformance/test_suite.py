@@ -72,7 +72,7 @@ def test_random_predicates_are_worth_asking() -> None:
 
 
 def depth(predicate: Predicate) -> int:
-    """How many connectives lie around a test."""
+    """Return the number of nested connectives in a predicate."""
     match predicate:
         case Not(operand):
             return 1 + depth(operand)
@@ -96,7 +96,7 @@ def test_what_every_engine_must_hold_is_no_choice() -> None:
 
 
 def test_engine_that_refuses_a_question_is_wrong_about_it_alone() -> None:
-    """Where one question makes a scan of many fail, the others are asked again."""
+    """If one question fails a scan of many, the suite asks the others again."""
     found = examine(MemoryUnderTest(Picky), exercises=suite(100))
     assert found.differences
     for each in found.differences:

@@ -221,7 +221,7 @@ def test_what_no_question_can_use_does_not_count() -> None:
 
 
 def test_the_choice_of_columns_and_unit_is_no_part_of_the_content() -> None:
-    """The same data are the same, whatever the owner lets questions use."""
+    """Equal data have an equal version, whatever columns and unit the owner chooses."""
     frame = pl.DataFrame(SURVEY | {"person": [1, 2, 3]})
     chosen = [
         FrameSource.open(frame, unit=unit, columns=columns)

@@ -74,7 +74,7 @@ def test_names_of_columns_are_no_other_content(tmp_path: Path, text: str) -> Non
 
 
 def test_a_first_record_is_never_taken_for_another_content(tmp_path: Path) -> None:
-    """Where no line has names, the refusal of a content would depend on a record."""
+    """A file without a header is never refused for the content of its first record."""
     path = tmp_path / "a.csv"
     path.write_text("<html>,1\nb,2\n")
     with DuckDBSource.open(path, form=FileFormat(header=False, names=((1, "x"), (2, "y")))) as source:

@@ -208,7 +208,7 @@ def test_columns_that_mix_both_orders_are_not_guessed() -> None:
 
 
 def test_one_day_above_twelve_decides() -> None:
-    """All cells fit one order, and one cell fits no other."""
+    """A single day above 12 decides the order of day and month."""
     assert guessed_form(["13/02/2024", *["05/06/2024"] * 20]).form.date_format == "%d/%m/%Y"
     assert guessed_form(["02/13/2024", *["05/06/2024"] * 20]).form.date_format == "%m/%d/%Y"
 

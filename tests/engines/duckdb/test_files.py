@@ -106,7 +106,7 @@ def test_the_keys_of_folders_are_columns(hive: Path, pattern: str) -> None:
 
 
 def test_folders_that_a_link_leads_to_have_the_keys_of_the_link(hive: Path) -> None:
-    """What it leads to may have any name."""
+    """The link's name gives the key, whatever the name of the folder behind it."""
     (hive / "year=2020").rename(hive.parent / "old")
     (hive / "year=1999").symlink_to(hive.parent / "old")
     files = Path(str(hive), "year=*", "*", "*", "*.parquet")
@@ -114,7 +114,7 @@ def test_folders_that_a_link_leads_to_have_the_keys_of_the_link(hive: Path) -> N
 
 
 def test_a_part_of_such_a_folder_has_the_keys_below_it(hive: Path) -> None:
-    """What it is named itself says nothing, as with any file."""
+    """The folder's own name gives no key, as for a file."""
     with DuckDBSource.open(hive / "year=2020") as source:
         assert set(source.schema) == {"person", "age", "day", "town"}
         assert source.count([parse("true", source.schema)]) == [40]
@@ -190,7 +190,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_place_that_changes_is_not_counted(folder: Path) -> None:
-    """One of its files, or one more."""
+    """A changed or added file of an open place is refused."""
     with DuckDBSource.open(folder) as source:
         question = parse("true", source.schema)
         assert source.count([question]) == [5]
@@ -213,7 +213,7 @@ VIEWS = ["read_csv('{csv}')", "'{csv}'", "read_text('{csv}')", "glob('{csv}')"]
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_that_reads_other_files_is_refused(tmp_path: Path, view: str) -> None:
-    """What it reads is no part of the file, whose state would not tell that it changed."""
+    """A view over other files is refused, as a change of these files would stay unnoticed."""
     path, csv = tmp_path / "x.duckdb", tmp_path / "other.csv"
     csv.write_text("a\n1\n")
     with database(path) as connection:
@@ -299,7 +299,7 @@ def test_only_its_owner_reads_a_copy(texts: Path) -> None:
 
 
 def test_what_is_not_copied_is_counted_all_the_same(texts: Path) -> None:
-    """Where the folder is missing, or the file's place is taken by one, no part is left."""
+    """If no copy can be written, the original is counted, and no partial copy stays."""
     taken = texts.with_name("taken")
     taken.mkdir()
     for copy in (texts.with_name("nowhere") / "copy", taken):
@@ -342,7 +342,7 @@ def test_a_file_that_needs_no_copy_gets_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text"])
 def test_a_damaged_copy_is_refused(texts: Path, damage: str) -> None:
-    """Who asked for it reads the original instead."""
+    """A damaged copy is refused, so that the caller reads the original instead."""
     copy = copy_of(texts)
     whole = copy.read_bytes()
     copy.write_bytes({"cut": whole[: len(whole) // 2], "empty": b"", "text": b"a,b\n"}[damage])

@@ -75,7 +75,7 @@ def test_many_rows_come_in_batches(tmp_path: Path) -> None:
 
 
 def test_a_table_or_view_of_sqlite_is_chosen(tmp_path: Path) -> None:
-    """One of several must be named."""
+    """A file with several tables requires a name, and a file without tables is refused."""
     path = write_sqlite(tmp_path / "x.db", MADE, ROWS, "CREATE VIEW old AS SELECT person FROM visits WHERE age > 40")
     assert counts(path, "true", table="old") == [2]
     with pytest.raises(
@@ -87,7 +87,7 @@ def test_a_table_or_view_of_sqlite_is_chosen(tmp_path: Path) -> None:
 
 
 def test_a_sqlite_file_that_is_being_written_is_refused(tmp_path: Path) -> None:
-    """What stands in its log is not in it yet, and would be missing in silence."""
+    """A file with an unfinished write-ahead log is refused, as its latest rows would be missing."""
     path = tmp_path / "live.db"
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode=wal")
@@ -252,7 +252,7 @@ def test_labels_are_the_values_that_one_asks_by(tmp_path: Path, name: str) -> No
 
 
 def test_what_spss_declares_missing_is_missing(tmp_path: Path) -> None:
-    """Whether it has a label or none."""
+    """A declared missing value is missing, with and without a label."""
     path = tmp_path / "x.sav"
     pyreadstat.write_sav(FRAME, path, variable_value_labels=LABELS, missing_ranges={"age": [-9], "kin": [4]})
     questions = {"age is null": 1, "age < 30": 3, "kin is null": 1}
@@ -331,7 +331,7 @@ def test_a_sas_transport_file_that_is_cut_off_is_refused(tmp_path: Path) -> None
 
 
 def test_labels_of_texts_are_values(tmp_path: Path) -> None:
-    """One that is another text of its column is refused, as nobody could tell which is meant."""
+    """A label that equals another text of its column is refused, as the two could not be distinguished."""
     frame = pd.DataFrame({"code": ["a", "b", "c"]})
     pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels={"code": {"a": "Alpha"}})
     assert counts(tmp_path / "x.sav", "code = 'Alpha'", "code = 'b'") == [1, 1]

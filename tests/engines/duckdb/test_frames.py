@@ -35,7 +35,7 @@ def count(frame: Frame, *questions: str, **options: object) -> list[int]:
 
 
 def refusal(frame: Frame, **options: object) -> str:
-    """Why a frame is refused, in one line that keeps nothing of another error."""
+    """Open a frame that must be refused, and return the message, which keeps no other error."""
     with pytest.raises(SourceError) as caught:
         FrameSource.open(frame, unit=options.pop("unit", None), **options)
     assert caught.value.__context__ is None or caught.value.__suppress_context__
@@ -235,7 +235,7 @@ def test_what_is_written_into_a_frame_later_is_not_counted() -> None:
 
 
 def test_memory_of_pandas_is_shared_and_not_copied() -> None:
-    """What DuckDB reads lies where the frame has it."""
+    """DuckDB reads the memory of the frame itself."""
     frame = pd.DataFrame({"age": np.arange(1000), "bmi": np.arange(1000) / 7})
     with FrameSource.open(frame, unit=None) as source:
         scanned = source.snapshot.frame[["age", "bmi"]]
@@ -243,7 +243,7 @@ def test_memory_of_pandas_is_shared_and_not_copied() -> None:
 
 
 def test_relations_and_readers_are_read_once() -> None:
-    """What is computed while it is read is copied, so that every count is of the same records."""
+    """A computed relation is copied, so that every count has the same records."""
     with duckdb.connect() as connection:
         relation = connection.sql("SELECT range AS x, random() AS y FROM range(1000)")
         with FrameSource.open(relation, unit=None) as source:

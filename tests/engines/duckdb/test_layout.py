@@ -695,7 +695,7 @@ def test_another_mark_can_be_stated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["'id','n'\n'1','3'\n'2','4'\n", "'id','town','n'\n'1','a, b','3'\n'2','c, d','4'\n"])
 def test_single_marks_around_names_are_proposed_to_be_stated(tmp_path: Path, text: str) -> None:
-    """Whether or not the file can be read without them."""
+    """The proposal is made even if the file can be read without it."""
     check, taken = accepted(write_csv(tmp_path, text))
     assert (check.rows, taken) == (2, {"quote": "'"})
     assert (check.columns[0].name, check.columns[-1].kind) == ("id", Kind.INTEGER)
@@ -808,7 +808,7 @@ def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
     ],
 )
 def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int) -> None:
-    """One of the names may be empty, and a title may have several cells."""
+    """A name may be empty, and a title may have several cells."""
     assert title_lines(records) == titles
 
 

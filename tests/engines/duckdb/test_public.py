@@ -1,4 +1,4 @@
-"""What everybody may see: columns of public tables, and noisy measurements of a census."""
+"""Public tables: columns of noisy measurements of a census, which need no privacy."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def written(path: Path, out: Path) -> Path:
 
 
 def rows(path: Path) -> list[tuple[object, ...]]:
-    """What a Parquet file holds, in order."""
+    """Return the rows of a Parquet file, in order."""
     return duckdb.read_parquet(str(path)).fetchall()
 
 
@@ -278,7 +278,7 @@ def test_every_library_reads_the_stream() -> None:
 
 
 def test_no_rows_have_columns() -> None:
-    """Where no key is shown, the file has its names."""
+    """A table without shown keys keeps its column names."""
     assert pl.DataFrame(PublicColumns({"town": [], "answer": []})).shape == (0, 2)
 
 

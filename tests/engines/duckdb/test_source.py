@@ -1,4 +1,4 @@
-"""What only files have: formats, types, paths, locks, and what a message may not show."""
+"""Properties of files only: formats, types, paths, locks, and messages without values."""
 
 import time
 import traceback
@@ -81,7 +81,7 @@ def test_file_with_no_column_for_questions_still_counts_everybody(tmp_path: Path
 
 
 def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> None:
-    """One table needs no name; of several, views too, the name decides."""
+    """A single table needs no name; among several tables and views the name decides."""
     path = write_database(tmp_path, "CREATE TABLE ages AS SELECT 31 AS age")
     assert counts(path, "age = 31") == [1]
     assert counts(path, "age = 31", table="ages") == [1]
@@ -230,7 +230,7 @@ def test_file_that_cannot_be_counted_is_refused_at_opening(
 
 
 def test_missing_unit_in_the_last_of_many_row_groups_is_found(tmp_path: Path) -> None:
-    """One record without a person refuses the file, wherever it lies."""
+    """A single record without a person refuses the file, whatever its row group."""
     path = tmp_path / "x.parquet"
     with writing().cursor() as connection:
         connection.sql("SELECT CASE WHEN i < 9999 THEN i END AS person FROM range(10000) t(i)").write_parquet(

@@ -107,7 +107,7 @@ def _by_key(source: Source, question: KeyQuestion) -> dict[tuple[Key, ...], int]
 
 
 def test_a_text_is_written_once_a_shape_and_keeps_no_value(tmp_path: Path) -> None:
-    """What is kept beyond a question is the text alone; long lists are written anew."""
+    """The cache holds a text for each shape, without values; long lists are compiled anew."""
     write_parquet(tmp_path / "records.parquet", CELLS, SCHEMA)
     with DuckDBSource.open(tmp_path / "records.parquet") as source:
         dialect.count_text.cache_clear()

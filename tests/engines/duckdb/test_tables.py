@@ -100,7 +100,7 @@ MOMENTS = ["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS", "TIMESTAMPTZ"]
 
 @pytest.mark.parametrize("type_", [*UNITS, *MOMENTS, "TIME", "HUGEINT", "UUID", "INTERVAL"])
 def test_a_unit_of_any_type_is_left_in_so_many_cells(tmp_path: Path, type_: str) -> None:
-    """What cannot be hashed as a value is hashed as a text of its own; nothing fails."""
+    """A unit of any type is hashed, if necessary as a text, and the contribution bound holds."""
     path = tmp_path / "records.duckdb"
     cells = {
         "BOOLEAN": ["true"],

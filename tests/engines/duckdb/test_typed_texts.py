@@ -1,4 +1,4 @@
-"""What cells of texts stand for, that none changes another, and what a check tells of those that do not fit."""
+"""Values of text cells: no cell changes another, and a check reports the cells that do not fit."""
 
 from collections.abc import Mapping, Sequence
 from csv import QUOTE_ALL, QUOTE_MINIMAL, writer
@@ -54,7 +54,7 @@ def test_a_cell_that_does_not_fit_its_stated_kind_refuses_all_until_it_is_accept
 
 
 def test_cells_of_hidden_columns_refuse_nothing(tmp_path: Path) -> None:
-    """What no question may use need not fit; the unit must be what is stated of it, or else any text."""
+    """Columns that no question may use need not fit; the unit needs its stated kind, or is a text."""
     path = write_csv(tmp_path, "person,x,y\n1,a,2\n")
     kinds = dict.fromkeys(["x", "y"], Kind.INTEGER)
     assert counts(path, "y = 2", columns=["y"], kinds=kinds) == [1]
@@ -470,7 +470,7 @@ STATED = st.sampled_from([{}, {"c0": ColumnFormat(Kind.INTEGER), "text": ColumnF
 def test_columns_of_a_wide_file_are_checked_as_those_of_a_narrow_one(
     rows: list[list[str]], repeats: int, stated: Mapping[str, ColumnFormat]
 ) -> None:
-    """One expression a form gives what one expression a column gives: values, examples, lines, missing, distinct."""
+    """Batched expressions give the values, examples, lines and counts of single ones."""
     names = ["text", *(f"c{n}" for n in range(len(rows[0]) - 1))]
     with TemporaryDirectory() as folder:
         path = Path(folder, "a.csv")

@@ -31,7 +31,7 @@ MADE = (
 
 @pytest.fixture(params=["duckdb", "sqlite"])
 def any_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The same tables and views in a file of both kinds."""
+    """Return a file with the tables and views, in each of the two kinds of database."""
     path = tmp_path / f"records.{request.param}"
     execute(path, *MADE)
     return path

@@ -53,7 +53,7 @@ QUESTIONS = {
 
 
 def lines(objects: list[dict[str, object]]) -> bytes:
-    """One object a line."""
+    """Return objects as lines of JSON."""
     return "".join(f"{json.dumps(each)}\n" for each in objects).encode()
 
 

@@ -37,7 +37,7 @@ def test_files_are_counted_where_the_server_reads_them(spark_connect: ConnectSer
 
 
 def test_a_server_that_does_not_answer_is_named() -> None:
-    """One line, in seconds."""
+    """A silent server is named in a single line, within seconds."""
     with pytest.raises(SourceError, match=r"sc://127.0.0.1:\d+#visits does not answer"):
         served(ServerPlace.read(f"sc://127.0.0.1:{free_port()}#visits"))
 

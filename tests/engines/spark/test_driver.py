@@ -70,7 +70,7 @@ def application(spark_url: str, ages: Path) -> Iterator[Any]:
 
 
 def settings(session: Any) -> Mapping[str, str]:
-    """What an application has set."""
+    """Return the settings of an application."""
     return {name: session.conf.get(name) for name in HOSTILE}
 
 
@@ -89,7 +89,7 @@ def test_an_application_keeps_its_session_and_its_settings(spark_url: str, appli
 
 
 def test_a_view_is_refused_whatever_its_records_are(spark_url: str, application: Any, ages: Path) -> None:
-    """What it computes would fail at those records alone that a question needs."""
+    """A view is refused, as its expressions could fail at single records that a question needs."""
     application.conf.set("spark.sql.ansi.enabled", "true")
     files = application.read.parquet(str(ages))
     files.selectExpr("cast(if(age = 20, 'n/a', '1') as int) as n").createGlobalTempView("made")
@@ -120,7 +120,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
 @pytest.mark.thorough
 @pytest.mark.usefixtures("unguarded")
 def test_a_count_that_takes_too_long_is_given_up(spark_url: str, application: Any) -> None:
-    """One line, long before the count would end; another thread gives it up."""
+    """A count beyond its time-out ends with a single line, long before the scan would end."""
     application.range(0, 10**12, 1, 4).createOrReplaceGlobalTempView("endless")
     with served(ServerPlace.read(f"{spark_url}#global_temp.endless"), seconds=5) as source:
         begun = time.monotonic()
@@ -131,7 +131,7 @@ def test_a_count_that_takes_too_long_is_given_up(spark_url: str, application: An
 
 @pytest.mark.thorough
 def test_a_driver_that_was_stopped_starts_again(application: Any, spark_url: str, ages: Path) -> None:
-    """What was open says so in one line; what is opened next is counted."""
+    """An open source is refused after its driver stopped; a newly opened one counts."""
     place = ServerPlace.read(f"{spark_url}#{ages}")
     with served(place) as source:
         application.sparkContext.stop()
@@ -142,7 +142,7 @@ def test_a_driver_that_was_stopped_starts_again(application: Any, spark_url: str
 
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line, at once: Spark itself would try for a minute."""
+    """A silent cluster is named in a single line at once, although Spark would retry for a minute."""
     from pyspark import SparkContext
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)

@@ -193,7 +193,7 @@ def test_records_without_a_person_are_refused(spark_url: str, tmp_path: Path) ->
 def test_what_no_person_is_named_by_is_refused(
     spark_url: str, tmp_path: Path, options: dict[str, str], words: str
 ) -> None:
-    """One line with what to name instead."""
+    """A column that cannot be a unit is refused in a single line with an alternative."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"who": [1], "list": [[1]], "real": [0.5]}), path)
     with pytest.raises(SourceError, match=words):

@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is our own
-"""What a view, a policy or a type computes: nothing is counted that could fail at one record."""
+"""Views, policies and types of a server: definitions that could fail at a single record are refused."""
 
 import itertools
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def opened(server: Server, table: str, user: str = "owner") -> SqlSource:
 
 
 def refused(work: Callable[[], object], words: str) -> str:
-    """One line that keeps nothing of the server's error."""
+    """Run an action that must be refused in a single line, without the server's error."""
     with pytest.raises(SourceError, match=words) as caught:
         work()
     assert (caught.value.__cause__, "\n" in str(caught.value)) == (None, False)

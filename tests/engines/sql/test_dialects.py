@@ -171,7 +171,7 @@ def test_texts_spell_the_same_numbers_and_days_without_a_function_of_their_own()
 
 @pytest.mark.parametrize("name", COMPILERS)
 def test_counts_of_predicates_are_one_scan_without_a_filter(name: str) -> None:
-    """What it takes does not tell how many match; the owner may choose otherwise."""
+    """The time of a scan without a filter does not reveal the count; the owner may allow indexes."""
     text = compiled(name, counted(name))
     assert text.count("FROM ward.visits") + text.count('FROM "ward"."visits"') == 1
     assert "WHERE" not in text
@@ -208,7 +208,7 @@ def test_texts_are_compared_by_a_collation_that_is_named(name: str, collation: s
 
 
 def test_no_character_escapes_in_a_pattern() -> None:
-    """Where escapes cannot be switched off, one is named, and itself escaped."""
+    """If a dialect cannot switch escapes off, its escape character is named and escaped itself."""
     pattern = parse("town like 'a[\\%'", SCHEMA)
     bound = {
         name: statement.compile(dialect=COMPILERS[name]()).params
@@ -223,7 +223,7 @@ def test_no_character_escapes_in_a_pattern() -> None:
 
 
 def test_too_many_keys_for_a_server_are_refused() -> None:
-    """Where it takes no arrays, every key is a value of its own."""
+    """On a server without arrays each key is a value of its own, so the number of keys is limited."""
     parts = resolve_group_by("age", SCHEMA, None)
     keys = grid(parts, [range(5_000)])
     question = CellQuestion(keys, None, (identity(5_000),))

@@ -1,4 +1,4 @@
-"""What each type of PostgreSQL is here, at its limits: no cell is an error, or another value."""
+"""Types of PostgreSQL at their limits: no cell fails, and none changes its value."""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def opened(server: Server, type_: str, *cells: str) -> Iterator[SqlSource]:
 
 
 def counted(source: SqlSource, *questions: str) -> list[int]:
-    """How many records match each question."""
+    """Count the records that match each question."""
     return source.count([parse(question, source.schema) for question in questions])
 
 
@@ -254,14 +254,14 @@ def test_units_may_be_of_these_types(postgresql: Server, type_: str, cells: tupl
 
 @pytest.mark.parametrize("type_", ["float8", "numeric", "date", "timestamptz", "time[]", "jsonb"])
 def test_units_of_other_types_are_refused(postgresql: Server, type_: str) -> None:
-    """What has no text that every engine gives alike names nobody."""
+    """A type whose text differs between engines cannot be a unit."""
     table = made_by(postgresql, f"who {type_}, age int")
     with pytest.raises(SourceError, match="name persons by whole numbers, texts or UUIDs"):
         SqlSource.open(place_of(postgresql, table), unit="who", columns=None)
 
 
 def test_a_day_is_one_of_utc_beside_times_with_a_zone(postgresql: Server) -> None:
-    """All of its moments: from its first, to the last before the next day; infinite ones are of no day."""
+    """A day is compared as all of its moments in UTC; infinite times belong to no day."""
     times = (
         "2024-01-30 23:59:59.999999",
         "2024-01-31 00:00:00",

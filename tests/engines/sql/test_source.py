@@ -28,7 +28,7 @@ def opened(place: ServerPlace, unit: str | None = None, **options: object) -> Sq
 
 
 def counted(source: SqlSource, *questions: str) -> list[int]:
-    """How many records match each question."""
+    """Count the records that match each question."""
     return source.count([parse(question, source.schema) for question in questions])
 
 
@@ -71,7 +71,7 @@ def test_tables_are_found_by_their_names_as_they_are(postgresql: Server, schema:
 
 @pytest.mark.parametrize("text", ["", "a.", ".a", 'a"b', '"a', "a..b", '""'])
 def test_a_name_that_is_none_is_refused(postgresql: Server, text: str) -> None:
-    """One line says how a table is written."""
+    """A refusal is a single line with the form of a table's address."""
     with pytest.raises(SourceError, match=r"table must be a name such as|names no table"):
         opened(place_of(postgresql, text))
 
@@ -133,7 +133,7 @@ def test_views_parts_and_made_columns_are_counted(postgresql: Server) -> None:
 
 
 def test_policies_hide_records_from_an_account(postgresql: Server) -> None:
-    """What the server does not show to an account is not counted for it."""
+    """Rows that a policy hides from an account are not counted for it."""
     table = made_by(postgresql, "ward text, age int", "'a', 1", "'a', 2", "'b', 3")
     with postgresql.shell("postgres") as shell:
         shell.execute(

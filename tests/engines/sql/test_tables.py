@@ -48,7 +48,7 @@ def test_four_thousand_edges_part_numbers_as_few_do(postgresql: Server) -> None:
     [(20_000, None), (20_000, "who"), pytest.param(1_000_000, None, marks=pytest.mark.thorough)],
 )
 def test_a_table_may_have_a_million_listed_cells(postgresql: Server, cells: int, unit: str | None) -> None:
-    """All combinations and single ones, of which each is bound: a statement has few values."""
+    """Combined and single keys are bound as arrays, so that a statement has few values."""
     schema = {"who": Kind.INTEGER, "town": Kind.TEXT, "age": Kind.INTEGER}
     towns = [f"t{number}" for number in range(cells // 100)]
     records = [
@@ -124,7 +124,7 @@ def test_a_server_of_another_kind_counts_the_same(
     unit: str | None,
     uses_indexes: bool,  # noqa: FBT001 - a case
 ) -> None:
-    """What is asked of servers that nobody has here is not only compiled: one of them runs."""
+    """A statement for servers that are not at hand is executed too, by SQLite."""
     dated = [{**row, "born": None if row["born"] is None else date.fromisoformat(str(row["born"]))} for row in RECORDS]
     place = ServerPlace(f"sqlite:///{clinic}", "visits", "sqlite://clinic#visits")
     with (
@@ -191,7 +191,7 @@ def test_server_answers_no_question_of_a_closed_bench(postgresql: Server) -> Non
 
 
 def test_wrong_types_are_refused_in_one_line(postgresql: Server) -> None:
-    """What a server cannot hold is withheld, as every text of a server is."""
+    """A value that a server cannot hold is refused without the server's text."""
     engine = ServerUnderTest(postgresql.url("postgres"))
     with pytest.raises(SourceError) as caught:
         engine.source([{"note": "canary\0"}], {"note": Kind.TEXT}).__enter__()

@@ -93,7 +93,7 @@ def test_a_materialised_view_is_judged_by_the_same_rule(postgresql: Server, righ
 
 
 def test_functions_of_others_are_not_trusted(postgresql: Server) -> None:
-    """What they read, their definitions need not say; what is stored changes by no clock, though."""
+    """User-defined functions are refused, as their definition need not state which data they read."""
     spy = "CREATE FUNCTION {0}_spy(int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM {0}'"
     view = made(postgresql, "SELECT person, {0}_spy(person) AS n FROM {0}", spy, kind="MATERIALIZED VIEW")
     refused(lambda: opened(postgresql, view), "functions that are not the engine's own")

@@ -92,7 +92,7 @@ def test_no_unit_changes_the_rows_of_others(any_database: DuckDatabase) -> None:
 
 @pytest.mark.thorough
 def test_no_unit_changes_the_rows_of_others_in_other_views(any_database: DuckDatabase) -> None:
-    """The same of views that are new in each run."""
+    """Views that are drawn anew in each run keep the rows of other units."""
     start = int(seed()) * 1000
     wrong, *_ = search(any_database, range(start, start + 4 * VIEWS[any_database.dialect]))
     assert wrong is None, wrong

@@ -246,7 +246,7 @@ def test_a_view_that_mixes_units_is_refused_with_its_reason(query: str, judge: J
 
 @pytest.mark.parametrize("query", VOLATILE)
 def test_a_view_that_changes_by_itself_is_refused_whatever_is_vouched(query: str, judge: Judge) -> None:
-    """The same records would be counted as others under one version."""
+    """A volatile view is refused, as a version would stand for several sets of records."""
     for vouched in (None, "one row a person"):
         refusal = judge(query, "person", vouched=vouched)
         assert refusal is not None

@@ -59,14 +59,14 @@ def test_the_law_of_a_binomial_count_is_exact(size: int, rate: float) -> None:
 
 @pytest.mark.parametrize("counts", [[-1], [0.5], [11], [float("nan")]])
 def test_impossible_counts_have_probability_zero(counts: list[float]) -> None:
-    """What a count cannot be has probability 0, without a warning."""
+    """An impossible count has probability 0, without a warning."""
     assert nc.Binomial(10, 0.3).law().pmf(counts).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("shapes", [(5e-324, 1.0), (1e-320, 1e-300), (1.0, 5e-324), (1e300, 1e-310)])
 @pytest.mark.parametrize("size", [1, 2, 20])
 def test_shapes_whose_inverse_is_no_double_have_a_law(shapes: tuple[float, float], size: int) -> None:
-    """Where 1/shape overflows logarithms are taken apart: no warning, and the digits are there."""
+    """Shapes whose inverse overflows keep their digits, without a warning."""
     law, exact = nc.BetaBinomial(size, *shapes).law(), beta_binomial_law(size, *shapes)
     logs = [float((weight / exact.total).log()) for weight in exact.weights]
     assert law.log_pmf(np.arange(size + 1)) == pytest.approx(logs, rel=1e-13, abs=1e-12)

@@ -11,7 +11,7 @@ UNITS = 8 * 2.0**-53
 
 
 def relative(found: float, exact: mpf) -> float:
-    """How far off a value is, as a share of the exact one."""
+    """Return the relative error of a value."""
     return abs(float(mpf(found) / exact - 1))
 
 

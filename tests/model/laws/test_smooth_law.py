@@ -106,7 +106,7 @@ def test_geometric_sums_need_few_points_at_any_length(rate: float, high: int) ->
 
 @given(low=st.integers(-(10**15), 0), high=st.integers(0, 10**15), cuts=st.lists(st.integers()))
 def test_blocks_tile_the_integers(low: int, high: int, cuts: list[int]) -> None:
-    """Where nothing is negligible each integer lies in one block, with a cut in a short one."""
+    """Each integer lies in exactly one block, and each cut in a short block."""
     blocks = blocks_between(np.zeros_like, low, high, cuts)
     ends = blocks.starts + blocks.lengths
     assert blocks.starts[0] == low

@@ -1,4 +1,4 @@
-"""What every noise must keep, against slow sums over its density: one suite for all of them."""
+"""Contract of all noises, against slow sums over their densities."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class NoiseContract:
     cases: ClassVar[Sequence[NoiseCase]]
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each case, named by its noise."""
+        """Run each test for each case, named by its noise."""
         if "case" in metafunc.fixturenames:
             metafunc.parametrize("case", self.cases, ids=lambda case: str(case.noise))
 

@@ -99,7 +99,7 @@ def test_an_equal_share_of_many_is_as_good_as_one(scale: str) -> None:
 
 
 def test_far_tails_follow_the_bound_in_closed_form() -> None:
-    """Where the grid ends: that of normal noise a record and a half nearer, rounded up to no probability that is 0."""
+    """Beyond the grid the tail is that of normal noise 1.5 records nearer, and never 0."""
     noise = CombinedGaussian.of([Fraction(20), Fraction(30)])
     for alpha in (150, 400, 3000):
         assert noise.log_tail(alpha) == pytest.approx(stats.norm.logsf((alpha - 1.5) / noise.scale) + math.log(2))

@@ -34,7 +34,7 @@ def summed_from(first: int, scale: Fraction) -> mpf:
 
 @cache
 def integrated_from(first: int, scale: Fraction) -> mpf:
-    """The same by the Euler-Maclaurin formula at the midpoint below `first`, for scales >= 100."""
+    """Return the tail by the Euler-Maclaurin formula at the midpoint below `first`, for scales >= 100."""
     width = mpf(scale.numerator) / scale.denominator
     start = (first - mpf(1) / 2) / width
     total = width * mp.sqrt(mp.pi / 2) * mp.erfc(start / mp.sqrt(2))
@@ -62,7 +62,7 @@ def test_continuous_tails_equal_the_definition(scale: float, reach: float) -> No
 
 @pytest.mark.parametrize("reach", [36.9, 37.0, 37.1, 40.0, 1e3, 1e6])
 def test_continuous_tails_beyond_the_floats_keep_their_logarithm(reach: float) -> None:
-    """Where the tail itself underflows its logarithm is right to 1e-15."""
+    """The logarithm of a tail that underflows is right to 1e-15."""
     exact = mp.log(mp.erfc(mpf(reach) / mp.sqrt(2)))
     assert nc.Gaussian(1.0).log_tail(reach) == pytest.approx(float(exact), rel=1e-15)
 
@@ -165,7 +165,7 @@ def test_steps_are_the_change_to_the_next_count(scale: Fraction, answer: float) 
 
 
 def test_the_factor_is_smooth_and_positive_everywhere() -> None:
-    """All integers are possible counts, and the logarithm is a parabola."""
+    """Every integer is a possible count, and the logarithm is a parabola."""
     factor = nc.DiscreteGaussian(3).likelihood(7, 10)
     assert factor == GaussianLikelihood(7.0, Fraction(3))
     assert factor.support == (-math.inf, math.inf)

@@ -135,7 +135,7 @@ def test_a_noise_without_a_transform_is_not_summed() -> None:
 
 
 def test_a_noise_that_does_not_state_all_is_refused_by_name() -> None:
-    """What is forgotten cannot be taken for something else."""
+    """A class with missing members cannot be instantiated, and the error names them."""
 
     class Half(AdditiveNoise):
         """States its name alone."""

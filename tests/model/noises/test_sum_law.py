@@ -204,7 +204,7 @@ def test_masses_and_tails_are_those_of_the_convolution(laplace: tuple[float, ...
 
 @pytest.mark.parametrize(("laplace", "gaussian"), [*LAWS, ((7.0, 7.0), ()), ((), (64.0, 3.0))])
 def test_the_table_goes_on_as_the_integrals_do(laplace: tuple[float, ...], gaussian: tuple[float, ...]) -> None:
-    """What the table tells and what the contour tells agree to 1e-11 at every integer."""
+    """The table and the contour integral agree to 1e-11 at every integer."""
     law = SumLaw(laplace, gaussian, is_discrete=True)
     table = law.table
     assert table is not None

@@ -1,4 +1,4 @@
-"""What every population must keep, against sums term by term: one suite for all of them."""
+"""Contract of all populations, against sums term by term."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class PopulationContract:
     cases: ClassVar[Sequence[PopulationCase]]
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each case, named by its population."""
+        """Run each test for each case, named by its population."""
         if "case" in metafunc.fixturenames:
             metafunc.parametrize("case", self.cases, ids=lambda case: named(case.population))
 

@@ -42,14 +42,14 @@ class TestBuiltIn(PopulationContract):
 
 
 def test_every_population_is_under_contract() -> None:
-    """All that have a public name, but for `Known`, which has no law of the count."""
+    """Each public population has a case, except `Known`, which has no distribution of the count."""
     tested = {type(case.population) for case in CASES}
     assert set(POPULATIONS) - tested == {nc.Known}
 
 
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_a_population_states_everything(population: type[nc.Population]) -> None:
-    """What it forgot would be abstract still, and could not be made."""
+    """No population has an abstract member left."""
     assert not population.__abstractmethods__
 
 

@@ -33,7 +33,7 @@ class TwoRates(ClosedFormPopulation):
 
 @frozen
 class Broken(TwoRates):
-    """The same, with half of it forgotten."""
+    """Mixture whose second half is missing."""
 
     def log_pmf(self, counts: Reals) -> Reals:
         """A law that adds up to the share."""
@@ -42,7 +42,7 @@ class Broken(TwoRates):
 
 
 def mixed_law(size: int, low: float, high: float, share: float) -> Law:
-    """The same law in 50 digits."""
+    """Return the law of the mixture in 50 digits."""
     first, second = binomial_law(size, low).weights, binomial_law(size, high).weights
     return Law(0, [(1 - ball(share)) * a + ball(share) * b for a, b in zip(first, second, strict=True)])
 

@@ -132,7 +132,7 @@ def test_the_law_of_a_million_records_keeps_digits_far_out(million: tuple[nc.Str
 
 
 def test_knowing_twice_is_knowing_the_sum() -> None:
-    """One record of each group and then one of the second are two of the second."""
+    """Known records that are stated in two steps equal their sum in a single step."""
     strata = nc.Strata([4, 5], [0.25, 0.75])
     twice = strata.given([1, 1], [1, 0]).given([0, 1], [0, 1])
     once = strata.given([1, 2], [1, 1])
@@ -166,7 +166,7 @@ def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:
 
 
 def test_few_kinds_are_all_kinds() -> None:
-    """What is few already is not touched."""
+    """Few kinds of records are not merged."""
     sizes, log_odds = np.array([3.0, 5.0]), np.array([-1.0, 0.5])
     assert (Kinds(sizes, log_odds).gauss == [sizes, log_odds]).all()
 

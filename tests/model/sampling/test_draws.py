@@ -57,7 +57,7 @@ def gaussian_p_value(draws: np.ndarray, scale: Fraction) -> float:
 
 
 def decided_mass_is_exact(draw: Callable[[Script], object], chance: mpf) -> bool:
-    """Whether the enumerated probability of True is `chance` within the undecided mass."""
+    """Return True if the enumerated probability of True is `chance`, up to the undecided mass."""
     masses, undecided = enumerated(draw, ScriptOfComparisons, 1e-9)
     assert undecided < Fraction(1, 10**6)
     low, high = bracket(masses[True], undecided)
@@ -75,7 +75,7 @@ def test_exponentials_of_more_than_one_unit_are_exact(gamma: Fraction) -> None:
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane of bulk integers below a bound, which is only ever compared."""
+    """A lane of bulk integers below a bound, which supports comparisons only."""
 
     integer: Uniform
 
@@ -144,7 +144,7 @@ def test_chi_square_refuses_a_scale_two_percent_off(law: Bulk, p_value: PValue, 
 
 @pytest.mark.parametrize("law", [law for law, _ in BULK])
 def test_bulk_draws_come_from_the_entropy_that_is_given(law: Bulk) -> None:
-    """The same bytes give the same draws: no other randomness takes part."""
+    """Equal bytes give equal draws, so no other randomness is used."""
     first, again = (law(Fraction(7, 3), 1000, np.random.default_rng(7).bytes) for _ in range(2))
     assert np.array_equal(first, again)
 

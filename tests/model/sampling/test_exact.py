@@ -111,7 +111,7 @@ def test_single_laplace_draws_are_exact(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_bulk_laplace_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
-    """The same polynomials as one by one."""
+    """Bulk draws have the polynomials of single draws."""
     unit = scale.numerator
     masses = first_tries(in_bulk(_laplace, scale), unit, longest=8)
     assert_equal_rationals(masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4)))
@@ -129,7 +129,7 @@ def test_single_gaussian_draws_are_exact(scale: Fraction) -> None:
 @pytest.mark.few(0)
 @pytest.mark.parametrize("scale", SCALES)
 def test_bulk_gaussian_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
-    """The same polynomials as one by one."""
+    """Bulk draws have the polynomials of single draws."""
     unit = 2 * scale.numerator**2
     masses = first_tries(in_bulk(_gaussian, scale), unit, longest=16)
     assert_equal_rationals(masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3)))
@@ -153,7 +153,7 @@ class Stopping:
         self.bound = 1
 
     def below(self, bound: int, _size: int, _entropy: object) -> "Stopping":
-        """One lane of bulk integers, which is only ever compared."""
+        """Store the bound, and return this lane, which supports comparisons only."""
         self.bound = bound
         return self
 
@@ -181,7 +181,7 @@ def test_bulk_exponentials_are_exact_as_rationals(part: int, units: int, monkeyp
 
 @pytest.mark.parametrize(("part", "units"), [(1, 1), (1, 3), (2, 3), (4, 5)])
 def test_bulk_half_squares_are_exact_as_rationals(part: int, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same with γ = (part/units)²/2: a trial succeeds where both of its comparisons do."""
+    """A trial with γ = (part/units)²/2 succeeds if both of its comparisons do."""
     gamma = Fraction(part * part, 2 * units * units)
     for fails_at in range(1, 8):
         stops = Fraction(0)

@@ -73,7 +73,7 @@ def test_edges_are_those_of_the_law(law: Law) -> None:
 
 @pytest.mark.parametrize("law", LAWS[1:5] + LAWS[6:10], ids=repr)
 def test_edges_take_as_many_digits_as_they_need(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a few more digits leave one open, more are added until none is."""
+    """Digits are added until every edge is decided."""
     edges = law.edges(31)
     monkeypatch.setattr(enclosure, "_GUARD", 5)
     assert law._edges(31, 36) is None  # noqa: SLF001 - so that digits must be added
@@ -101,7 +101,7 @@ def scripted(*parts: bytes) -> Callable[[int], bytes]:
 
 
 def exact_draw(law: Law, digits: int, bits: int) -> int:
-    """How many m have P[X < m] <= digits/2^bits."""
+    """Return the number of m with P[X < m] <= digits/2^bits."""
     return bisect_right(below(law), mpf(digits) / mpf(2) ** bits)
 
 

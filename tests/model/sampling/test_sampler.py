@@ -164,7 +164,7 @@ FORKING = """
 
 
 def draws_of_workers(before: str = "", after: str = "") -> Counter[str]:
-    """How often each draw came out, over all workers."""
+    """Count how often each draw occurs, over all workers."""
     code = dedent(FORKING).format(before=dedent(before), after=after, workers=WORKERS, draws=DRAWS)
     told = subprocess.run(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
@@ -214,7 +214,7 @@ def near(value: float) -> Iterator[float]:
 
 
 def is_possible(answer: float, count: int) -> bool:
-    """Whether any float of noise, added to the count, gives the answer."""
+    """Return True if some float of noise, added to the count, gives the answer."""
     return any(count + noise == answer for noise in near(answer - count))
 
 

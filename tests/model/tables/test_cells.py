@@ -54,7 +54,7 @@ def test_moments_and_quantiles_are_those_of_the_sum() -> None:
 
 
 def test_empty_cells_alone_are_a_law() -> None:
-    """All weight on 0."""
+    """A law with all weight on 0 has probability 1 there."""
     law = CellLaw(1.0, np.array([1.0]), np.array([0.0]))
     assert np.exp(law.log_pmf([0, 1, 5000])).tolist() == [1, 0, 0]
 
@@ -106,7 +106,7 @@ def test_large_sums_add_up() -> None:
 
 
 def test_few_records_of_very_many_cells() -> None:
-    """One record is in one of the cells."""
+    """A single record is in exactly one of the cells."""
     law = CellLaw(0.4, np.array([1.0, 50]), np.array([0.5, 0.1]))
     cells = 100_000
     logs = law.log_pmf([0, 1])

@@ -41,12 +41,12 @@ def tables(draw: st.DrawFn) -> Levels:
 
 
 def matrix(level: Level) -> np.ndarray:
-    """What sums cells to the nodes of a level, dense."""
+    """Return the dense matrix that sums cells to the nodes of a level."""
     return (np.arange(level.size)[:, None] == level.of_cell).astype(float)
 
 
 def covariance(levels: Levels, variances: list[float]) -> np.ndarray:
-    """That of the least-squares estimates of the cells, dense."""
+    """Return the dense covariance of the least-squares estimates of the cells."""
     told = [matrix(level).T @ matrix(level) / v for level, v in zip(levels, variances, strict=True)]
     return np.linalg.inv(sum(told))
 

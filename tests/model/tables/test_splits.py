@@ -20,7 +20,7 @@ def test_rates_are_shares_of_the_parent() -> None:
 
 
 def test_levels_may_have_laws_of_their_own() -> None:
-    """One Splits a level below the root, each a number a child or an array."""
+    """Each level below the root has its own Splits, with a number or an array for the children."""
     (first, are_rates), (second, are_other_rates) = level_splits([Splits.multinomial([1, 2]), Splits(3)], TREE)
     assert np.allclose(first, [1 / 3, 2 / 3])
     assert second.tolist() == [3, 3, 3]

@@ -123,7 +123,7 @@ def outcomes(noise: DiscreteNoise, counts: list[int], place: int) -> np.ndarray:
 
 
 def moves(groups: int, *, replaced: bool) -> list[tuple[list[int], list[int]]]:
-    """What one unit can do to a few counts: to keys of its own, and to keys of others, too."""
+    """Return the effects of a unit on a few counts: on keys of its own, and on keys of other units."""
     steps = [(0, 1), (2, 3), (1, 0), (3, 2)]
     found = []
     for count in range(1, 4 if replaced else groups + 1):

@@ -141,5 +141,5 @@ def test_other_refusals_of_trees() -> None:
 
 
 def test_tree_shows_its_size() -> None:
-    """One line tells cells and levels, not every node."""
+    """The text of a tree has its cells and levels, not every node."""
     assert repr(Tree.flat(3)) == "Tree(cells=3, sizes=(1, 3), names=('total', 'cell'))"

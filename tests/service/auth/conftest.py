@@ -111,7 +111,7 @@ def other_keys() -> tuple[PublicKey, ...]:
 
 
 def key_set(*keys: PublicKey) -> bytes:
-    """What an issuer gives out of its keys."""
+    """Return the key set that an issuer publishes."""
     return json.dumps({"keys": [key.as_dict(private=False) for key in keys]}).encode()
 
 
@@ -160,5 +160,5 @@ def tokens_in(folder: Path, *changes: tuple[str, str]) -> Tokens:
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Tokens:
-    """Those of tests that change nothing of it."""
+    """Give the tokens of an unchanged configuration."""
     return tokens_in(tmp_path_factory.mktemp("tokens"))

@@ -31,7 +31,7 @@ class Web:
     asked: list[str] = field(default_factory=list)
 
     def __call__(self, address: str) -> bytes:
-        """What an address holds."""
+        """Return the content of an address."""
         self.asked.append(address)
         held = self.pages.get(address, OSError("no such address"))
         if isinstance(held, Exception):
@@ -102,7 +102,7 @@ def test_an_issuer_that_fails_is_trusted_for_a_day(failure: bytes | Exception) -
     ],
 )
 def test_an_issuer_that_is_another_is_not_followed(said: object) -> None:
-    """What it says of itself must be its own name, and its keys where nobody can change them."""
+    """A document with another issuer, or with keys at an unsafe address, is refused."""
     web = Web()
     web.pages[WELL_KNOWN] = json.dumps(said).encode()
     with pytest.raises(ConfigError, match="cannot be fetched"):

@@ -177,7 +177,7 @@ def test_a_second_login_ends_the_first_session(served: Served) -> None:
 
 
 def test_a_key_has_few_sessions(served: Served) -> None:
-    """One too many ends the oldest; those that time has ended go before one that is used."""
+    """A new session above the limit ends the oldest; expired ones end before used ones."""
     sessions, last = served.auth.sessions, MOST_SESSIONS - 1
     used, *others = [sessions.begin("id", "ana") for _ in range(MOST_SESSIONS)]
     served.clock.seconds += IDLE_SECONDS - 1
@@ -238,7 +238,7 @@ def test_wrong_keys_are_slowed_down_and_right_ones_are_not(served: Served) -> No
 def test_only_a_configured_proxy_tells_where_a_visitor_is(
     tmp_path: Path, proxies: tuple[str, ...], forwarded: str, status: int
 ) -> None:
-    """What a visitor claims before it reaches the proxy is ignored, like all of it if no such proxy is configured."""
+    """Forwarded headers are ignored, except those that a configured proxy appended."""
     configuration = configured(tmp_path, proxies=proxies)
     with serving(configuration) as state:
         client = Caller(application(state), base=HOST)
@@ -252,7 +252,7 @@ def test_only_a_configured_proxy_tells_where_a_visitor_is(
 
 
 def test_places_are_told_apart_and_forgotten(served: Served) -> None:
-    """One customer's addresses are one place; of many places the latest are kept in mind."""
+    """A customer's IPv6 addresses are a single place, and only the latest places are remembered."""
     attempts = served.auth.attempts
     for number in range(MOST_ATTEMPTS):
         attempts.fail(f"2001:db8::{number:x}")
@@ -340,7 +340,7 @@ def test_a_token_ends_with_its_session(served: Served) -> None:
 
 
 def is_forged(reply: httpx.Response) -> bool:
-    """Whether a form was refused as a stranger's."""
+    """Return True if a form was refused as cross-site."""
     return problem(reply) == (403, "forged")
 
 

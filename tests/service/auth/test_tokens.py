@@ -94,7 +94,7 @@ def test_a_public_key_is_no_shared_secret(tokens: Tokens, algorithm: str) -> Non
 
 
 def test_a_shared_secret_among_the_keys_is_none_of_them(tmp_path: Path) -> None:
-    """Where a key set holds one, a token signed with it is refused still."""
+    """A symmetric key in a key set is ignored, and a token signed with it is refused."""
     tokens, secret = tokens_in(tmp_path), OctKey.generate_key(256, {"kid": "shared"})
     said = json.loads(key_set(issuer_key()))
     said["keys"].append(secret.as_dict(private=True))
@@ -123,7 +123,7 @@ def test_an_unknown_key_lets_nobody_in(tokens: Tokens, kid: object) -> None:
 
 
 def test_a_token_of_one_key_may_leave_its_id_out(tmp_path: Path) -> None:
-    """Where the issuer has one key there is nothing to tell apart."""
+    """A token without a key id is accepted if the issuer has a single key."""
     tokens = tokens_in(tmp_path)
     (tmp_path / "keys.json").write_bytes(key_set(issuer_key()))
     assert tokens.user(token({"kid": None})) is not None
@@ -197,7 +197,7 @@ def test_what_is_no_token_of_a_login_lets_nobody_in(tokens: Tokens, case: str) -
 
 
 def test_an_address_that_nobody_verified_is_nobodys(tmp_path: Path) -> None:
-    """Where an issuer says so itself: anybody may have written it down there."""
+    """An e-mail address that the issuer marks as unverified identifies nobody."""
     tokens = tokens_in(
         tmp_path,
         ('audience = "noisycount"', 'audience = "noisycount"\nclaim = "email"'),

@@ -179,7 +179,7 @@ def test_towns_are_bars(state: ServiceState) -> None:
 
 @pytest.mark.thorough
 def test_a_cumulative_table_shows_its_sums(state: ServiceState) -> None:
-    """Those of the reply with their standard errors, beside the cells alone, on the page, in the file and drawn."""
+    """The page, the file and the chart have the sums of the reply with their standard errors."""
     body = {"by": "age:0,10,20,30,40,50,60,70,80", "epsilon": "1", "cumulative": True, "groups_per_unit": 1}
     place, page = asked(state, body)
     rows = [row for row in told(state, place)["rows"] if "sum_so_far" in row]
@@ -259,7 +259,7 @@ def test_files_are_those_of_the_page(state: ServiceState, body: dict[str, object
 
 
 def test_a_sheet_of_a_count_has_its_numbers(state: ServiceState) -> None:
-    """Those of the reply."""
+    """The file of a count has the numbers of the reply."""
     place, _ = asked(state, COUNT)
     answer = told(state, place)
     (row,) = csv.DictReader(StringIO(calling(state).get(f"{place}/file").text))
@@ -370,7 +370,7 @@ def test_what_is_no_nearer_is_refused_beside_its_field(state: ServiceState, type
 
 
 def test_the_page_says_how_many_counts_lie_farther_off_and_what_all_keep(state: ServiceState) -> None:
-    """One of twenty; and the error that all keep at once, which is known."""
+    """A table of 100 counts states that 5 may be off, and the error that all keep at once."""
     body = {"by": "age:" + ",".join(map(str, range(0, 200, 2))), "epsilon": "1", "groups_per_unit": 1}
     place, page = asked(state, body)
     (error,) = {row["error_of_all"] for row in told(state, place)["rows"]}

@@ -29,7 +29,7 @@ def asked(service: Service, question: dict[str, object]) -> str:
 
 
 def is_seen(part: Locator, width: int) -> bool:
-    """Whether a part of the page lies whole in the first window of it."""
+    """Return True if a part of the page is whole in its first window."""
     box = part.bounding_box()
     assert box is not None
     return box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= HEIGHT

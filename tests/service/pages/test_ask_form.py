@@ -63,7 +63,7 @@ def test_rows_and_text_are_what_they_say() -> None:
 
 @pytest.mark.parametrize("value", ["old", "1e9", "1 or 1", "", " ", "0x1", "1;", "NaN"])
 def test_number_is_a_number(value: str) -> None:
-    """What is no number is refused with its field, before anything parses it."""
+    """A value that is no number is refused with its field, before any parser reads it."""
     with pytest.raises(FormError) as refused:
         where_of([Condition("age"), Condition("age", ">", (value, ""))][1:], "", COLUMNS)
     assert refused.value.field == "value-0"

@@ -146,7 +146,7 @@ def test_keyboard_is_enough(asking: Window, service: Service) -> None:
 @pytest.mark.thorough
 @without_scripts
 def test_second_form_waits_for_the_first(asking: Window, service: Service) -> None:
-    """Who clicks again while the first click is worked on sees the answer, not a refusal."""
+    """A second click while the first is processed shows the answer, not a refusal."""
     condition(asking, "year", "5")
     preview(asking)
     key = asking.page.locator("input[name=key]").input_value()
@@ -211,7 +211,7 @@ def test_rows_can_go_without_scripts(asking: Window) -> None:
 
 
 def is_seen(opened: Window, selector: str) -> bool:
-    """Whether all of an element lies in the window."""
+    """Return True if all of an element is in the window."""
     box = opened.page.locator(selector).bounding_box()
     assert box is not None
     return box["y"] >= 0 and box["y"] + box["height"] <= HEIGHT

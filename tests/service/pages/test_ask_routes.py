@@ -66,7 +66,7 @@ def refined_rows(state: ServiceState, place: str) -> int:
 
 
 def test_way_begins_at_the_list(state: ServiceState) -> None:
-    """Who comes sees the data sets that are there for them, and no other."""
+    """A user sees their own data sets, and no other."""
     assert calling(state).get("/").headers["Location"] == "/ask"
     assert calling(state).get("/ask").headers["Location"] == "/ask/stay"
     assert "payroll" in calling(state, OWNER).get("/ask").text
@@ -154,7 +154,7 @@ def test_the_empty_form_offers_what_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("paying", "left"), [("0.75", "0"), ("0.7", "0.05")])
 def test_a_spent_budget_offers_no_form(tmp_path: Path, paying: str, left: str) -> None:
-    """One sentence tells what can be done; where little is left the form stays, and no page speaks of 0 answers."""
+    """A spent budget has a sentence in place of the form; a small remainder keeps the form."""
     with serving(configured(tmp_path, budget="0.75")) as state:
         _, answered = paid(state, {**COUNT, "goal": "epsilon", "epsilon": paying})
         assert ("Ask more of stay" in answered, "More accurate than" in answered) == (left != "0", left != "0")
@@ -193,7 +193,7 @@ def test_answer_is_there_for_its_asker_and_owners(state: ServiceState) -> None:
 
 
 def test_calls_say_what_the_answer_is_for_where_they_must(tmp_path: Path) -> None:
-    """What is copied from a page is not refused for want of a purpose."""
+    """Copied calls of a data set that requires a purpose have one."""
     with serving(configured(tmp_path, purpose=True)) as state:
         page = posted(state, COUNT)
         assert '"purpose": "what the answer is for"' in page
@@ -226,7 +226,7 @@ def test_an_answer_finds_its_data_set_by_its_account(tmp_path: Path) -> None:
 
 
 def test_own_repetition_is_shown_as_the_first(state: ServiceState) -> None:
-    """Who asks a table again sees its refined rows again, for nothing."""
+    """A repeated table shows its refined rows again, for nothing."""
     paid(state, TABLE)
     place, page = paid(state, TABLE)
     assert "Free: it was asked before" in page
@@ -252,7 +252,7 @@ def test_own_repetition_is_shown_as_the_first(state: ServiceState) -> None:
     ],
 )
 def test_refusal_stands_on_the_page(state: ServiceState, fields: dict[str, object], told: str) -> None:
-    """What the command line refuses is refused here, in the form that was filled in."""
+    """A refusal of the question is shown above the form that was filled in."""
     page = posted(state, {"within": "20", **fields})
     assert 'role="alert"' in page
     alert = page.partition('role="alert"')[2].partition("</div>")[0]

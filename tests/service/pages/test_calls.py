@@ -1,4 +1,4 @@
-"""What a page shows as a call is run: by a shell, by Python, and by the service it names."""
+"""Calls that a page shows are run: by a shell, by Python, and by the service that they name."""
 
 import json
 import re

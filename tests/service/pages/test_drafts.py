@@ -1,4 +1,4 @@
-"""What became of a form that was sent: Back and Reload show its page, and a login or a refusal does not lose it."""
+"""Drafts of forms: Back and Reload show the same page, and a login or a refusal keeps the text."""
 
 import re
 from html import unescape
@@ -128,7 +128,7 @@ def test_a_draft_ends(served: Served) -> None:
 
 
 def test_a_refusal_keeps_the_question(served: Served) -> None:
-    """What the budget refuses is told on the page of the question, which any number of loads shows."""
+    """A refusal by the budget is shown on the page of the question, however often it is loaded."""
     client = log_in(served, served.key())
     page = shown(client, sent(served, client, COUNT).headers["location"])
     asked = hidden(page, "question").replace("0.01", "1000")

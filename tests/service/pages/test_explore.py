@@ -70,7 +70,7 @@ def test_moved_slider_counts_without_a_script(caller: Caller) -> None:
 @examples(100)
 @given(sliders(), st.sampled_from(sorted(QUANTITIES)), st.data())
 def test_box_beats_slider(placed: Sliders, name: str, data: st.DataObject) -> None:
-    """What was typed counts; a slider only where it was moved and its box left alone."""
+    """The typed value counts; a slider counts only if it was moved and its box was not changed."""
     quantity = QUANTITIES[name]
     stop = data.draw(st.integers(0, len(quantity.stops) - 1))
     form = {"from": placed.query, **placed.texts, f"{name}-slider": str(stop)}
@@ -121,7 +121,7 @@ def test_numbers_come_as_json(caller: Caller) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_charts_are_files(caller: Caller, name: str) -> None:
-    """All numbers, and the picture with what it means and where the sliders stand; no line is wider than it."""
+    """Files have all numbers, and the picture has its meaning and the sliders, in lines that fit."""
     address = f"/explore/data?chart={name}&{START.query}"
     shown, files = view(name, START), {form: caller.get(f"{address}&form={form}") for form in ("csv", "svg", "png")}
     header, *rows = csv.reader(StringIO(files["csv"].text))
@@ -148,7 +148,7 @@ def test_charts_are_files(caller: Caller, name: str) -> None:
     ],
 )
 def test_refused_fragments_are_problems(caller: Caller, query: str, words: str) -> None:
-    """What cannot be drawn is told to the script as to any program."""
+    """A chart that cannot be drawn is reported to the script as a problem document."""
     reply = caller.get(f"/explore/fragment?{query}")
     assert (reply.status_code, reply.headers["Content-Type"]) == (422, "application/problem+json")
     assert words in reply.json()["detail"]

@@ -70,5 +70,5 @@ def test_files_are_kept_by_browsers(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["layout.html", "../layout.py", "/etc/passwd", ""])
 def test_no_other_file_is_there(name: str) -> None:
-    """What is not named is not found, wherever it lies."""
+    """A file that is not listed is not found, wherever it is."""
     assert static_file(name).status_code == 404

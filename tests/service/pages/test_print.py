@@ -17,7 +17,7 @@ ROW = r"^ *([\d.]+) (?:to under [\d.]+|or more) +[−\d,]+ ±[\d,]+"  # as it is
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_row_of_a_table_is_printed(chromium: Browser, service: Service, tmp_path: Path, *, dark: bool) -> None:
-    """All 500, without a script and without a click, under a header on each sheet; 30 lead on the screen."""
+    """Every row of 500 is printed under a header on each sheet; the screen begins with 30."""
     place = asked(service, ROWS)
     with window(chromium, service.url, scripts=False, dark=dark) as opened:
         opened.log_in(service.keys["ana"])
@@ -36,7 +36,7 @@ def test_every_row_of_a_table_is_printed(chromium: Browser, service: Service, tm
 
 
 def test_the_ledger_is_printed_as_a_table(chromium: Browser, service: Service, tmp_path: Path) -> None:
-    """One header and one row an entry, with every word whole; budgets too, however many there are."""
+    """The printed ledger has a header, a row for each entry with whole words, and the budgets."""
     question = "age >= 60 and female and site in (1, 2, 3) and year >= 2 and income between 1000 and 20000"
     asked(service, {"where": question, "epsilon": "0.15", "purpose": "a report on elderly women"})
     with window(chromium, service.url, scripts=False) as opened:

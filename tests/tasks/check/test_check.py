@@ -36,13 +36,13 @@ def umfrage(here: Path) -> Path:
 
 
 def found(told: Told) -> dict[str, Any]:
-    """What a check told as JSON, whether or not all fitted."""
+    """Return the JSON of a check, whether or not all cells fitted."""
     assert told.errors == ""
     return dict(json.loads(told.output))
 
 
 def column(told: dict[str, Any], name: str) -> dict[str, Any]:
-    """What was told of one column."""
+    """Return the report of a single column."""
     (one,) = (column for column in told["columns"] if column["name"] == name)
     return dict(one)
 
@@ -101,7 +101,7 @@ def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
 
 
 def test_words_may_also_be_said_to_be_missing(run: Run, here: Path) -> None:
-    """Where all cells that do not fit are words: a comment shows how, as only the owner knows."""
+    """If all misfits are words, a comment shows how to declare them as missing values."""
     (here / "a.csv").write_text("age,cost\n" + "7,2.5\n" * 19 + "old,2 EUR\n")
     mend = found(run("check", "a.csv", "--json"))["mend"]
     (here / "noisycount.toml").write_text(mend)
@@ -229,7 +229,7 @@ def test_a_wide_file_is_not_looked_at_for_ever(run: Run, here: Path) -> None:
 
 
 def test_what_was_guessed_is_still_told_when_it_is_stated(run: Run, here: Path) -> None:
-    """What a column looks like; where that is another thing, its owner said so."""
+    """A stated kind keeps the reason of the guess; a different one is the owner's."""
     (here / "a.csv").write_text("person,age,code\n1,31,7\n2,32,8\n")
     run("init", "a.csv", "--unit", "person")
     place = here / "noisycount.toml"
@@ -288,7 +288,7 @@ def test_what_cannot_be_read_in_any_encoding_is_refused(refused: Refused, here: 
     ],
 )
 def test_forms_have_words(form: ColumnFormat, words: str) -> None:
-    """What matters to who asks."""
+    """Forms of columns are described in words."""
     assert form_words(form) == words
 
 
@@ -322,7 +322,7 @@ def visits(here: Path) -> Path:
 
 
 def written(folder: Path) -> dict[str, DatasetRecord]:
-    """What the ledger has written down."""
+    """Return the descriptions of data sets that the ledger stores."""
     with Ledger.open(load_config(folder / "noisycount.toml").ledger_url, create=False) as ledger:
         return {name: DatasetRecord.read(text) for name, text in ledger.descriptions().items()}
 
@@ -439,7 +439,7 @@ def test_an_answer_about_another_reading_is_neither_repeated_nor_its_columns_rep
 
 @pytest.mark.parametrize("by_init", [False, True])
 def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(run: Run, visits: Path, *, by_init: bool) -> None:
-    """What is to be written names the ledger and the account of the file's first answers."""
+    """The proposed configuration keeps the ledger and the account of the file's first answers."""
     (visits.parent / "noisycount.toml").unlink()
     words = ("--where", "age > 25", "--epsilon", "0.5", "--json")
     paid = run("count", "visits.csv", "--unit", "person", *words).object

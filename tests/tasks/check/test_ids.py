@@ -67,7 +67,7 @@ def write(ending: str, ids: Sequence[Any]) -> str:
 
 
 def seen(run: Run) -> dict[str, Any]:
-    """What a check of `d` shows, whether or not questions are answered."""
+    """Return the JSON of a check, whether or not questions are answered."""
     return dict(json.loads(run("check", "d", "--json").output))
 
 
@@ -118,7 +118,7 @@ def test_accepted_proposals_leave_the_rows_of_nobody_out(run: Run, here: Path) -
 @pytest.mark.thorough
 @pytest.mark.always
 def test_a_proof_that_each_row_has_an_id_is_of_one_reading(run: Run, here: Path) -> None:
-    """What is stated later of the ids is looked at again, even though the file is the same."""
+    """A changed statement about ids is checked again, although the file is the same."""
     place = here / "noisycount.toml"
     place.write_text(DATASET.format(write("parquet", ["P1", "NULL", "P2"])))
     assert run("count", "d", *CLEARLY).object["answer"] == 3

@@ -1,4 +1,4 @@
-"""What is stated of persons is obeyed, and what a check shows of them."""
+"""Statements about persons, and the findings of a check about persons."""
 
 import json
 import random
@@ -50,12 +50,12 @@ def titles(told: Mapping[str, Any]) -> set[str]:
 
 
 def seen(run: Run) -> str:
-    """What a check of `d` finds, whether or not questions are answered."""
+    """Return the problems that a check of `d` reports."""
     return " ".join(json.loads(run("check", "d", "--json").output)["problems"])
 
 
 def checked(run: Run) -> dict[str, Any]:
-    """What a check of `d` shows, if questions are answered."""
+    """Return the JSON of a check of `d` whose questions are answered."""
     return run("check", "d", "--json").object
 
 
@@ -342,7 +342,7 @@ def test_the_shape_of_persons_is_shown(run: Run, here: Path) -> None:
 
 
 def test_columns_with_a_few_gaps_are_not_said_to_be_partial(run: Run, here: Path) -> None:
-    """One in ten values is missing by chance; of persons with one row nothing is said."""
+    """A tenth of missing values is no pattern, and persons with a single row are left out."""
     chance = random.Random(3)  # noqa: S311 - repeatable, not secret
     rows = "".join(f"{n // 3},{'' if chance.random() < 0.1 else n}\n" for n in range(300))
     configured(here, f"id,x\n{rows}10000,\n", "id")
@@ -361,7 +361,7 @@ def test_a_size_that_is_not_that_of_the_records_is_reported(run: Run, here: Path
 
 
 def test_other_data_sets_of_the_same_unit_are_named(run: Run, here: Path) -> None:
-    """One budget each is a hazard; rows as units, and other columns, are none."""
+    """Data sets of the same unit are named, as each has a budget; others are not."""
     (here / "b.csv").write_text("id,y\n1,2\n")
     (here / "c.csv").write_text("id,y\n3,2\n")
     others = '[datasets.b]\nsource = "b.csv"\nunit = "ID"\n[datasets.c]\nsource = "c.csv"\n'
@@ -371,7 +371,7 @@ def test_other_data_sets_of_the_same_unit_are_named(run: Run, here: Path) -> Non
 
 
 def test_another_reading_of_ids_is_another_version() -> None:
-    """What older releases wrote down of ids and of trimmed texts was not read so."""
+    """Each way to read ids and trimmed texts has its own version."""
     text = ColumnFormat(Kind.TEXT)
     rules = {"trim": True, "fold_case": True, "drop_zeros": True, "normalise": "NFC"}
     forms = [

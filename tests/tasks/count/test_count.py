@@ -59,7 +59,7 @@ def test_json_says_everything_in_one_object(run: Run) -> None:
 
 @pytest.mark.parametrize(("size", "neighbours"), [("", "adding or removing"), ("size = 5912", "replacement")])
 def test_json_says_what_an_answer_hides(run: Run, here: Path, size: str, neighbours: str) -> None:
-    """Where everybody knows how many persons there are, none can be added, at the same price."""
+    """A public number of persons gives replace neighbours, at the same price."""
     configure(here, f'unit = "person"\n{size}')
     told = run("count", "survey", "--where", POOR, "--epsilon", "0.5", "--json").object
     assert (told["neighbours"], told["charged"], told["scale"]) == (neighbours, "0.5", "2")
@@ -125,7 +125,7 @@ def test_budgets_add_up_exactly(run: Run) -> None:
 
 
 def test_without_a_configuration_the_ledger_is_the_users(run: Run, tmp_path: Path) -> None:
-    """Where no file names a ledger, `ledger show` says where it is; no answer holds a path."""
+    """`ledger show` states the place of the user's own ledger; an answer has no path."""
     told = run("count", "survey.parquet", *ROWS, "--where", POOR, "--epsilon", "0.1")
     assert re.search(r"^ledger +ledger\.db *$", told.output, re.MULTILINE)
     shown = run("ledger", "show").output
@@ -173,7 +173,7 @@ QUESTION = ("count", "survey", "--where", "age >= 65", "--epsilon", "0.1")
 
 
 def entries(run: Run) -> list[dict[str, Any]]:
-    """What the ledger shows."""
+    """Return the entries that `ledger show` prints."""
     return list(run("ledger", "show", "--json").object["entries"])
 
 
@@ -275,7 +275,7 @@ def test_each_table_of_a_file_is_a_data_set(run: Run, refused: Refused) -> None:
 
 
 def test_a_table_must_be_named_and_be_there(refused: Refused, clinic: Path) -> None:
-    """One line with the tables that there are; an owner's choice stays."""
+    """A refusal is a single line with the tables; an owner's choice stays."""
     words = ("--where", "age >= 65", "--epsilon", "1", "--unit", "person")
     several = "has 3 tables ('old', 'towns', 'visits'): state the one with the records, by --table or by table = "
     assert several in refused("count", "clinic.db", *words)

@@ -64,7 +64,7 @@ def test_an_answer_within_a_share_has_the_confidence_of_its_goal_whoever_asks_fo
 
 
 def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path) -> None:
-    """What was asked in other words costs nothing; what exceeds the budget would be refused."""
+    """A reworded repeat costs nothing, and a price above the budget would be refused."""
     configure(here, 'unit = "person"\nbudget = "1"')
     trial = ("count", "survey", "--dry-run", "--json", "--epsilon", "0.75", "--where")
     first = run(*trial, "age >= 40").object
@@ -132,7 +132,7 @@ def test_a_dry_run_is_silent_of_what_only_others_asked(run: Run, here: Path, wor
 
 
 def test_a_dry_run_tells_no_answer_that_only_others_bought(run: Run, here: Path) -> None:
-    """What others asked is told at its full price before it is asked, and then given for nothing."""
+    """Another's answer has its full price in a dry run, and is then given for nothing."""
     configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]')
     asked = ("count", "survey", "--where", "age >= 40", "--json", "--analyst")
     best = run(*asked, "alice", "--epsilon", "0.3").object
@@ -219,7 +219,7 @@ def test_a_guess_that_was_far_off_is_told(number: int, guess: float, told: str) 
 
 
 def test_a_goal_that_is_missed_is_told() -> None:
-    """Where the error is more than the share of all that the count may be."""
+    """A hint appears if the error exceeds the goal for every count in the interval."""
     (hint,) = hints_of(published(65, 18, Fraction(17, 100)), 120, 0.15)
     assert hint == ("the guess of 120 was too large, and the goal is missed: ±15 % of 65 needs ε = 0.32")
     assert hints_of(published(102, 18), 120, 0.15) == []  # it may be 120
@@ -232,7 +232,7 @@ def test_a_guess_that_was_near_needs_no_hint(number: int, guess: float) -> None:
 
 
 def test_a_dry_run_is_free_at_a_price_that_was_paid_whoever_topped_it_up(run: Run, here: Path) -> None:
-    """One's own answer is enough to know that; that somebody else has a finer one is told by nothing."""
+    """An analyst's own answer decides; another's top-up stays hidden."""
     configure(here, 'unit = "person"\n[analysts.alice]\n[analysts.bob]')
     asked = ("count", "survey", "--where", "age >= 40", "--json", "--analyst")
     run(*asked, "alice", "--epsilon", "0.3")
@@ -338,7 +338,7 @@ def test_a_question_that_matches_nothing_says_so(
 
 
 def test_a_question_that_may_match_says_nothing(run: Run, here: Path) -> None:
-    """Whether a record matches is no reason for a hint: nobody is 400 years old."""
+    """A question without matches in the data has no hint."""
     configure(here, 'unit = "person"')
     for trial in ([], ["--dry-run"]):
         assert run(*COUNT, "--where", "age > 400", *trial).object["hints"] == []

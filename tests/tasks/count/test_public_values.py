@@ -94,7 +94,7 @@ def test_how_many_there_are_needs_no_question(run: Run, here: Path) -> None:
 
 
 def test_hidden_keys_stay_hidden(run: Run, here: Path) -> None:
-    """Who gives a delta asks for the keys of many, as before: that question keeps its answer."""
+    """A question with a δ asks for hidden keys, and keeps its answer after values become public."""
     configure(here, UNIT + 'budget = { epsilon = "2", delta = "1e-6" }')
     asked = (*COUNT, *TABLE, "--delta", "1e-7")
     first = run(*asked).object
@@ -103,7 +103,7 @@ def test_hidden_keys_stay_hidden(run: Run, here: Path) -> None:
 
 
 def test_values_come_from_a_file(run: Run, refused: Refused, here: Path) -> None:
-    """One value a line, below the name of the column or not; one that is gone is told."""
+    """A file has a value for each line, with or without the column's name; a missing file is named."""
     (here / "states.csv").write_text('health\npoor\n"fair"\n\ngood\nexcellent\n', encoding="utf-8")
     configure(here, UNIT + '[datasets.survey.values]\nhealth = { file = "states.csv" }')
     shown = run("show", "survey", "--json").object["values"]

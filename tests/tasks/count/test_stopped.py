@@ -72,7 +72,7 @@ def started(here: Path) -> Iterator[list["subprocess.Popen[str]"]]:  # noqa: ARG
 
 
 def stopped(code: str, words: tuple[str, ...], started: list["subprocess.Popen[str]"]) -> tuple[int, str, str]:
-    """How a command ends that gets SIGINT where it says that it is."""
+    """Send SIGINT to a command at the point where it prints "here"; return its status and output."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(  # noqa: S603 - of this test
         [sys.executable, "-c", code, *words],

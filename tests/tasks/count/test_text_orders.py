@@ -232,12 +232,12 @@ def test_questions_with_functions_say_which_texts_are_read(run: Run, labs: Path)
     "where", ["test >= 'm'", "test between 'a' and 'h'", "value = '100'", "value in ('5', '95')", "test > 'C18'"]
 )
 def test_words_are_ordered_and_texts_are_equal_as_before(run: Run, labs: Path, where: str) -> None:
-    """What reads as no number or date is in the order of its characters."""
+    """Texts that are neither numbers nor dates are ordered by their characters."""
     assert run("count", "labs", "--where", where, *NEAR).object["hints"] == [], labs
 
 
 def test_lists_and_tables_refuse_such_orders_too(run: Run, labs: Path) -> None:
-    """One question of several, and the condition of a table."""
+    """The refusal also holds for a list of questions and for the condition of a table."""
     several = ("--where", "test = 'sodium'", "--where", ORDER)
     for asked in (several, ("--by", "test", "--keys", "test=sodium,glucose", "--where", ORDER)):
         for trial in ([], ["--dry-run"]):

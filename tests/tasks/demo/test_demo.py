@@ -29,7 +29,7 @@ def test_the_answer_is_near_the_truth_and_costs_no_more_than_the_plan_says(run: 
 
 
 def test_the_plan_is_made_without_the_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no data can be opened, the plan of the demonstration is the same."""
+    """The plan of the demonstration is the same if no data can be opened."""
     planned = run("demo", "--json").object["plan"]
 
     def closed(*_: object, **__: object) -> None:
@@ -74,7 +74,7 @@ def test_the_pictures_are_where_it_says(run: Run, here: Path, out: str) -> None:
 
 
 def test_a_file_in_the_way_is_refused(refused: Refused, here: Path) -> None:
-    """Where the folder is a file or lies in one, the message names it."""
+    """A message names an output folder that is a file or lies in one."""
     (here / "taken").write_text("")
     assert "'--out': Directory 'taken' is a file" in refused("demo", "--out", "taken")
     message = refused("demo", "--out", "taken/below")
@@ -90,7 +90,7 @@ def test_a_ledger_that_leads_to_itself_is_refused(refused: Refused, here: Path) 
 
 @pytest.mark.thorough
 def test_a_picture_that_cannot_be_written_is_refused(run: Run, here: Path) -> None:
-    """Where a folder lies at a picture's place, the answer is kept and the message names it."""
+    """If a folder has a picture's name, the message names it and the answer is kept."""
     (here / "out" / "poor-health.svg").mkdir(parents=True)
     told = run("demo", "--out", "out")
     assert (told.status, told.output) == (2, "")

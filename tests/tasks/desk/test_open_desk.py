@@ -18,7 +18,7 @@ OTHERWISE = {"size": 7, "name": "mine", "columns": ["age"], "values": {"age": "0
 
 
 def test_a_file_is_counted_under_the_ledger_of_the_command_line(run: Run, here: Path) -> None:
-    """One budget and one answer, whoever asks first."""
+    """Python and the command line share a budget and an answer."""
     with nc.open_desk("survey.parquet", unit="person", ledger="my.db") as desk:
         first = desk.release(POOR, "0.1")
         assert first.dataset == "survey.parquet"
@@ -221,7 +221,7 @@ FRAME_OF_300 = pl.DataFrame({"person": [n // 3 for n in range(300)], "age": [n %
 
 
 def test_the_same_records_are_one_data_set_whichever_library_holds_them(tmp_path: Path) -> None:
-    """One budget, and what was answered once is free in all of them; one changed cell makes another data set."""
+    """Frames of all libraries share a budget; a changed cell is another data set."""
     FRAME_OF_300.write_parquet(tmp_path / "saved.parquet")
     same = (
         FRAME_OF_300,

@@ -33,7 +33,7 @@ def _some_questions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def wrong(monkeypatch: pytest.MonkeyPatch) -> Wrong:
-    """What makes every engine a wrong one."""
+    """Return a function that replaces every engine by a wrong one."""
 
     def make() -> None:
         monkeypatch.setattr("noisycount.release.records.engine_under_test", lambda _: MemoryUnderTest(IGNORES_CASE))
@@ -66,7 +66,7 @@ def test_engine_that_is_right_gets_a_certificate(run: Run, configured: Path) -> 
 
 @pytest.mark.thorough
 def test_json_says_the_same(run: Run, configured: Path) -> None:
-    """One object, with every field whatever was found."""
+    """The JSON object has every field, whatever the result."""
     told = run("doctor", "survey.parquet", "--json").object
     assert (told["certified"], told["server"], told["engine"]) == (True, None, "duckdb")
     assert (told["differences"], told["file"]) == ([], str(configured))
@@ -110,7 +110,7 @@ def test_doctor_of_nothing_configured_keeps_the_certificate_at_home(run: Run, he
     ],
 )
 def test_bad_sources_are_refused_in_one_line(refused: Refused, source: str, words: str) -> None:
-    """What is wrong is said, no password is, and nothing is written."""
+    """A refusal shows no password, and nothing is written."""
     message = refused("doctor", source)
     assert words in message
     assert "canary" not in message

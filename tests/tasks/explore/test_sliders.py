@@ -13,7 +13,7 @@ from tests.helpers.random_sliders import sliders
 @examples(300)
 @given(sliders())
 def test_address_says_all(placed: Sliders) -> None:
-    """What was written is read again, and is written the same again."""
+    """A written address is read back, and is written the same again."""
     again = Sliders.from_query(dict(parse_qsl(placed.query)))
     assert again == placed
     assert again.query == placed.query
@@ -91,6 +91,6 @@ def test_ends_are_inside(name: str) -> None:
     ],
 )
 def test_refusals_are_one_line(given: dict[str, str], sentence: str) -> None:
-    """What no slider reaches is named with its value and the remedy."""
+    """A value that no slider reaches is named with the remedy."""
     with pytest.raises(nc.NoisyCountError, match=f"^{sentence}[^\n]*$"):
         Sliders.from_query(given)

@@ -49,7 +49,7 @@ def test_posterior_is_the_librarys(placed: Sliders) -> None:
 
 
 def test_answer_alone_adds_up_to_one() -> None:
-    """What the answer alone says is a law over the counts of the range, sharpest at the answer."""
+    """The likelihood is a distribution over the range, with its maximum at the answer."""
     shown = view("posterior", START)
     alone = dict(points(shown, "what the answer alone says"))
     assert max(alone, key=alone.__getitem__) == START.answer
@@ -87,7 +87,7 @@ def test_guess_is_the_deviation_of_the_count() -> None:
 
 
 def test_gaussian_noise_has_an_epsilon_at_a_delta() -> None:
-    """Where noise has no ε without δ, each error belongs to an ε at δ = 1e-6."""
+    """Each error of Gaussian noise belongs to an ε at δ = 1e-6."""
     shown = view("error", GAUSSIAN)
     assert shown.marks[0].x == pytest.approx(privacy_curve(Gaussian(2)).epsilon(1e-6), rel=1e-9)
     for epsilon, error in points(shown, "the answer itself")[:2]:
@@ -161,7 +161,7 @@ def test_what_takes_too_long_is_left_out_and_said() -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_table_and_wire_hold_every_number(name: str) -> None:
-    """What is drawn is also in the table and in the JSON, with units."""
+    """Every drawn number is also in the table and in the JSON, with units."""
     shown = view(name, START)
     drawn = {point for line in shown.lines for point in zip(line.xs, line.ys, strict=True)}
     said = chart_json(name, START, shown)

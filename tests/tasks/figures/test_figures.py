@@ -20,7 +20,7 @@ VOID = {"meta", "br", "rect", "path", "line", "link", "img"}
 
 
 class Page(HTMLParser):
-    """What a page is made of, with a check that every element is closed in order."""
+    """Elements and text of a page; every element must be closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """What is read, collected."""
+        """Collect the text."""
         self.words += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
@@ -104,7 +104,7 @@ def test_every_format_holds_the_figure(run: Run, here: Path) -> None:
 
 @pytest.mark.thorough
 def test_json_holds_figures_claims_and_files(run: Run, here: Path) -> None:
-    """One object: each paper, its figures as the library gives them, and what was written."""
+    """The JSON object has each paper, its figures as in the library, and the written files."""
     told = run(*ONLY, "--json").object
     assert told["page"] == "figures/index.html"
     assert told["files"] == [f"figures/{key}.{kind}" for key in KEYS for kind in ("svg", "csv")]

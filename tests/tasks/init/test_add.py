@@ -17,7 +17,7 @@ from tests.helpers.commands import Refused, Run
 
 @pytest.fixture
 def types(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """What an owner types when a command asks."""
+    """Return a function that types a text at a command's prompt."""
     return lambda text: monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 

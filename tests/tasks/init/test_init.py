@@ -32,7 +32,7 @@ def umfrage(here: Path) -> Path:
 
 
 def test_a_file_is_described(run: Run, umfrage: Path) -> None:
-    """How it is read, its columns with kinds and reasons, and what must be said of it."""
+    """The configuration has the form of the file, the columns with reasons, and the open decisions."""
     told = run("init", umfrage.name)
     assert (told.status, told.errors) == (0, "")
     assert told.output.splitlines() == [
@@ -80,7 +80,7 @@ def test_what_may_read_for_long_says_so(run: Run, here: Path, monkeypatch: pytes
 
 @pytest.mark.usefixtures("umfrage")
 def test_the_owner_says_name_and_unit(run: Run, here: Path) -> None:
-    """What is said is written, and a unit is text whatever its cells are."""
+    """A stated name and unit are written, and a unit is a text whatever its cells."""
     (here / "a.csv").write_text("person,age\n1,2\n2,4\n")
     told = run("init", "a.csv", "--unit", "person", "--name", "visits")
     assert told.output.splitlines() == [

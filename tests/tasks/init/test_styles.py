@@ -1,4 +1,4 @@
-"""One table in forty styles: what is read, with all proposals of a check accepted, is what was written."""
+"""A table in forty styles has the written values after all proposals of a check are accepted."""
 
 import csv
 import random

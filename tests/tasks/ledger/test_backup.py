@@ -117,7 +117,7 @@ def test_a_copy_is_verified_where_it_lies(run: Run, refused: Refused, here: Path
 
 
 def test_a_backup_waits_for_whoever_writes(run: Run, here: Path) -> None:
-    """What is being written is in it or not, and the copy is a ledger all the same."""
+    """A backup during a write is a valid ledger, with or without the new row."""
     configure(here)
     ask(run, 1)
     writer = sqlite3.connect(here / "ledger.db", isolation_level=None)
@@ -129,7 +129,7 @@ def test_a_backup_waits_for_whoever_writes(run: Run, here: Path) -> None:
 
 
 def test_a_server_is_backed_up_by_its_own_means(refused: Refused, here: Path) -> None:
-    """One line, without the password of its address."""
+    """The refusal names `pg_dump`, without the password of the address."""
     (here / "noisycount.toml").write_text('[ledger]\nurl = "postgresql+psycopg://me:secret@db.example/ledger"\n')
     message = refused("ledger", "backup", "kept")
     assert "is on a server" in message

@@ -146,7 +146,7 @@ def test_a_head_that_is_none_is_refused(refused: Refused, head: str) -> None:
 
 
 def test_an_export_of_a_broken_ledger_says_so(run: Run, here: Path) -> None:
-    """All rows are written as they are; the first broken one is named, and the status is 5."""
+    """Every row is exported, the first broken one is named, and the status is 5."""
     configure(here)
     for year in (1, 2):
         ask(run, year)
@@ -201,7 +201,7 @@ def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Pa
 
 
 def test_an_only_analyst_pays_for_nobody_else(run: Run, refused: Refused, here: Path) -> None:
-    """Who asks is said as soon as anybody is configured; where nobody is, there is no name."""
+    """If an analyst is configured, every command needs a name; without analysts none is accepted."""
     configure(here, '[analysts.alice]\nbudget = "0.3"')
     message = refused("count", "survey", "--where", "year = 1", "--epsilon", "0.1")
     assert "--analyst is missing: name who asks, alice; anybody else, an owner too" in message
@@ -229,7 +229,7 @@ def test_a_budget_in_rho_is_kept(run: Run, refused: Refused, here: Path) -> None
 
 
 def test_a_budget_with_a_delta_is_kept(run: Run, here: Path) -> None:
-    """What is left is the price of one more answer."""
+    """The remaining budget is the largest price of another answer."""
     configure(here, DELTA)
     told = ask(run, 1)
     half = "0.0000005"
@@ -344,7 +344,7 @@ def keys(here: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_ledger_names_each_table_once(run: Run, here: Path, keys: list[str]) -> None:
-    """What it is grouped by, its size, its price, and how much was answered."""
+    """A table has a single row with its grouping, size, price and number of counts."""
     assert len(keys) == COUNT + 1
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
         entries = ledger.entries()

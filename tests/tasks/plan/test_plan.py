@@ -219,7 +219,7 @@ def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path
 
 
 def test_budgets_without_gaussian_noise_have_no_hint(run: Run, here: Path) -> None:
-    """One in ε refuses it, one in ρ adds up ρ from the start, one leaves no δ for it."""
+    """Budgets in ε, in ρ, or without a δ for noise have no hint about ρ."""
     for budget in ('"2"', '{ rho = "0.1" }', '{ epsilon = "2", delta = "1e-6", for_keys = "1e-6" }'):
         configure(here, f"budget = {budget}")
         told = run("plan", "--epsilon", "0.1", "--dataset", "survey", "--json").object

@@ -175,7 +175,7 @@ def test_the_plot_is_one_file(run: Run, here: Path, ending: str) -> None:
     ],
 )
 def test_every_count_can_be_drawn(run: Run, here: Path, answer: str, population: tuple[str, ...]) -> None:
-    """One count, an answer far outside, a posterior much narrower than what was assumed."""
+    """Far answers and narrow posteriors are drawn too."""
     told = run("refine", answer, *population, *NOISE, "--plot", "plot.svg", "--json")
     assert told.object["interval"]
     assert (here / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
@@ -246,7 +246,7 @@ def test_a_warning_suggests_what_may_help(run: Run, here: Path, words: tuple[str
 
 
 def test_the_warning_has_numbers(run: Run) -> None:
-    """What was expected, how likely the answer was, under which rate, and what to type."""
+    """The warning has the expected count, the probability, the rate, and the option to type."""
     assert warning(run, "180", *SURVEY) == (
         "an answer this far from the 101 expected has a probability of 0.00002 if the rate is "
         "1.7 %: check the rate, or say how uncertain it is, such as --rate 1.7%±0.6%"

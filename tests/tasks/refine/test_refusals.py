@@ -164,7 +164,7 @@ def test_an_output_that_cannot_be_is_refused(refused: Refused, here: Path, out: 
 
 
 def test_a_column_of_dates_is_refused(refused: Refused, here: Path) -> None:
-    """What Parquet holds in another type is no answer."""
+    """A Parquet column of another type has no answers."""
     duckdb.sql("SELECT DATE '2020-01-01' AS answer").write_parquet(str(here / "a.parquet"))
     words = ("--answers", "a.parquet", *TABLE[2:])
     assert "row 1 below the names in 'a.parquet'" in refused("refine", *words, *SURVEY, *NOISE)

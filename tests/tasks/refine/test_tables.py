@@ -105,7 +105,7 @@ def test_many_answers_agree_with_one(run: Run, here: Path) -> None:
 
 
 def test_one_line_tells_what_was_done(run: Run, here: Path) -> None:
-    """How many rows, how many without an answer, how long, and where."""
+    """The line has the number of rows, those without an answer, the seconds, and the file."""
     told = run("refine", *TABLE, *RATE, *LAPLACE, "--out", "out.csv")
     assert (told.status, told.errors) == (0, "")
     first, second = told.output.splitlines()
@@ -248,7 +248,7 @@ def test_a_bar_appears_where_work_is_long() -> None:
 
 
 def test_a_file_gets_no_bar(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where standard error is no terminal, nothing is written to it."""
+    """If standard error is no terminal, nothing is written to it."""
     with progress("refining") as done:
         done(0.5)
         time.sleep(0.01)

@@ -410,7 +410,7 @@ def test_a_ledger_that_lost_its_end_is_told_by_a_head(run: Run, here: Path) -> N
 
 
 def test_a_report_of_nothing_is_one(tmp_path: Path) -> None:
-    """Where nothing was asked yet: no ledger is made for it."""
+    """A report before the first question is valid, and makes no ledger."""
     configuration = configured(tmp_path)
     found: Report = report_of(configuration)
     assert found.is_verified
@@ -470,7 +470,7 @@ def worth(folder: Path, budget: str, *requests: Request) -> dict[str, str]:
     ],
 )
 def test_what_is_left_is_what_it_pays_for(tmp_path: Path, budget: str, spent: str, left: str) -> None:
-    """One large answer or many small ones, and never more of either than the budget admits."""
+    """The remaining budget states one large or many small answers, never more than fit."""
     assert worth(tmp_path, budget, asked(1, "survey", Fraction(spent)))["left"] == left
 
 

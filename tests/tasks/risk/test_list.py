@@ -26,7 +26,7 @@ OUTSIDE = [0.1, 0.1, 0.8]
 
 
 def paid(loss: Loss, rho_delta: Fraction | None) -> PaidSoFar:
-    """What was paid for counts, which cost the same for either neighbours."""
+    """Return the amount paid for counts, which is equal for both kinds of neighbours."""
     return PaidSoFar(loss, loss, rho_delta)
 
 
@@ -319,7 +319,7 @@ def test_many_cheap_answers_have_the_smaller_of_two_sums() -> None:
 
 @pytest.mark.usefixtures("asked")
 def test_what_cannot_be_told_is_refused(refused: Refused, here: Path) -> None:
-    """One line names the option and the remedy."""
+    """A refusal is a single line with the option and the remedy."""
     words = ("risk", "--ledger", "survey")
     assert "goes with --size, --rate" in refused(*words, "--price", "0.1")
     assert "need --ledger NAME" in refused("risk", "--size", "9", "--rate", "5%", "--least", "3")

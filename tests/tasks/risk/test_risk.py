@@ -18,7 +18,7 @@ WORST, PARTLY, OUTSIDER = "worst case", "partly informed", "distribution only"
 
 
 def words_of(run: Run, *words: str) -> str:
-    """What a command tells, without the ends of its lines."""
+    """Run `risk`, and return its output on a single line."""
     told = run("risk", *words)
     assert (told.status, told.errors) == (0, "")
     assert max(map(len, told.output.splitlines())) <= 80
@@ -302,7 +302,7 @@ def test_every_curve_can_be_drawn(run: Run, here: Path, words: tuple[str, ...]) 
 
 
 def test_a_price_is_the_noise_of_a_count(run: Run) -> None:
-    """What an answer of that price reveals, at its own ε."""
+    """A price has the risk of the noise that it buys, at its own ε."""
     priced = run("risk", *RECORDS, "--price", "0.15", "--json").object
     noise = ("--noise", "discrete-laplace", "--scale", "20/3")
     assert priced == run("risk", *RECORDS, *noise, "--json").object
@@ -381,7 +381,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
     ],
 )
 def test_a_risk_is_asked_for_in_one_way(refused: Refused, here: Path, words: tuple[str, ...], remedy: str) -> None:
-    """One line says what is wrong and what to give; what is certain cannot be hidden."""
+    """A refusal is a single line with the remedy; a certain record cannot be hidden."""
     (here / "certain.csv").write_text("size,rate\n60,0\n40,1\n")
     (here / "towns.csv").write_text("size,rate\n60,0.2\n40,0.5\n")
     assert remedy in refused("risk", *words)

@@ -58,7 +58,7 @@ class Clinic:
         return f"postgresql+psycopg://{login}@/{place}#{table}"
 
     def shown(self, table: str = "visits") -> str:
-        """What messages call a table."""
+        """The name of a table in messages."""
         return f"postgresql:///{self.database}?host={self.server.folder}#{table}"
 
     def make(self) -> None:
@@ -106,7 +106,7 @@ def clinic(postgresql: Server) -> Iterator[Clinic]:
 
 
 def is_refused(clinic: Clinic, statement: str, user: str) -> bool:
-    """Whether a role may not run a statement."""
+    """Return True if a role may not run a statement."""
     try:
         clinic.run(statement, user)
     except psycopg.errors.InsufficientPrivilege:

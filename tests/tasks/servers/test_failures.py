@@ -38,7 +38,7 @@ CHANGES = [
 
 
 def everything(run: Run, here: Path) -> str:
-    """All that the commands of a reader say, and what lies in the folder but the configuration."""
+    """Return all output of a reader's commands, and all files except the configuration."""
     told = [run("ledger", "show"), run("ledger", "show", "--json"), run("ledger", "export")]
     files = [file for file in here.rglob("*") if file.is_file() and file.suffix != ".toml"]
     kept = b"".join(file.read_bytes() for file in files)
@@ -67,7 +67,7 @@ def line(told: Told, status: int = 4) -> str:
 def test_what_fails_before_a_count_is_free(  # noqa: PLR0913, PLR0917 - what is given, and cases
     run: Run, here: Path, clinic: Clinic, change: str, said: str, words: tuple[str, ...]
 ) -> None:
-    """One line with status 4, no debit, and nothing of cells, statements and passwords."""
+    """The error is a single line with status 4, without a debit, cells, statements or passwords."""
     clinic.configure(here, user=clinic.clerk)
     assert run("count", "visits", "--where", "town = 'Bern'", "--epsilon", "1").status == 0
     clinic.change(change)
@@ -211,7 +211,7 @@ def test_what_has_no_meaning_here(run: Run, here: Path, clinic: Clinic, where: s
 
 
 def test_addresses_that_lead_nowhere(run: Run, clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line each, with what to do; no ledger is made."""
+    """Each refusal is a single line with a remedy; no ledger is made."""
     words = ("--unit", "row", *WORDS)
     bare = clinic.address().partition("#")[0]
     assert "names no table: write it after a #" in line(run("count", bare, *words), 2)

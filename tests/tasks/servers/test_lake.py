@@ -117,7 +117,7 @@ def configure(store: Server, here: Path, path: str, more: str = "") -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("path", "rows"), [("visits/a.parquet", 60), ("visits/*.parquet", 120)])
 def test_files_of_a_store_are_counted(run: Run, here: Path, store: Server, path: str, rows: int) -> None:
-    """One file, or those of a pattern, under an edition as a table of a server is."""
+    """A file or a pattern of a store is counted under its edition, like a table of a server."""
     configure(store, here, path, 'edition = "1"')
     expected = sum(number % 90 >= 65 for number in range(rows))
     told = run(*COUNT).object
@@ -132,7 +132,7 @@ def test_files_of_a_store_are_counted(run: Run, here: Path, store: Server, path:
 
 
 def test_only_the_owner_names_a_store(run: Run, here: Path, store: Server) -> None:
-    """What is typed is refused, whether or not it is configured; no signature is told."""
+    """A typed address is refused, configured or not, and no signature is shown."""
     configure(store, here, "visits/a.parquet")
     for source in (address(store, "visits/a.parquet"), f"s3://{CANARY}:{CANARY}@bucket/a.parquet"):
         told = run("count", source, "--unit", "row", "--where", "true", "--epsilon", "1")
@@ -150,7 +150,7 @@ def test_only_the_owner_names_a_store(run: Run, here: Path, store: Server) -> No
     ],
 )
 def test_stores_that_fail(run: Run, here: Path, store: Server, path: str, said: str) -> None:
-    """One line, nothing charged, and nothing of the address but where it leads."""
+    """The error is a single line without a charge, and shows only the address's host and path."""
     (here.parent / "lake" / "broken.parquet").write_text(f"PAR1 {CANARY}")
     configure(store, here, path)
     told = run(*COUNT[:-1])

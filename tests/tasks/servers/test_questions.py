@@ -17,7 +17,7 @@ MANY = 'unit = "row"\nbudget = { epsilon = "1000", delta = "1e-3" }'
 
 
 def asked(run: Run, *words: str) -> dict[str, Any]:
-    """What a count without noise says as JSON."""
+    """Return the JSON of a count without noise."""
     return run("count", *words, "--epsilon", EXACTLY, "--json").object
 
 

@@ -32,7 +32,7 @@ def test_a_data_set_is_shown_before_the_first_question(run: Run, here: Path) -> 
 
 
 def test_the_reason_of_the_budget_is_told(run: Run, here: Path) -> None:
-    """Where its owner wrote one, and nothing about one where nobody did."""
+    """The owner's reason of a budget is shown everywhere, and is left out if there is none."""
     configure(here, f'{COLUMNS}\nwhy = "agreed on <2 November>"')
     shown = run("show", "survey").words
     assert "why agreed on <2 November> ledger" in shown
@@ -164,6 +164,6 @@ def test_a_copy_that_nobody_configured_is_shown_by_its_unit(run: Run, here: Path
 
 @pytest.mark.parametrize("source", ["nowhere.csv", "sruvey"])
 def test_what_is_no_data_set_is_not_shown(refused: Refused, here: Path, source: str) -> None:
-    """The same refusal as that of a count."""
+    """`show` refuses an unknown source in the words of a count."""
     configure(here, COLUMNS)
     assert f"SOURCE {source!r} is neither a file nor a data set" in refused("show", source)

@@ -67,7 +67,7 @@ def test_ranges_are_planned(run: Run) -> None:
 
 
 def test_the_plan_is_that_of_the_table(run: Run) -> None:
-    """The same levels, shares and scales as a dry run of the real one."""
+    """The planned levels, shares and scales are those of a dry run of the real table."""
     price = ("--epsilon", "0.5", "--groups-per-unit", "1", "--json", "--margins", "all")
     planned = run("plan", "--cells", "site=6,female=2", *price).object
     real = run(

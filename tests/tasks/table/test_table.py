@@ -255,7 +255,7 @@ def test_files_hold_all_rows(counted: Run, here: Path, name: str) -> None:
 
 
 def test_no_column_hides_another(run: Run, here: Path) -> None:
-    """Where the table is by columns that are called as the results are."""
+    """Columns that are named like results keep their names, and all names differ."""
     (here / "odd.csv").write_text("combined,level\na,1\nb,2\n", "utf-8")
     words = ("--by", "combined,level", "--keys", "combined=a,b", "--keys", "level=1,2")
     more = ("--unit", "row", "--margins", "total", "--epsilon", "1", "--output", "rows.csv")
@@ -373,7 +373,7 @@ def test_what_makes_no_sense_is_refused_first(refused: Refused, words: tuple[str
     ],
 )
 def test_what_cannot_be_asked_makes_no_ledger(refused: Refused, here: Path, words: tuple[str, ...], why: str) -> None:
-    """One line, and no file is made."""
+    """A refusal is a single line, and no file is made."""
     (here / "towns.csv").write_text("town,since\nBern,1191\n", "utf-8")
     (here / "site.csv").write_text("site\n1\n", "utf-8")
     price = () if "--epsilon" in words else ("--epsilon", "0.5")
@@ -530,7 +530,7 @@ def named(value: object) -> str:
 def truth(
     people: Sequence[dict[str, object]], names: Sequence[str], labels: Sequence[str], cells: Sequence[Sequence[str]]
 ) -> int:
-    """How many people the labels of a row are of, read word by word; `cells` has all the others."""
+    """Count the people that the labels of a row stand for, read word by word."""
     listed = {tuple(cell) for cell in cells}
 
     def is_meant(row: dict[str, object]) -> bool:

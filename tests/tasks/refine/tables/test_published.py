@@ -77,7 +77,7 @@ def test_ranges_of_ordered_cells_nest() -> None:
 
 
 def test_other_keys_are_a_part_of_the_total_alone() -> None:
-    """What `count --other` publishes."""
+    """The row of other keys, as `count --other` publishes it, belongs to the total only."""
     rows = [("a", "m"), ("b", "m"), (None, None), ("a", None), ("b", None), (None, None)]
     names = ["town,sex", "town,sex", "other", "town", "town", "total"]
     each = sums(table(grouped_by_name(rows, names, ["town", "sex"]), ("town", "sex")))
@@ -87,7 +87,7 @@ def test_other_keys_are_a_part_of_the_total_alone() -> None:
 
 
 def test_missing_keys_are_keys() -> None:
-    """Where the level says that nothing is summed over."""
+    """An empty key in a level that sums over nothing is the key of missing values."""
     rows = [("a",), (None,), (None,)]
     grouped = grouped_by_name(rows, ["town", "town", "total"], ["town"])
     assert grouped.keys == [("a",), ("(missing)",), ("all of a, (missing)",)]
