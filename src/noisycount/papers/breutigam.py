@@ -28,8 +28,8 @@ from noisycount.papers.figure import (
     MUCH,
     NEARLY,
     SIMILAR,
+    ClaimCheck,
     Drawing,
-    Finding,
     number,
     paper_of_key,
     percent,
@@ -70,7 +70,7 @@ def against_rate(noise: Noise) -> Drawing:
                 tuple(delta(noise(scale), Binomial(SIZE, rate)) for rate in PLACES),
             ),
         ]
-    return Drawing.from_lines(lines, *(_gaussian_findings() if noise is Gaussian else _laplace_findings()))
+    return Drawing.from_lines(lines, *(_gaussian_checks() if noise is Gaussian else _laplace_checks()))
 
 
 def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
@@ -84,10 +84,10 @@ def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
         ]
         guide = Line("equal δ", GUIDE, (1.0, 10.0), (1.0, 1.0))
         panels.append(Panel(f"{noise.__name__} noise" if has_headings else "", (*lines, guide)))
-    return Drawing(tuple(panels), _small_findings() if size == SMALL else _strong_findings(noises[0]))
+    return Drawing(tuple(panels), _small_checks() if size == SMALL else _strong_checks(noises[0]))
 
 
-def _gaussian_findings() -> tuple[Finding, ...]:
+def _gaussian_checks() -> tuple[ClaimCheck, ...]:
     dp_deltas = [delta(Gaussian(scale)) for scale in SCALES]
     sp_deltas = {rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES}
     rare_delta = delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
@@ -95,25 +95,25 @@ def _gaussian_findings() -> tuple[Finding, ...]:
         f"π = {rate:g}: {number(weak)} and {number(strong)}" for rate, (weak, strong) in sp_deltas.items()
     )
     return (
-        Finding(
+        ClaimCheck(
             f"{number(dp_deltas[0], 5)} and {number(dp_deltas[1], 5)}.",
             [round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True)],
         ),
-        Finding(
+        ClaimCheck(
             f"δ at ν = 1 and at ν = 3: {deltas_text}. Tripling the noise changes δ by "
             f"{percent(1 - sp_deltas[0.5][1] / sp_deltas[0.5][0])} at π = 0.5, but by "
             f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])} at π = 0.01, where at ν = 3 it "
             f"is {number(sp_deltas[0.01][1] / dp_deltas[1], 2)} of that of the worst case.",
             [MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values()],
         ),
-        Finding(
+        ClaimCheck(
             f"at π = {PLACES[0]:g} and ν = 1, δ = {number(rare_delta)} against {number(dp_deltas[0])}.",
             [rare_delta > NEARLY * dp_deltas[0]],
         ),
     )
 
 
-def _laplace_findings() -> tuple[Finding, ...]:
+def _laplace_checks() -> tuple[ClaimCheck, ...]:
     settings = [(scale, rate) for scale in SCALES for rate in RATES]
     ratios = [(ratio(Laplace, SIZE, r, s), ratio(Gaussian, SIZE, r, s)) for s, r in settings]
     deltas = [
@@ -121,12 +121,12 @@ def _laplace_findings() -> tuple[Finding, ...]:
         for s, population in ((s, Binomial(SIZE, r)) for s, r in settings)
     ]
     return (
-        Finding(
+        ClaimCheck(
             f"over both ν and the three π, DP/SP is {number(min(a / b for a, b in ratios))} to "
             f"{number(max(a / b for a, b in ratios))} times that of Gaussian noise.",
             [1 / SIMILAR < a / b < SIMILAR for a, b in ratios],
         ),
-        Finding(
+        ClaimCheck(
             f"at the same ν its SP δ is {number(min(a / b for a, b, _ in deltas))} to "
             f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise. But its variance is then twice "
             f"as large; beside Gaussian noise of the same variance it is {number(min(a / c for a, _, c in deltas))} "
@@ -136,15 +136,15 @@ def _laplace_findings() -> tuple[Finding, ...]:
     )
 
 
-def _strong_findings(noise: Noise) -> tuple[Finding, ...]:
+def _strong_checks(noise: Noise) -> tuple[ClaimCheck, ...]:
     ratios = {rate: ratio(noise, SIZE, rate, 10.0) for rate in RATES}
     ratios_text = ", ".join(f"{number(ratio_at_rate)} at π = {rate:g}" for rate, ratio_at_rate in ratios.items())
     error = noise(10.0).variance ** 0.5
     error_shares = {rate: error / (SIZE * rate) for rate in RATES}
     shares_text = ", ".join(f"{percent(share)} at π = {rate:g}" for rate, share in error_shares.items())
     return (
-        Finding(f"{ratios_text}.", [ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values()]),
-        Finding(
+        ClaimCheck(f"{ratios_text}.", [ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values()]),
+        ClaimCheck(
             f"at ν = 10 the standard error is {number(error)} records of {SIZE:,}: as a share of "
             f"the count that is expected, {shares_text}.",
             [MUCH * share > 1 for share in error_shares.values()],
@@ -152,7 +152,7 @@ def _strong_findings(noise: Noise) -> tuple[Finding, ...]:
     )
 
 
-def _small_findings() -> tuple[Finding, ...]:
+def _small_checks() -> tuple[ClaimCheck, ...]:
     pairs = {
         (rate, scale): tuple(delta(Gaussian(scale), Binomial(size, rate)) for size in (SMALL, SIZE))
         for rate in RATES
@@ -163,13 +163,13 @@ def _small_findings() -> tuple[Finding, ...]:
     strong_text = ", ".join(number(size_ratios[rate, 10.0]) for rate in RATES)
     dp_over_sp = {rate: ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES}
     return (
-        Finding(
+        ClaimCheck(
             "at ν = 1, Gaussian, DP over SP is "
             + ", ".join(f"{number(quotient)} (π = {rate:g})" for rate, quotient in dp_over_sp.items())
             + ".",
             [quotient > MUCH for quotient in dp_over_sp.values()],
         ),
-        Finding(
+        ClaimCheck(
             f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {weak_text}; ν = 10: {strong_text}.",
             [quotient < SIMILAR for quotient in size_ratios.values()],
         ),
@@ -210,25 +210,25 @@ def equal_losses_against_rate() -> Drawing:
     return Drawing.from_lines(lines, _check_equal_delta(deltas), _check_laplace_worse(sample_size))
 
 
-def _check_equal_delta(deltas: dict[float, Deltas]) -> Finding:
+def _check_equal_delta(deltas: dict[float, Deltas]) -> ClaimCheck:
     gaps = {
         rate: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
         for rate, deltas_of_mechanisms in deltas.items()
     }
     usual = max(gap for rate, gap in gaps.items() if rate >= USUAL_RATE)
     worst = max(gaps, key=lambda rate: gaps[rate])
-    return Finding(
+    return ClaimCheck(
         f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by {percent(gaps[worst])} "
         f"at π = {number(worst)}, where few records of a sample are positive.",
         [usual < ALIKE, gaps[worst] < ALIKE],
     )
 
 
-def _check_laplace_worse(sample_size: int) -> Finding:
+def _check_laplace_worse(sample_size: int) -> ClaimCheck:
     deltas = {rate: equal_losses(rate, sample_size) for rate in (0.5, 0.1, 0.01)}
     excess = {rate: value["Laplace"] / value["Gaussian"] - 1 for rate, value in deltas.items()}
     excess_text = ", ".join(f"{percent(value)} (π = {rate:g})" for rate, value in excess.items())
-    return Finding(
+    return ClaimCheck(
         f"its δ is {excess_text} above that of Gaussian noise.",
         [abs(value - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for value in excess.values()],
     )
@@ -245,31 +245,35 @@ def equal_losses_against_share() -> Drawing:
             points = [(m / SIZE, every[rate, m][name]) for m in DRAWN if every[rate, m][name] > LEAST]
             lines.append(Line.through(name, STYLES[name], points))
         panels.append(Panel(f"π = {rate:g}", tuple(lines)))
-    findings = (_check_curves_coincide(every), _check_laplace_always_worse(ratios), _check_laplace_deteriorates(ratios))
-    return Drawing(tuple(panels), findings)
+    checks = (
+        _check_curves_coincide(every),
+        _check_laplace_always_worse(ratios),
+        _check_laplace_deteriorates(ratios),
+    )
+    return Drawing(tuple(panels), checks)
 
 
-def _check_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> Finding:
+def _check_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> ClaimCheck:
     gaps = {
         setting: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
         for setting, deltas_of_mechanisms in deltas.items()
     }
     large = max(gap for (_, m), gap in gaps.items() if m >= SHARE * SIZE)
     small = max(gaps, key=lambda setting: gaps[setting])
-    return Finding(
+    return ClaimCheck(
         f"they differ by at most {percent(large)} for λ from {SHARE:g} on; at worst the one is "
         f"{number(1 + gaps[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
         [large < ALIKE, gaps[small] < ALIKE],
     )
 
 
-def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> Finding:
+def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> ClaimCheck:
     free = " and ".join(f"{number(_free_share(rate))} (π = {rate:g})" for rate in ratios)
     worse = " and ".join(
         number(next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE) for curve in ratios.values()
     )
     equal = max(abs(curve[-1] - 1) for curve in ratios.values())
-    return Finding(
+    return ClaimCheck(
         "not for small λ: noise of the same loss is then so strong that it is differentially "
         f"private at this ε, so that its δ is 0. That is so up to λ = {free}. It is worse from λ = "
         f"{worse} on; at λ = {DRAWN[-1] / SIZE:g} the two agree to {percent(equal)}.",
@@ -277,12 +281,12 @@ def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> Finding:
     )
 
 
-def _check_laplace_deteriorates(ratios: dict[float, list[float]]) -> Finding:
+def _check_laplace_deteriorates(ratios: dict[float, list[float]]) -> ClaimCheck:
     peaks = " and ".join(
         f"{number(max(curve))} at λ = {number(DRAWN[curve.index(max(curve))] / SIZE)} (π = {rate:g})"
         for rate, curve in ratios.items()
     )
-    return Finding(
+    return ClaimCheck(
         f"its δ over that of Gaussian noise rises to {peaks}, and falls to 0 below.",
         [a >= b for curve in ratios.values() for a, b in pairwise(curve)],
     )
@@ -316,23 +320,23 @@ def sampled() -> Drawing:
         Line("proved", STYLES["proved"], PARTS, tuple(proved)),
         Line("sample", STYLES["sample"], PARTS, tuple(exact)),
     )
-    findings = (
+    checks = (
         _check_better_than_bound(exact, conjectured),
         _check_conjecture(exact, proved, conjectured),
         _check_maximum(exact),
     )
-    return Drawing.from_lines(lines, *findings)
+    return Drawing.from_lines(lines, *checks)
 
 
-def _check_better_than_bound(exact: list[float], conjectured: list[float]) -> Finding:
+def _check_better_than_bound(exact: list[float], conjectured: list[float]) -> ClaimCheck:
     shares = [delta / bound for delta, bound in zip(exact[:-1], conjectured[:-1], strict=True)]
-    return Finding(f"for λ < 1 its δ is {number(min(shares))} to {number(max(shares))} of that.", [max(shares) < 1])
+    return ClaimCheck(f"for λ < 1 its δ is {number(min(shares))} to {number(max(shares))} of that.", [max(shares) < 1])
 
 
-def _check_conjecture(exact: list[float], proved: list[float], conjectured: list[float]) -> Finding:
+def _check_conjecture(exact: list[float], proved: list[float], conjectured: list[float]) -> ClaimCheck:
     shares = [bound / conjecture for bound, conjecture in zip(proved, conjectured, strict=True)]
     triples = zip(exact, proved, conjectured, strict=True)
-    return Finding(
+    return ClaimCheck(
         "proved since, for every symmetric query of independent records. For counts the bound that "
         f"is proved is {number(min(shares))} to {number(max(shares))} of the conjectured one in "
         "this figure. In print the rate is λ = n/m; m/n is meant.",
@@ -340,16 +344,16 @@ def _check_conjecture(exact: list[float], proved: list[float], conjectured: list
     )
 
 
-def _check_maximum(exact: list[float]) -> Finding:
+def _check_maximum(exact: list[float]) -> ClaimCheck:
     best = exact.index(max(exact))
-    return Finding(
+    return ClaimCheck(
         f"from {number(exact[-1])} at λ = 1 to {number(exact[best])} at λ = {number(PARTS[best])}, the largest at the "
         f"{len(PARTS)} λ that are drawn, and down to {number(exact[0])} at λ = {number(PARTS[0])}.",
         [exact[-1] < exact[best] > exact[0]],
     )
 
 
-def numbers() -> tuple[Finding, ...]:
+def numbers() -> tuple[ClaimCheck, ...]:
     """Return the claims of Lemma 5 and of the conclusion on rare properties."""
     scale, few = 10.0, (1, 10, 100)  # scale of the noise, and expected numbers of positive records
     curve = privacy_curve(Laplace(scale), Binomial(SIZE, 0.1))
@@ -357,12 +361,12 @@ def numbers() -> tuple[Finding, ...]:
     just_below = curve.delta(bound * (1 - 1e-3))
     rare = {expected: privacy_curve(Exact(), Binomial(SIZE, expected / SIZE)).delta(EPSILON) for expected in few}
     return (
-        Finding(
+        ClaimCheck(
             f"noise of {scale:g} records: δ({bound:g}) = {number(curve.delta(bound))}, and "
             f"δ({bound * (1 - 1e-3):g}) = {number(just_below)}: exactly the same noise.",
             [curve.delta(bound) == 0, just_below > 0],
         ),
-        Finding(
+        ClaimCheck(
             f"without noise, n = {SIZE:,} and ε = {EPSILON}, δ is "
             + ", ".join(f"{number(delta)} ({expected} expected)" for expected, delta in rare.items())
             + f". What is usually asked for, a δ below 1/n = {number(1 / SIZE)}, is never reached.",

@@ -116,23 +116,23 @@ class Figure(Plot):
         return f"{picture_svg(plot_picture(self))}<p>{escape(self.caption)}</p><ol>{claims}</ol>"
 
 
-class Finding(NamedTuple):
+class ClaimCheck(NamedTuple):
     """Our result on a claim, whose text is in `figures.toml`."""
 
     found: str  # our numbers, as a sentence
-    checks: Sequence[bool]  # True for each part of the claim that holds
+    parts_hold: Sequence[bool]  # True for each part of the claim that holds
 
 
 class Drawing(NamedTuple):
     """Computed part of a figure; `figures.toml` has its number, title, caption, axes and the texts of its claims."""
 
     panels: tuple[Panel, ...]
-    findings: tuple[Finding, ...]  # results on the claims about the figure, in the order of `figures.toml`
+    checks: tuple[ClaimCheck, ...]  # results on the claims about the figure, in the order of `figures.toml`
 
     @classmethod
-    def from_lines(cls, lines: Iterable[Line], *findings: Finding) -> Self:
+    def from_lines(cls, lines: Iterable[Line], *checks: ClaimCheck) -> Self:
         """Return a drawing of one panel."""
-        return cls((Panel("", tuple(lines)),), findings)
+        return cls((Panel("", tuple(lines)),), checks)
 
 
 # Thresholds for claims in words, since the texts do not define them.
@@ -157,36 +157,36 @@ class Paper:
 
 
 def paper_of_key(
-    key: str, drawings: Mapping[str, Callable[[], Drawing]], findings: Callable[[], tuple[Finding, ...]] = tuple
+    key: str, drawings: Mapping[str, Callable[[], Drawing]], checks: Callable[[], tuple[ClaimCheck, ...]] = tuple
 ) -> Paper:
     """Return a paper, whose name, reference, titles, captions and claims are in `figures.toml`.
 
     Args:
         key: The first part of the keys of its figures.
         drawings: The function that computes each figure, by the last part of its key, in order.
-        findings: The function that computes the results on the claims outside the figures.
+        checks: The function that computes the results on the claims outside the figures.
     """
     texts = _texts()[key]
     figures = {f"{key}.{last}": partial(_figure, f"{key}.{last}", draw) for last, draw in drawings.items()}
-    return Paper(key, texts["name"], texts["reference"], figures, lambda: _claims(texts, findings()))
+    return Paper(key, texts["name"], texts["reference"], figures, lambda: _claims(texts, checks()))
 
 
 def _figure(key: str, draw: Callable[[], Drawing]) -> Figure:
-    """Return the figure of a key: its texts from `figures.toml`, its panels and findings from `draw`."""
+    """Return the figure of a key: its texts from `figures.toml`, its panels and checks of claims from `draw`."""
     paper, last = key.split(".")
     texts = _texts()[paper]
     text = texts["figures"][last]
     x, y = (Axis(**{**text[name], "ticks": tuple(text[name].get("ticks", ()))}) for name in ("x", "y"))
     drawing = draw()
-    claims = _claims(text, drawing.findings)
+    claims = _claims(text, drawing.checks)
     return Figure(key, texts["name"], text["number"], text["title"], text["caption"], x, y, drawing.panels, claims)
 
 
-def _claims(text: dict[str, Any], findings: Sequence[Finding]) -> tuple[Claim, ...]:
+def _claims(text: dict[str, Any], checks: Sequence[ClaimCheck]) -> tuple[Claim, ...]:
     """Return the claims of a figure or paper of `figures.toml`, each with our result and a verdict."""
-    pairs = zip(text.get("claims", ()), findings, strict=True)
+    pairs = zip(text.get("claims", ()), checks, strict=True)
     return tuple(
-        Claim(claim["source"], claim["says"], finding.found, Verdict.of(*finding.checks)) for claim, finding in pairs
+        Claim(claim["source"], claim["says"], check.found, Verdict.of(*check.parts_hold)) for claim, check in pairs
     )
 
 

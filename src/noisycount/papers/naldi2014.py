@@ -16,7 +16,7 @@ from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, Drawing, Finding, number, paper_of_key, percent
+from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, ClaimCheck, Drawing, number, paper_of_key, percent
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
@@ -79,16 +79,16 @@ def average_error(size: int, *, is_against_privacy: bool) -> Drawing:
     """Return the average error against the noise (Fig. 1 and 2) or against ε (Fig. 3 and 4)."""
     xs = EPSILONS if is_against_privacy else DEVIATIONS
     guess = Line("best guess", GUIDE, (xs[0], xs[-1]), (guess_error(size, RATE),) * 2)
-    findings = _error_privacy_findings(size) if is_against_privacy else _error_findings(size)
-    return Drawing.from_lines([*_lines(error, EVERY, size, xs), guess], *findings)
+    checks = _error_privacy_checks(size) if is_against_privacy else _error_checks(size)
+    return Drawing.from_lines([*_lines(error, EVERY, size, xs), guess], *checks)
 
 
 def error_against_rate() -> Drawing:
     """Return Fig. 5: the average error against the rate."""
-    return Drawing(_against_rates(error, EVERY), _error_rate_findings())
+    return Drawing(_against_rates(error, EVERY), _error_rate_checks())
 
 
-def _error_findings(size: int) -> tuple[Finding, ...]:
+def _error_checks(size: int) -> tuple[ClaimCheck, ...]:
     raw = {epsilon: error("answer", size, RATE, epsilon) for epsilon in EPSILONS}
     mean = {epsilon: error("mean", size, RATE, epsilon) for epsilon in EPSILONS}
     high, low = EPSILONS[0], EPSILONS[-1]
@@ -100,18 +100,18 @@ def _error_findings(size: int) -> tuple[Finding, ...]:
         by: sum(error(by, size, RATE, epsilon) <= bayes_error for epsilon, bayes_error in mean.items()) for by in better
     }
     return (
-        Finding(
+        ClaimCheck(
             f"at ε = {high:g} the error of the mean is {number(mean[high])}, {percent(gap)} below the "
             f"{number(raw[high])} of the answer; rounding the answer gives "
             f"{number(error('rounded', size, RATE, high))}, the median {number(error('median', size, RATE, high))}.",
             [abs(gap) < CLOSE],
         ),
-        Finding(
+        ClaimCheck(
             f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {low:g} reaches "
             f"{percent(mean[low] / limit)} of it, where the answer is off by {number(raw[low])}.",
             [max(mean.values()) <= limit * (1 + 1e-9), mean[low] > NEARLY * limit],
         ),
-        Finding(
+        ClaimCheck(
             f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of the answer. The "
             f"median is at least as good as the mean at {wins['median']} of {len(EPSILONS)} ε, the rounded answer at "
             f"{wins['rounded']}.",
@@ -120,7 +120,7 @@ def _error_findings(size: int) -> tuple[Finding, ...]:
     )
 
 
-def _error_privacy_findings(size: int) -> tuple[Finding, ...]:
+def _error_privacy_checks(size: int) -> tuple[ClaimCheck, ...]:
     gains = [1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon) for epsilon in EPSILONS]
     mean_errors = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     median = {epsilon: error("median", size, RATE, epsilon) for epsilon in mean_errors}
@@ -129,7 +129,7 @@ def _error_privacy_findings(size: int) -> tuple[Finding, ...]:
         for epsilon, mean in mean_errors.items()
     )
     return (
-        Finding(
+        ClaimCheck(
             f"{errors_text}. The gain of the mean grows from {percent(gains[0])} at ε = {EPSILONS[0]:g} "
             f"to {percent(gains[-1])} at ε = {EPSILONS[-1]:g}.",
             [gains[-1] == max(gains), gains[0] < gains[-1]],
@@ -137,16 +137,16 @@ def _error_privacy_findings(size: int) -> tuple[Finding, ...]:
     )
 
 
-def _error_rate_findings() -> tuple[Finding, ...]:
+def _error_rate_checks() -> tuple[ClaimCheck, ...]:
     answer_errors = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
     curves = {size: [error("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES}
     peaks = {size: RATES[curve.index(max(curve))] for size, curve in curves.items()}
     return (
-        Finding(
+        ClaimCheck(
             f"from {number(min(answer_errors), 6)} to {number(max(answer_errors), 6)}.",
             [all(math.isclose(value, 1 / EPSILON, rel_tol=1e-9) for value in answer_errors)],
         ),
-        Finding(
+        ClaimCheck(
             "; ".join(
                 f"n = {size:,}: {number(curve[0])} at p = {RATES[0]:g}, largest "
                 f"{number(max(curve))} at p = {peaks[size]:g}"
@@ -167,21 +167,21 @@ def improvements(*, is_against_privacy: bool) -> Drawing:
     lines = {size: (*_lines(improvement, ESTIMATES, size, xs), _even_line(xs)) for size in SIZES}
     return Drawing(
         tuple(Panel(f"n = {size:,}", lines_of_size) for size, lines_of_size in lines.items()),
-        _improvement_privacy_findings() if is_against_privacy else _improvement_findings(),
+        _improvement_privacy_checks() if is_against_privacy else _improvement_checks(),
     )
 
 
 def improvement_against_rate() -> Drawing:
     """Return Fig. 8: the probability of improvement against the rate."""
-    return Drawing(_against_rates(improvement, ESTIMATES, [_even_line((0.0, 1.0))]), _improvement_rate_findings())
+    return Drawing(_against_rates(improvement, ESTIMATES, [_even_line((0.0, 1.0))]), _improvement_rate_checks())
 
 
-def _improvement_findings() -> tuple[Finding, ...]:
+def _improvement_checks() -> tuple[ClaimCheck, ...]:
     curves = {size: [improvement("mean", size, RATE, e) for e in EPSILONS] for size in SIZES}
     minima = {size: min(curve) for size, curve in curves.items()}
     epsilons = {size: EPSILONS[curve.index(minima[size])] for size, curve in curves.items()}
     return (
-        Finding(
+        ClaimCheck(
             "; ".join(
                 f"n = {size:,}: from {number(minima[size], 5)} (at ε = {number(epsilons[size])}) to "
                 f"{number(max(curve), 5)}"
@@ -191,7 +191,7 @@ def _improvement_findings() -> tuple[Finding, ...]:
             f"{number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean (n = {SIZES[0]}).",
             [probability > EVEN for curve in curves.values() for probability in curve],
         ),
-        Finding(
+        ClaimCheck(
             "from little noise on it first decreases; "
             + "; ".join(
                 f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(minima[size], 4)}, and then "
@@ -204,7 +204,7 @@ def _improvement_findings() -> tuple[Finding, ...]:
     )
 
 
-def _improvement_privacy_findings() -> tuple[Finding, ...]:
+def _improvement_privacy_checks() -> tuple[ClaimCheck, ...]:
     weak = [epsilon for epsilon in EPSILONS if epsilon > 1]
     pairs = [
         (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon)) for size in SIZES for epsilon in weak
@@ -212,13 +212,13 @@ def _improvement_privacy_findings() -> tuple[Finding, ...]:
     largest_difference = max(1 - mean / answer for mean, answer in pairs)
     largest_probability = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
     return (
-        Finding(
+        ClaimCheck(
             f"for ε from {number(weak[-1])} to {number(weak[0])} the mean is off by "
             f"{number(min(a for a, _ in pairs))} to {number(max(a for a, _ in pairs))}, the answer "
             f"by {number(min(b for _, b in pairs))} to {number(max(b for _, b in pairs))}.",
             [a < b < 1 for a, b in pairs],
         ),
-        Finding(
+        ClaimCheck(
             f"for these ε the average errors differ by at most {percent(largest_difference)}, but the mean is "
             f"closer with a probability of up to {number(largest_probability)}.",
             [largest_difference < CLOSE, largest_probability - EVEN < CLOSE],
@@ -226,11 +226,11 @@ def _improvement_privacy_findings() -> tuple[Finding, ...]:
     )
 
 
-def _improvement_rate_findings() -> tuple[Finding, ...]:
+def _improvement_rate_checks() -> tuple[ClaimCheck, ...]:
     curves = {size: [improvement("mean", size, r, EPSILON) for r in RATES] for size in SIZES}
     worst_rates = {size: RATES[curve.index(min(curve))] for size, curve in curves.items()}
     return (
-        Finding(
+        ClaimCheck(
             "; ".join(
                 f"n = {size:,}: least {number(min(curve), 4)} at p = {worst_rates[size]:g}, "
                 f"{number(curve[0], 4)} at p = {RATES[0]:g}"
@@ -242,7 +242,7 @@ def _improvement_rate_findings() -> tuple[Finding, ...]:
     )
 
 
-def numbers() -> tuple[Finding, ...]:
+def numbers() -> tuple[ClaimCheck, ...]:
     """Return the claims of Theorem 1, eq. (6), the two widths of section 3.2, and eq. (14)."""
     smallest, largest = out_of_range_bounds(100, Laplace.for_epsilon(EPSILON))
     bounds = {
@@ -255,24 +255,24 @@ def numbers() -> tuple[Finding, ...]:
     count, noise = 2 * math.sqrt(10000 * RATE * (1 - RATE)), 2 * math.sqrt(2) / EPSILON
     raw = {epsilon: error("answer", 100, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     return (
-        Finding(
+        ClaimCheck(
             f"{number(largest, 7)} for n = 100 and ε = {EPSILON}, where the count is 0 or n.",
             [math.isclose(largest, (1 + math.exp(-EPSILON * 100)) / 2), largest > EVEN],
         ),
-        Finding(
+        ClaimCheck(
             f"for odd n the two sides are equal. For even n the smallest is e^(−εn/2), at n/2, and the right side is "
             f"cosh(ε/2) times as large: for n = 100 and ε = {EPSILON} {number(bounds[100][0], 6)} for "
             f"{number(smallest, 6)}.",
             [math.isclose(*bounds[size], rel_tol=tolerance) for size, tolerance in ((99, 1e-9), (100, ALIKE))],
         ),
-        Finding(
+        ClaimCheck(
             f"{number(count, 5)} and {number(noise, 5)}, cut off rather than rounded in print.",
             [
                 math.floor(10 * exact) / 10 == printed
                 for exact, printed in zip((count, noise), PRINTED_WIDTHS, strict=True)
             ],
         ),
-        Finding(
+        ClaimCheck(
             ", ".join(f"{number(value, 6)} at ε = {epsilon:g}" for epsilon, value in raw.items()) + ".",
             [math.isclose(value * epsilon, 1) for epsilon, value in raw.items()],
         ),

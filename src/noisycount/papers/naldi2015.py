@@ -11,7 +11,7 @@ import numpy as np
 from noisycount.analysis import relative_error
 from noisycount.charts.plot import Line
 from noisycount.charts.theme import LEVELS
-from noisycount.papers.figure import Drawing, Finding, number, paper_of_key
+from noisycount.papers.figure import ClaimCheck, Drawing, number, paper_of_key
 
 COUNT = 100  # c in Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
@@ -32,21 +32,21 @@ def iso_epsilons() -> Drawing:
     return Drawing.from_lines(lines, _check_example(), _check_wider())
 
 
-def _check_example() -> Finding:
+def _check_example() -> ClaimCheck:
     exact = relative_error.epsilon_for_relative_error(COUNT, 0.2, 0.8)
     printed = math.log(1 - 0.8) / (0.2 * COUNT)
-    return Finding(
+    return ClaimCheck(
         f"the printed formula gives {number(printed)}; with its minus sign, as in eq. (10), λ = {number(exact)}.",
         [round(exact, 2) == PRINTED, round(printed, 2) == PRINTED],
     )
 
 
-def _check_wider() -> Finding:
+def _check_wider() -> ClaimCheck:
     widths = [relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
     widths_text = ", ".join(
         f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
     )
-    return Finding(
+    return ClaimCheck(
         f"w = −ln(1 − p)/(λc): half the λ doubles w. At p = 80 % w is {widths_text}.",
         [wide > narrow for wide, narrow in pairwise(widths)],
     )
@@ -66,21 +66,21 @@ def against_count() -> Drawing:
     return Drawing.from_lines(lines, _check_falls(lines), _check_reveals())
 
 
-def _check_falls(lines: list[Line]) -> Finding:
+def _check_falls(lines: list[Line]) -> ClaimCheck:
     ranges_text = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
-    return Finding(
+    return ClaimCheck(
         f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {ranges_text}.",
         [a > b for line in lines for a, b in pairwise(line.ys)],
     )
 
 
-def _check_reveals() -> Finding:
+def _check_reveals() -> ClaimCheck:
     epsilons = [relative_error.epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
     counts = [relative_error.count_for_relative_error(0.2, 0.8, epsilon) for epsilon in epsilons]
     confidences = [
         relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(counts, epsilons, strict=True)
     ]
-    return Finding(
+    return ClaimCheck(
         "set from the true count, ε reveals the count, whatever the noise: ±20 % with 80 % gives "
         f"{', '.join(number(epsilon, 4) for epsilon in epsilons)} for c = {', '.join(map(number, counts))}. The count "
         "must be a public guess; then ε depends on nothing secret.",
@@ -88,10 +88,10 @@ def _check_reveals() -> Finding:
     )
 
 
-def numbers() -> tuple[Finding, ...]:
+def numbers() -> tuple[ClaimCheck, ...]:
     """Return the claim about the interval of eq. (3)."""
     low, high = math.exp(-0.01), math.exp(0.01)
-    return (Finding(f"from {number(low, 5)} to {number(high, 5)}.", [(round(low, 2), round(high, 2)) == RATIOS]),)
+    return (ClaimCheck(f"from {number(low, 5)} to {number(high, 5)}.", [(round(low, 2), round(high, 2)) == RATIOS]),)
 
 
 PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": against_count}, numbers)

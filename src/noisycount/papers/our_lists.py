@@ -14,7 +14,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import Drawing, Finding, number
+from noisycount.papers.figure import ClaimCheck, Drawing, number
 
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
 REPEATED_SIZE, SIZE = 1000, 400
@@ -36,12 +36,12 @@ def repeated() -> Drawing:
         lines.append(Line(f"π = {rate:g}", style, ANSWERS, tuple(deltas)))
     rate_deltas = lines[2].ys
     count_delta = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
-    finding = Finding(
+    check = ClaimCheck(
         f"at a rate of 0.1 δ rises from {number(rate_deltas[0])} for one answer to {number(rate_deltas[-1])} "
         f"for 256; the count has {number(count_delta)}, the worst case {number(worst[-1])}.",
         [rate_deltas[-1] <= count_delta],
     )
-    return Drawing.from_lines(lines, finding)
+    return Drawing.from_lines(lines, check)
 
 
 def overlap() -> Drawing:
@@ -64,12 +64,12 @@ def overlap() -> Drawing:
         Line("asked twice", GUIDE, ends, (same, same)),
         Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
     )
-    more_with_difference = Finding(
+    more_with_difference = ClaimCheck(
         f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
         f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
         [max(exact) == exact[-1], same < exact[0], exact[-1] <= worst],
     )
-    normal_is_no_bound = Finding(
+    normal_is_no_bound = ClaimCheck(
         f"at overlaps from {SHARED[0]:.0%} to {SHARED[-1]:.3%} it is "
         f"{min(ratios):.4f} to {max(ratios):.4f} times the exact δ.",
         [min(ratios) < 1 < max(ratios)],
@@ -108,10 +108,10 @@ def rule() -> Drawing:
         Line("exact", STYLES["exact"], GROUPS, tuple(exact)),
         Line("rule", STYLES["proved"], GROUPS, tuple(rule_deltas)),
     )
-    finding = Finding(
+    check = ClaimCheck(
         f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
         f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
         f"{number(rule_deltas[0])} and {number(rule_deltas[-1])}, the worst case {number(worst)}.",
         [bool((np.array(rule_deltas) >= np.array(exact) * (1 - 1e-9)).all()), max(rule_deltas) <= worst],
     )
-    return Drawing.from_lines(lines, finding)
+    return Drawing.from_lines(lines, check)

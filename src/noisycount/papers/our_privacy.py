@@ -17,7 +17,7 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
-from noisycount.papers.figure import Drawing, Finding, number, percent
+from noisycount.papers.figure import ClaimCheck, Drawing, number, percent
 
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
@@ -57,8 +57,8 @@ def samples() -> Drawing:
     return Drawing(tuple(panels), (_check_below_bounds(*ratios),))
 
 
-def _check_below_bounds(conjectured: list[float], proved: list[float]) -> Finding:
-    return Finding(
+def _check_below_bounds(conjectured: list[float], proved: list[float]) -> ClaimCheck:
+    return ClaimCheck(
         f"here it is {number(min(conjectured))} to {number(max(conjectured))} of that, and "
         f"{number(min(proved))} to {number(max(proved), 6)} of the smaller bound that is proved.",
         [max(conjectured) <= ROUNDING, max(proved) <= ROUNDING],
@@ -79,7 +79,7 @@ def price() -> Drawing:
     return Drawing(tuple(panels), (_check_laplace_worse(population),))
 
 
-def _check_laplace_worse(population: Binomial) -> Finding:
+def _check_laplace_worse(population: Binomial) -> ClaimCheck:
     deviations = [SIZE * float(error) for error in np.geomspace(*ERRORS, 12)]
     free = math.sqrt(2) / EPSILON  # standard error at which Laplace noise is ε-differentially private
 
@@ -88,7 +88,7 @@ def _check_laplace_worse(population: Binomial) -> Finding:
         return _delta(laplace, population) / _delta(gaussian, population)
 
     ratios = [ratio(deviation) for deviation in deviations]
-    return Finding(
+    return ClaimCheck(
         f"over the errors of this figure, against the distribution only, its δ is {number(min(ratios), 4)} to "
         f"{number(max(ratios))} times that of Gaussian noise. But from a standard error of {number(free)} records on "
         f"its δ is 0, where that of Gaussian noise is {number(_delta(Gaussian(free), population))}.",
@@ -129,14 +129,14 @@ def knowledge() -> Drawing:
     return Drawing(tuple(panels), (_check_less_uncertain(*panels),))
 
 
-def _check_less_uncertain(known: Panel, unsure: Panel) -> Finding:
+def _check_less_uncertain(known: Panel, unsure: Panel) -> ClaimCheck:
     rise_texts = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
     turn_texts = [
         f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "
         f"known, and up to {number(line.ys[-1])} in the worst case ({line.name})"
         for line in unsure.lines
     ]
-    return Finding(
+    return ClaimCheck(
         f"at a known rate δ rises with every record known, {' and '.join(rise_texts)}. At an "
         f"uncertain rate it first falls, {' and '.join(turn_texts)}.",
         [_is_ascending(line) for line in (*known.lines, *unsure.lines)],

@@ -14,7 +14,7 @@ from noisycount.charts import theme
 from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES, Style
 from noisycount.frozen import frozen
-from noisycount.papers.figure import Drawing, Finding, number, percent
+from noisycount.papers.figure import ClaimCheck, Drawing, number, percent
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
@@ -154,7 +154,7 @@ def _coverage_lines(answered: str, kind: Kind) -> list[Line]:
     return lines
 
 
-def _check_error_ratio(reference: str, kind: Kind, limit: float) -> Finding:
+def _check_error_ratio(reference: str, kind: Kind, limit: float) -> ClaimCheck:
     """Check the claim that the error of the tree is at most `limit` times that of another estimate."""
     ratios = {
         (table, epsilon): _error_ratio(table, epsilon, "tree", reference, kind)
@@ -163,17 +163,17 @@ def _check_error_ratio(reference: str, kind: Kind, limit: float) -> Finding:
     }
     (table, epsilon), largest = max(ratios.items(), key=lambda item: item[1])
     exceeding = sum(ratio > limit for ratio in ratios.values())
-    return Finding(
+    return ClaimCheck(
         f"over {len(ratios)} tables and prices its error is {number(min(ratios.values()))} to {number(largest)} times "
         f"that ({table}, ε = {epsilon:g}), in {exceeding} of them more than stated.",
         [ratio <= limit for ratio in ratios.values()],
     )
 
 
-def _check_coverage(panels: Iterable[Panel]) -> Finding:
+def _check_coverage(panels: Iterable[Panel]) -> ClaimCheck:
     shares = [y for panel in panels for line in panel.lines if line is not _GUIDE for y in line.ys]
     too_small = sum(share < _LEAST_COVERED for share in shares)
-    return Finding(
+    return ClaimCheck(
         f"of {len(shares)} cases {percent(min(shares))} to {percent(max(shares))}, {too_small} below.",
         [share >= _LEAST_COVERED for share in shares],
     )

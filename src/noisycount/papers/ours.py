@@ -21,7 +21,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
-from noisycount.papers.figure import Drawing, Finding, number, paper_of_key, percent
+from noisycount.papers.figure import ClaimCheck, Drawing, number, paper_of_key, percent
 from noisycount.papers.our_lists import overlap, repeated, rule
 from noisycount.papers.our_privacy import knowledge, price, samples
 from noisycount.papers.our_tables import coverage, ranges, tables
@@ -61,20 +61,20 @@ def sums() -> Drawing:
     return Drawing.from_lines([*lines, *constants, promised], *_check_about_sums())
 
 
-def _check_about_sums() -> tuple[Finding, ...]:
+def _check_about_sums() -> tuple[ClaimCheck, ...]:
     breaks = root(lambda beta: failures(2, beta) - 1, Bracket(0.01, 0.3)).high
     two, twenty = failures(2, 0.3) * 0.3, failures(20, 0.5) * 0.5
     are_kept = [failures(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
     added = epsilon_of_group(0.1, 2, disjoint=True)
     replaced = epsilon_of_group(0.1, 2, disjoint=True, replaced=True)
     return (
-        Finding(
+        ClaimCheck(
             f"for two equal noises only up to β = {number(breaks)}; at β = 0.3 the probability is "
             f"{number(two, 4)}, and for twenty at β = 0.5 it is {number(twenty, 4)}. Of Y with its sign they are half "
             "as large, and these cases hold.",
             are_kept,
         ),
-        Finding(
+        ClaimCheck(
             f"at ε = 0.1 together {float(added):g} if neighbours differ by a record more or less; {float(replaced):g} "
             "if the size is public and a record is replaced, as it can leave one part for the other.",
             [float(added) == 0.1, float(replaced) == 0.1],  # noqa: PLR2004  (ε itself)
@@ -132,14 +132,14 @@ def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Calla
     return Line.through(name, style, [point for point in points if point[1] <= MOST])
 
 
-def _check_always_better() -> Finding:
+def _check_always_better() -> ClaimCheck:
     spans_text = "; ".join(
         f"n = {size:,}: from {_better_rates(size, 0.0)} taken for certain, from {_better_rates(size, DEVIATION)} "
         f"taken for uncertain by ±{percent(DEVIATION)}"
         for size in SIZES
     )
     is_better = [error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
-    return Finding(
+    return ClaimCheck(
         f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {spans_text}.",
         is_better,
     )
@@ -175,8 +175,8 @@ def first() -> Drawing:
         for times, style in zip(WRONG, map(STYLES["printed"].dashed, (DOTS, DENSE, PAIRS)), strict=True)
     ]
     known = Line("count known", GUIDE, (COUNTS[0], COUNTS[-1]), (1, 1))
-    findings = (_check_small_surcharge(lines), _check_coverage(), _check_wrong_guess())
-    return Drawing.from_lines([*lines, *wrong_guesses, known], *findings)
+    checks = (_check_small_surcharge(lines), _check_coverage(), _check_wrong_guess())
+    return Drawing.from_lines([*lines, *wrong_guesses, known], *checks)
 
 
 def _rule_price_ratio(within: Fraction, confidence: Fraction, count: int) -> float:
@@ -189,9 +189,9 @@ def _guess_price_ratio(times: int, count: int) -> float:
     return price / knowing_price(WITHIN, CONFIDENCE, count)
 
 
-def _check_small_surcharge(lines: list[Line]) -> Finding:
+def _check_small_surcharge(lines: list[Line]) -> ClaimCheck:
     narrow = [*lines[0].ys, *lines[1].ys]
-    return Finding(
+    return ClaimCheck(
         f"for counts from {COUNTS[0]} to {COUNTS[-1]:,} it costs {number(min(narrow))} to {number(max(narrow))} times "
         f"as much for ±20 % and ±10 % at 95 %, and {number(min(lines[2].ys))} to {number(max(lines[2].ys))} for ±50 % "
         "at 90 %.",
@@ -199,24 +199,24 @@ def _check_small_surcharge(lines: list[Line]) -> Finding:
     )
 
 
-def _check_coverage() -> Finding:
+def _check_coverage() -> ClaimCheck:
     coverages = [
         min(goal_coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()
     ]
     coverage_text = ", ".join(
         f"{100 * share:.2f} % for {goal_text}" for goal_text, share in zip(GOALS, coverages, strict=True)
     )
-    return Finding(
+    return ClaimCheck(
         f"the least over these counts is {coverage_text}.",
         [share >= goal[1] for share, goal in zip(coverages, GOALS.values(), strict=True)],
     )
 
 
-def _check_wrong_guess() -> Finding:
+def _check_wrong_guess() -> ClaimCheck:
     price = epsilon_for_relative_error(1000, float(WITHIN), float(CONFIDENCE))
     confidences = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
     price_ratios = [_guess_price_ratio(times, COUNTS[-1]) for times in WRONG]
-    return Finding(
+    return ClaimCheck(
         f"2, 5 or 10 times too low it costs {', '.join(map(number, price_ratios))} times as much; as much too "
         f"high it keeps ±20 % with {', '.join(map(percent, confidences))} in place of 95 %.",
         [
