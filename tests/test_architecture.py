@@ -22,6 +22,7 @@ PROJECT = Path(__file__).parents[1]
 HOMES: dict[str, str | tuple[str, ...]] = {
     "duckdb": ("engines/duckdb/", "display/columns.py"),  # there of results alone
     "fsspec": "engines/duckdb/",
+    "nanoarrow": "engines/duckdb/",
     "python_calamine": "engines/duckdb/",
     "pyreadstat": "engines/duckdb/",
     "sqlglot": ("engines/sql/", "engines/views/"),

@@ -239,6 +239,6 @@ def test_a_missing_cell_has_its_place_in_the_whole_column() -> None:
     """Also where a column is read in several batches: else a missing cell could move to another batch."""
     missing = Cells("l", np.array([True]), np.array([0]))
     given = Cells("l", None, np.array([0]))
-    first, second = ColumnContent.of([missing, given]), ColumnContent.of([given, missing])
+    first, second = ColumnContent.from_cells([missing, given]), ColumnContent.from_cells([given, missing])
     assert first.facts != second.facts
-    assert ColumnContent.of([Cells("l", np.array([True, False]), np.array([5, 0]))]).facts == first.facts
+    assert ColumnContent.from_cells([Cells("l", np.array([True, False]), np.array([5, 0]))]).facts == first.facts

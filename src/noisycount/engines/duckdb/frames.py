@@ -20,7 +20,7 @@ from noisycount.engines.check import Check, typed_check
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.column_texts import with_values
 from noisycount.engines.duckdb.dialect import Counting, condition_text
-from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, snapshot_of
+from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, take_snapshot
 from noisycount.engines.duckdb.table import column_types, converted, require_units, whole_schema
 from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
@@ -205,7 +205,7 @@ class FrameSource(TypedSource):
         connection = duck.private_connection()
         try:
             duck.lock(connection)
-            snapshot = snapshot_of(frame, connection)
+            snapshot = take_snapshot(frame, connection)
             types = frame_types(snapshot, connection)
             schema = whole_schema(types).for_questions(unit, columns)
             require_readable_cells(snapshot, connection, types, unit)
@@ -273,7 +273,7 @@ class FrameSource(TypedSource):
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
             stream = cursor.sql(f"SELECT {shown} FROM {FRAME}")
-            content = ColumnContent.of(read_cells(stream.__arrow_c_stream__()))
+            content = ColumnContent.from_cells(read_cells(stream))
         return [kind.value if kind else self.types[name], content.format, *content.facts]
 
     @property

@@ -1,12 +1,10 @@
 """Snapshots of tables in memory, and digests of their cells.
 
-A digest does not depend on the library or on the chunks of a table: cells are read from streams of Arrow's C interface
-as DuckDB writes them, as arrays that borrow their memory, without pyarrow:
-https://arrow.apache.org/docs/format/CDataInterface.html.
+A digest does not depend on the library or on the chunks of a table: DuckDB writes the cells as an Arrow stream, and
+nanoarrow reads it as arrays that borrow its memory. pyarrow is not needed.
 """
 # ruff: noqa: ANN401, as tables are of any library
 
-import ctypes
 import hashlib
 import json
 import sys
@@ -23,12 +21,6 @@ from noisycount.engines.duckdb.connection import Connection, without_engine_erro
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 
-_TEXT = "u"
-_BIT = "b"
-_FORMATS = ("c", "s", "i", "l", "C", "S", "I", "L", "f", "g", "tdD", "tsu:")
-_NAMES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "i4", "i8")
-_TYPES = dict(zip(_FORMATS, _NAMES, strict=True))  # NumPy's name of each Arrow format
-
 
 class Streamed:
     """A table of which the engine sees only the Arrow stream, not the library."""
@@ -42,49 +34,6 @@ class Streamed:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
-class _Array(ctypes.Structure):
-    """Arrow's C structure of a batch: of one column, or of all columns as its children."""
-
-
-_Array._fields_ = [
-    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset")),
-    *((name, ctypes.c_int64) for name in ("n_buffers", "n_children")),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
-    ("private_data", ctypes.c_void_p),
-]
-
-
-class _Schema(ctypes.Structure):
-    """Arrow's C structure of a type: of one column, or of all columns as its children."""
-
-
-_Schema._fields_ = [
-    *((name, ctypes.c_char_p) for name in ("format", "name", "metadata")),
-    *((name, ctypes.c_int64) for name in ("flags", "n_children")),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))),
-    ("private_data", ctypes.c_void_p),
-]
-
-
-class _Stream(ctypes.Structure):
-    """Arrow's C structure of a stream of batches."""
-
-
-_Stream._fields_ = [
-    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, *map(ctypes.POINTER, (_Stream, _Schema)))),
-    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, *map(ctypes.POINTER, (_Stream, _Array)))),
-    *((name, ctypes.c_void_p) for name in ("get_last_error", "release", "private_data")),
-]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype = ctypes.c_void_p
-_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-
-
 @frozen
 class Cells:
     """Some cells of a column. Their memory is valid until the next cells are read."""
@@ -95,62 +44,31 @@ class Cells:
     texts: NDArray[np.uint8] | None = None  # bytes of all texts together
 
 
-def read_cells(capsule: object) -> Iterator[Cells]:
+def read_cells(stream: object) -> Iterator[Cells]:
     """Yield the cells of a stream of one column, batch by batch."""
-    stream = _Stream.from_address(_pointer(capsule, b"arrow_array_stream"))
-    format_ = _format(stream)
-    while True:
-        batch = _Array()
-        if stream.get_next(stream, batch):
-            raise SourceError("the records cannot be read completely: check that memory is free")
-        if not batch.release:
-            return
-        try:
-            yield _cells(format_, batch.children[0].contents)
-        finally:
-            batch.release(batch)
+    from nanoarrow import c_array_stream  # noqa: PLC0415 - for frames only, and slow to import
 
-
-def _format(stream: _Stream) -> str:
-    """Return the format of the only column."""
-    schema = _Schema()
-    if stream.get_schema(stream, schema):
-        raise SourceError("the records cannot be read: check that memory is free")
-    try:
-        format_: bytes = schema.children[0].contents.format
-        return format_.decode()
-    finally:
-        schema.release(schema)
+    for batch in c_array_stream(stream):
+        column = batch.child(0)
+        yield _cells(column.schema.format, column.view())
 
 
 def _cells(format_: str, column: Any) -> Cells:
-    """Return the cells of a column of a batch."""
-    length = column.length
-    missing = None
-    if column.null_count and column.buffers[0]:
-        missing = ~_bits(column.buffers[0], length)
-    if format_ == _BIT:
-        return Cells(format_, missing, _bits(column.buffers[1], length))
-    if format_ != _TEXT:
-        return Cells(format_, missing, _borrowed(column.buffers[1], _TYPES[format_], length))
-    ends = _borrowed(column.buffers[1], "i4", length + 1)
-    texts = _borrowed(column.buffers[2], "u1", int(ends[-1]))
-    return Cells(format_, missing, np.diff(ends), texts)
+    """Return the cells of a column of a batch. Booleans are bits; texts have a buffer of their ends and one of bytes."""
+    is_valid, values, *texts = column.buffers
+    missing = ~_unpacked(is_valid, column.length) if column.null_count else None
+    match format_:
+        case "b":
+            return Cells(format_, missing, _unpacked(values, column.length))
+        case "u":
+            return Cells(format_, missing, np.diff(np.asarray(values)), np.frombuffer(texts[0], np.uint8))
+        case _:
+            return Cells(format_, missing, np.asarray(values))
 
 
-def _borrowed(address: int | None, type_: str, length: int) -> NDArray[Any]:
-    """Return memory as an array, without a copy."""
-    size = length * np.dtype(type_).itemsize
-    if not size or address is None:
-        return np.zeros(length, type_)
-    memory = memoryview((ctypes.c_uint8 * size).from_address(address))
-    return np.frombuffer(memory, np.dtype(type_))
-
-
-def _bits(address: int, length: int) -> NDArray[np.bool_]:
+def _unpacked(bits: Any, length: int) -> NDArray[np.bool_]:
     """Return bits as an array of booleans."""
-    packed = _borrowed(address, "u1", (length + 7) // 8)
-    return np.unpackbits(packed, count=length, bitorder="little").view(np.bool_)
+    return np.unpackbits(np.frombuffer(bits, "u1"), count=length, bitorder="little").view(np.bool_)
 
 
 @dataclass(slots=True)
@@ -167,7 +85,7 @@ class ColumnContent:
     _missing: Any = field(default_factory=hashlib.sha256)
 
     @classmethod
-    def of(cls, batches: Iterable[Cells]) -> "ColumnContent":
+    def from_cells(cls, batches: Iterable[Cells]) -> "ColumnContent":
         """Digest all cells of a column."""
         content = cls()
         for cells in batches:
@@ -230,7 +148,7 @@ class Snapshot:
         """
 
 
-def snapshot_of(frame: Any, connection: Connection) -> Snapshot:
+def take_snapshot(frame: Any, connection: Connection) -> Snapshot:
     """Take a snapshot of a table.
 
     Args:
@@ -244,16 +162,16 @@ def snapshot_of(frame: Any, connection: Connection) -> Snapshot:
     snapshot: Snapshot
     match library, kind:
         case "pandas", "DataFrame":
-            snapshot = _PandasTable.of(frame)
+            snapshot = _PandasTable.from_frame(frame)
         case "polars", "DataFrame":
-            snapshot = _ArrowTable.of(frame.columns, frame.clone())
+            snapshot = _ArrowTable.from_table(frame.columns, frame.clone())
         case "polars", "LazyFrame":
             raise SourceError("frame is a LazyFrame of Polars: collect() it")
         case "pyarrow", "Table" | "RecordBatch" | "RecordBatchReader":
             table = frame if kind == "Table" else import_module("pyarrow").table(frame)
-            snapshot = _ArrowTable.of(table.schema.names, table)
+            snapshot = _ArrowTable.from_table(table.schema.names, table)
         case _ if kind != "Series" and hasattr(frame, "__arrow_c_stream__"):
-            snapshot = _copied(frame, connection)
+            snapshot = _copy_table(frame, connection)
         case _:
             raise SourceError(
                 "frame must be a table that has __arrow_c_stream__, such as a DataFrame of "
@@ -272,13 +190,13 @@ def _origin(frame: object) -> tuple[str, str]:
     return "", ""
 
 
-def _copied(frame: object, connection: Connection) -> Snapshot:
+def _copy_table(frame: object, connection: Connection) -> Snapshot:
     """Copy a table that is computed when it is read, or that can be read only once."""
 
     def copy() -> tuple[str, ...]:
-        connection.register("given", Streamed(frame))
-        connection.execute(f"CREATE TABLE {FRAME} AS FROM given")
-        connection.unregister("given")
+        connection.register("table_to_copy", Streamed(frame))
+        connection.execute(f"CREATE TABLE {FRAME} AS FROM table_to_copy")
+        connection.unregister("table_to_copy")
         return tuple(connection.table(FRAME).columns)
 
     names = without_engine_errors(
@@ -293,9 +211,9 @@ def _require_names(names: Sequence[str]) -> None:
     """Raise SourceError if columns have no distinct names."""
     if not names:
         raise SourceError("frame has no columns: give it one with the records")
-    twice = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
-    if twice:
-        raise SourceError(f"frame has the name {twice[0]!r} twice, in whatever case: give each column another name")
+    repeated = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
+    if repeated:
+        raise SourceError(f"frame has the name {repeated[0]!r} twice, in whatever case: give each column another name")
     for name in names:
         if not name or "\0" in name:
             raise SourceError(f"frame has a column that is named by {name!r}: rename it")
@@ -315,7 +233,7 @@ class _PandasTable(Snapshot):
     arrow: dict[str, Any]  # columns read by pyarrow, as DuckDB would guess their types
 
     @classmethod
-    def of(cls, frame: Any) -> "_PandasTable":
+    def from_frame(cls, frame: Any) -> "_PandasTable":
         """Take a snapshot. A level of the index becomes a column if it has a name."""
         levels = [name for name in frame.index.names if name is not None]
         labels = [*frame.columns, *levels]
@@ -329,16 +247,18 @@ class _PandasTable(Snapshot):
         owned = frame.copy(deep=int(version.split(".")[0]) < _COPYING_ON_WRITE)
         unnamed = [n for n, name in enumerate(owned.index.names) if name is None]
         owned = owned.reset_index(level=unnamed, drop=True) if unnamed else owned
-        owned = _typed(owned.reset_index() if levels else owned)
-        arrow = {name: _read(name, owned[name]) for name in owned.columns if not _is_of_known_type(owned[name].dtype)}
+        owned = _with_plain_types(owned.reset_index() if levels else owned)
+        arrow = {
+            name: _to_arrow(name, owned[name]) for name in owned.columns if not _is_of_known_type(owned[name].dtype)
+        }
         return cls(tuple(owned.columns), owned, arrow)
 
     @property
     def parts(self) -> list[tuple[str, ...]]:
         """Columns that DuckDB reads in place, and columns that pyarrow read."""
         by_arrow = tuple(name for name in self.names if name in self.arrow)
-        rest = tuple(name for name in self.names if name not in self.arrow)
-        return [part for part in (rest, by_arrow) if part]
+        in_place = tuple(name for name in self.names if name not in self.arrow)
+        return [part for part in (in_place, by_arrow) if part]
 
     def attach(
         self,
@@ -351,11 +271,13 @@ class _PandasTable(Snapshot):
         if not any(name in self.arrow for name in names):
             connection.register(FRAME, self.frame[list(names)])
             return
-        columns = {name: self.arrow[name] if name in self.arrow else _read(name, self.frame[name]) for name in names}
+        columns = {
+            name: self.arrow[name] if name in self.arrow else _to_arrow(name, self.frame[name]) for name in names
+        }
         connection.register(FRAME, Streamed(import_module("pyarrow").table(columns)))
 
 
-def _typed(frame: Any) -> Any:
+def _with_plain_types(frame: Any) -> Any:
     """Give a type to categories without values, and to floats of 16 bits."""
     types = {}
     for name, dtype in frame.dtypes.items():
@@ -378,8 +300,8 @@ def _is_of_known_type(dtype: Any) -> bool:
     )
 
 
-def _read(name: str, series: Any) -> object:
-    """Read a column with pyarrow."""
+def _to_arrow(name: str, series: Any) -> object:
+    """Convert a column of pandas to an array of pyarrow."""
     try:
         arrow = import_module("pyarrow")
     except ImportError:
@@ -405,13 +327,13 @@ class _ArrowTable(Snapshot):
     categories: dict[str, "_Categories"]
 
     @classmethod
-    def of(cls, names: Sequence[str], table: Any) -> "_ArrowTable":
+    def from_table(cls, names: Sequence[str], table: Any) -> "_ArrowTable":
         """Take a snapshot, with its columns that are stored as numbers of few categories."""
         columns = _polars_categories(table) if hasattr(table, "to_arrow") else _arrow_categories(table)
         categories = {
             name: categories
             for name, categories in columns
-            if 0 < len(categories.texts) <= _MOST and None not in categories.texts
+            if 0 < len(categories.texts) <= _MAX_CATEGORIES and None not in categories.texts
         }
         return cls(tuple(names), table, categories)
 
@@ -433,7 +355,7 @@ class _ArrowTable(Snapshot):
         connection.register(FRAME, Streamed(chosen))
 
 
-_MOST = 62  # largest number of categories: their bits fit a BIGINT
+_MAX_CATEGORIES = 62  # largest number of categories: their bits fit a BIGINT
 
 
 @frozen
@@ -452,8 +374,8 @@ def _polars_categories(frame: Any) -> Iterator[tuple[str, _Categories]]:
             if hasattr(texts, "to_series"):
                 texts = texts.to_series()
             if texts is not None:
-                few = tuple(texts[: _MOST + 1])
-                yield name, _Categories(few, frame[name].to_physical())
+                first_texts = tuple(texts[: _MAX_CATEGORIES + 1])
+                yield name, _Categories(first_texts, frame[name].to_physical())
 
 
 def _arrow_categories(table: Any) -> Iterator[tuple[str, _Categories]]:
@@ -464,4 +386,4 @@ def _arrow_categories(table: Any) -> Iterator[tuple[str, _Categories]]:
         parts = table[name].chunks
         if parts and all(part.dictionary.equals(parts[0].dictionary) for part in parts):
             numbers = [part.indices for part in parts]
-            yield name, _Categories(tuple(parts[0].dictionary[: _MOST + 1].to_pylist()), numbers)
+            yield name, _Categories(tuple(parts[0].dictionary[: _MAX_CATEGORIES + 1].to_pylist()), numbers)
