@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.ledger.ledger import Ledger
 from tests.catalog.conftest import EXACTLY, Asked

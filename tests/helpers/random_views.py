@@ -18,8 +18,7 @@ from noisycount.engines.duckdb.definitions import (
     sqlite_relations,
 )
 from noisycount.engines.sql.relations import ServerRelations
-from noisycount.engines.views.claim import UnitClaim
-from noisycount.engines.views.definition import Relations, ViewDefinition
+from noisycount.engines.views.relations import Relations, UnitClaim, ViewDefinition
 from noisycount.engines.views.stability import require_stable
 from tests.helpers.postgresql import Server
 

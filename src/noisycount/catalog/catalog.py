@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.display.texts import redacted_name
 from noisycount.engines.formats import RUN_OF_NUMBERS, ColumnFormat, FileFormat
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part

@@ -24,7 +24,7 @@ from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource, CountedSource, require_readable
 from noisycount.engines.opening import files, served
 from noisycount.engines.places import ServedTable, files_of
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.transactions import BatchQueue, Task

@@ -16,7 +16,7 @@ from noisycount.config.toml_table import suggestion
 from noisycount.display.texts import without_passwords
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.places import ServedTable, is_lake, is_server
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Budget, PureBudget, budget_of

@@ -7,7 +7,7 @@ from noisycount.engines.conformance.certificate import Certificate, EngineUnderT
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.places import LakePlace, ServerPlace
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 
 if TYPE_CHECKING:

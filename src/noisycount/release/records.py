@@ -29,7 +29,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
 from noisycount.engines.places import ServedTable, ServerPlace
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst, Entry, asked_part

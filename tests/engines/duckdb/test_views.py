@@ -2,6 +2,8 @@
 """Views of DuckDB and SQLite files whose rows may come from several persons, or change by themselves, are refused."""
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.views import definition
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from tests.helpers.sources import database
@@ -356,3 +358,25 @@ def test_a_name_in_a_view_of_the_main_schema_is_one_of_that_schema(tmp_path: Pat
         connection.execute("CREATE VIEW v AS SELECT table_name AS person, estimated_size AS n FROM duckdb_tables")
     with pytest.raises(SourceError, match="'duckdb_tables', which is no table of its file"):
         count(path, "v", "n = 3")
+
+
+@pytest.mark.thorough
+def test_the_parser_of_definitions_is_loaded_for_views_only(tmp_path: Path) -> None:
+    """A table of a DuckDB or SQLite file is opened without it, also beside a view."""
+    with duckdb.connect(tmp_path / "a.duckdb") as connection, closing(sqlite3.connect(tmp_path / "b.sqlite")) as lite:
+        for database in (connection, lite):
+            database.execute("CREATE TABLE visits AS SELECT 1 AS age")
+            database.execute("CREATE VIEW adults AS SELECT * FROM visits WHERE age >= 1")
+        lite.commit()
+    code = (
+        "import sys\n"
+        "from noisycount.engines.duckdb.source import DuckDBSource\n"
+        "for table in ('visits', 'adults'):\n"
+        "    DuckDBSource.open(sys.argv[1], table=table).close()\n"
+        "    print('sqlglot' in sys.modules)\n"
+    )
+    for name in ("a.duckdb", "b.sqlite"):
+        run = subprocess.run(  # noqa: S603 - our own interpreter and code
+            [sys.executable, "-c", code, str(tmp_path / name)], check=True, capture_output=True, text=True
+        )
+        assert run.stdout.split() == ["False", "True"]

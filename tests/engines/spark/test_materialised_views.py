@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 
 KINDS = {"MANAGED": True, "EXTERNAL": True, "MATERIALIZED_VIEW": False, "STREAMING_TABLE": False}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from noisycount.engines.sql.source import SqlSource
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import PredicateError, SourceError
 from noisycount.query.grouping import KeyQuestion, resolve_group_by
 from noisycount.query.language import parse

@@ -27,7 +27,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.engines.sql.connection import dialect_of
 from noisycount.engines.sql.source import CountedTable
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.grouping import CellQuestion, KeyQuestion, resolve_group_by
 from noisycount.query.language import parse

@@ -7,7 +7,7 @@ import pytest
 
 from noisycount.engines.sql.relations import ServerRelations
 from noisycount.engines.sql.source import SqlSource
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
 from tests.helpers.postgresql import Server

@@ -7,13 +7,8 @@ import duckdb
 import pytest
 
 from noisycount.engines.duckdb.definitions import duckdb_relations, sqlite_relations
-from noisycount.engines.views.definition import (
-    UnprovenError,
-    ViewDefinition,
-    VolatileError,
-    base_tables,
-    require_steady,
-)
+from noisycount.engines.views.definition import base_tables, require_steady
+from noisycount.engines.views.relations import UnprovenError, ViewDefinition, VolatileError
 
 TABLES = (
     "CREATE TABLE seen (person INTEGER, town TEXT)",

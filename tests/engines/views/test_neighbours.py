@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from noisycount.engines.duckdb.definitions import FileRelations, duckdb_relations
 from noisycount.engines.views import proof
-from noisycount.engines.views.definition import UnprovenError, ViewDefinition
 from noisycount.engines.views.proof import Proof, Sources
+from noisycount.engines.views.relations import UnprovenError, ViewDefinition
 from noisycount.errors import SourceError
 from tests.helpers import random_views
 from tests.helpers.cases import seed

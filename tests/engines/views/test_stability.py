@@ -8,8 +8,7 @@ import duckdb
 import pytest
 
 from noisycount.engines.duckdb.definitions import duckdb_relations
-from noisycount.engines.views.claim import UnitClaim
-from noisycount.engines.views.definition import BaseTable, ViewDefinition
+from noisycount.engines.views.relations import BaseTable, UnitClaim, ViewDefinition
 from noisycount.engines.views.stability import require_stable
 from noisycount.errors import SourceError
 

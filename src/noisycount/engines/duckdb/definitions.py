@@ -8,17 +8,15 @@ from typing import Any
 import duckdb
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name
-from noisycount.engines.views.claim import UnitClaim
-from noisycount.engines.views.definition import (
+from noisycount.engines.views.relations import (
     BaseTable,
+    UnitClaim,
     UnprovenError,
     ViewDefinition,
-    base_tables,
     fold,
-    qualified_query,
-    read_definitions,
+    unreadable_view,
 )
-from noisycount.engines.views.stability import require_stable, unreadable_view
+from noisycount.engines.views.stability import require_stable
 from noisycount.frozen import frozen
 
 _TYPES = {
@@ -59,7 +57,7 @@ class FileRelations:
         return self.entries[self.names[name]]
 
     def find(self, schema: str | None, name: str) -> BaseTable | ViewDefinition:
-        """Return the relation that a definition means; see `views.definition.Relations`."""
+        """Return the relation that a definition means; see `views.relations.Relations`."""
         matches = [
             relation
             for (its_schema, its_name), relation in self.entries.items()
@@ -102,7 +100,16 @@ def _require_equal_plans(
     The engine must plan each view as it plans the same query with the schema of each table. A macro of the file is
     found as well, as the query finds none.
     """
-    for view in read_definitions(relations.named(name), relations.find, dialect):
+    relation = relations.named(name)
+    if isinstance(relation, BaseTable):
+        return
+    from noisycount.engines.views.definition import (  # noqa: PLC0415 - loads the parser
+        base_tables,
+        qualified_query,
+        read_definitions,
+    )
+
+    for view in read_definitions(relation, relations.find, dialect):
         if not isinstance(view, ViewDefinition):
             continue
         parts = [database, *relations.names[view.name]]

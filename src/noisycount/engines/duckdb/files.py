@@ -28,6 +28,7 @@ from noisycount.engines.duckdb.connection import (
     quoted_text,
     without_engine_errors,
 )
+from noisycount.engines.duckdb.definitions import duckdb_relations, require_stable_duckdb, sqlite_relations
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
 from noisycount.engines.duckdb.parquet_metadata import ParquetMetadata, are_of_pandas
@@ -37,7 +38,7 @@ from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim, UnprovenError
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -326,8 +327,6 @@ def _copy(connection: Connection, place: Path, told: Description) -> Relation:
 
 
 def _database(connection: Connection, place: Path, told: Description) -> Relation:
-    from noisycount.engines.duckdb.definitions import duckdb_relations, require_stable_duckdb  # noqa: PLC0415 - loads a parser
-
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     connection.execute("SET enable_external_access = false")  # views could read other files
@@ -456,9 +455,6 @@ def format_of(path: Path, told: Description) -> Format:
 
 def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
     """Return True if two tables or views of a file read a private table in common, or if a view cannot be read."""
-    from noisycount.engines.duckdb.definitions import duckdb_relations, sqlite_relations  # noqa: PLC0415 - loads a parser
-    from noisycount.engines.views.definition import UnprovenError, base_tables  # noqa: PLC0415
-
     kind = by_ending(place, FORMATS)
     kind = _database_of(place) if kind is _DATABASE else kind
     if kind is SQLITE:
@@ -467,6 +463,7 @@ def shares_records(place: Path, one: str, other: str, public_tables: Sequence[st
         relations, dialect = _with_database(place, duckdb_relations), "duckdb"
     else:
         return False
+    from noisycount.engines.views.definition import base_tables  # noqa: PLC0415 - loads the parser of definitions
 
     try:
         read = base_tables(relations.named(one), relations.find, dialect)

@@ -19,10 +19,11 @@ from urllib.parse import quote
 import numpy as np
 
 from noisycount.display.texts import toml_value
+from noisycount.engines.duckdb import definitions
 from noisycount.engines.duckdb.apart import EXACT, read_apart
 from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
 from noisycount.engines.places import pending_logs
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind, close_names
@@ -198,8 +199,6 @@ def _stable_table(database: sqlite3.Connection, place: Path, table: str | None, 
     Raises:
         SourceError: There is no such table, or it is a view that may not be counted.
     """
-    from noisycount.engines.duckdb import definitions  # noqa: PLC0415 - loads a parser
-
     relations = definitions.sqlite_relations(database)
     name = chosen_table(place, sorted(relations.names), table)
     definitions.require_stable_sqlite(database, relations, name, claim)

@@ -54,7 +54,7 @@ def read_cells(stream: object) -> Iterator[Cells]:
 
 
 def _cells(format_: str, column: Any) -> Cells:
-    """Return the cells of a column of a batch. Booleans are bits; texts have a buffer of their ends and one of bytes."""
+    """Return the cells of a column of a batch. Booleans are bits. Texts have two buffers: ends and bytes."""
     is_valid, values, *texts = column.buffers
     missing = ~_unpacked(is_valid, column.length) if column.null_count else None
     match format_:

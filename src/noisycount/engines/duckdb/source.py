@@ -33,7 +33,7 @@ from noisycount.engines.duckdb.table import (
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CountedSource, missing_units, require_readable, require_typed
 from noisycount.engines.places import LakePlace, files_of
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion

@@ -26,7 +26,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
 from noisycount.engines.spark.table import ColumnType, Look, SparkRelation, schema_of, viewed
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion

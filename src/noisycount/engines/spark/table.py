@@ -10,8 +10,7 @@ from sqlalchemy import column, table
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.spark.dialect import SparkDialect
-from noisycount.engines.views.claim import UnitClaim
-from noisycount.engines.views.stability import unproven_view
+from noisycount.engines.views.relations import UnitClaim, unproven_view
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column

@@ -30,8 +30,7 @@ from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Dialect, Expression
 from noisycount.engines.expressions import type_of
 from noisycount.engines.sql.table import FoundColumn, FoundName, reflected_columns
-from noisycount.engines.views.claim import UnitClaim
-from noisycount.engines.views.stability import unproven_view
+from noisycount.engines.views.relations import UnitClaim, unproven_view
 from noisycount.query.schema import Kind
 
 

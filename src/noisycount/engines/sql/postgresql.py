@@ -20,7 +20,7 @@ from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.sql.relations import ServerRelations
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.engines.views.stability import require_stable
 from noisycount.query.schema import Kind
 

@@ -4,8 +4,7 @@ from dataclasses import field
 
 from sqlalchemy import Connection, text
 
-from noisycount.engines.views.definition import BaseTable, UnprovenError, ViewDefinition
-from noisycount.engines.views.stability import unreadable_view
+from noisycount.engines.views.relations import BaseTable, UnprovenError, ViewDefinition, unreadable_view
 from noisycount.frozen import frozen
 
 _TYPES = {
@@ -93,7 +92,7 @@ class ServerRelations:
     known: dict[tuple[str, str], BaseTable | ViewDefinition] = field(default_factory=dict)
 
     def find(self, schema: str | None, name: str) -> BaseTable | ViewDefinition:
-        """Return the relation that a definition means; see `views.definition.Relations`."""
+        """Return the relation that a definition means; see `views.relations.Relations`."""
         if schema is None:
             raise UnprovenError(f"it reads {name!r}, which is the server's own")
         if (schema, name) not in self.known:

@@ -28,7 +28,7 @@ from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion

@@ -19,24 +19,18 @@ from sqlglot import exp
 
 from noisycount.engines.views.definition import (
     AGGREGATES,
-    BaseTable,
-    Relations,
-    UnprovenError,
-    ViewDefinition,
-    fold,
-    parse_definition,
-    require_known,
-)
-from noisycount.engines.views.syntax import (
     conditions_of,
     has_aggregate,
     inner_conditions,
     joined_tables,
     loose_columns,
+    parse_definition,
     parts_of,
+    require_known,
     require_ranked,
     resolve_number,
 )
+from noisycount.engines.views.relations import BaseTable, Relations, UnprovenError, ViewDefinition, fold
 from noisycount.frozen import frozen
 
 EXACT_TYPES = frozenset({"integer", "text", "boolean", "uuid", "date"})

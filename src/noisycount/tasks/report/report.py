@@ -11,7 +11,7 @@ from fractions import Fraction
 from noisycount.catalog.catalog import ROW, DatasetRecord
 from noisycount.config.config import Config
 from noisycount.display.texts import redacted_names
-from noisycount.engines.views.claim import UnitClaim
+from noisycount.engines.views.relations import UnitClaim
 from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
 from noisycount.ledger.budget import Loss, NeighbourRelation
