@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.engines.duckdb.contents import content_of
+from noisycount.engines.duckdb.file_head import content_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError

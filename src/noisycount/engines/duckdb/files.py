@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from noisycount.engines.check import Check
-from noisycount.engines.duckdb import contents, foreign
+from noisycount.engines.duckdb import file_head, foreign
+from noisycount.engines.duckdb.check_facts import ParquetMetadata, are_of_pandas
 from noisycount.engines.duckdb.connection import (
     Connection,
     Result,
@@ -31,7 +32,6 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.definitions import duckdb_relations, require_stable_duckdb, sqlite_relations
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
-from noisycount.engines.duckdb.parquet_metadata import ParquetMetadata, are_of_pandas
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
@@ -420,10 +420,10 @@ def _database_of(path: Path) -> Format:
         is_empty = not path.stat().st_size
     except (OSError, ValueError):
         return _DATABASE  # opening it raises the error of a missing file
-    content = contents.content_of(path)
-    if content is contents.SQLITE:
+    content = file_head.content_of(path)
+    if content is file_head.SQLITE:
         return SQLITE
-    if content is contents.DUCKDB:
+    if content is file_head.DUCKDB:
         return _DATABASE
     what = content.words if content else "empty" if is_empty else "of another kind, or encrypted"
     remedy = content.remedy if content and not content.endings else "name a file by what it holds"
@@ -440,7 +440,7 @@ def format_of(path: Path, told: Description) -> Format:
     if found is _DATABASE:
         found = _database_of(path)
     elif not is_several(path) and told.form.header is not False:  # without a header, the first line is a record
-        contents.require_content(path, found.name)
+        file_head.require_content(path, found.name)
     if told.table is not None and not found.has_tables:
         raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
     is_portable = path.suffix.lower() == ".por"  # such a file of SPSS states its encoding itself

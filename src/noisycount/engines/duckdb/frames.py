@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.duckdb import connection as duck
-from noisycount.engines.duckdb.column_texts import with_values
+from noisycount.engines.duckdb.check_facts import with_values
 from noisycount.engines.duckdb.dialect import Counting, condition_text
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, take_snapshot
 from noisycount.engines.duckdb.table import column_types, converted, require_units, whole_schema

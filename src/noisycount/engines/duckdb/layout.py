@@ -1,4 +1,4 @@
-"""Lines of a file that name its columns, lines that are records, and lines that its owner leaves out."""
+"""Lines of a file that name its columns, lines that are records, lines that its owner leaves out, and ragged lines."""
 
 import re
 from collections import Counter
@@ -298,3 +298,42 @@ def without_header(first: Sequence[str], form: FileFormat) -> FileFormat:
     """Return the form of a file whose first row is a record."""
     places = range(1, len(first) + 1) if len(first) <= _LISTED else ()
     return replace(form, header=False, names=tuple((place, f"column{place}") for place in places) or form.names)
+
+
+_RAGGED_SHARE = 2  # if more than one of so many lines is ragged, the file may hold several tables
+_LONG_SHARE = 10  # unless only one of so many lines has too many cells
+
+
+@frozen
+class RaggedLines:
+    """Lines that have other numbers of cells than there are names."""
+
+    lines: tuple[tuple[int, int], ...]  # number and cells of each of the first lines
+    number: int  # number of all such lines
+    widths: Counter[int]  # number of records with so many cells
+    long: int  # number of lines with more cells than names, if those cells are not empty
+
+    def fault(self, names: int) -> str:
+        """Return a text about the first line and the number of the others. `names`: the number of names."""
+        (line, cells), *others = self.lines
+        text = f"line {line:,} has {cells:,} cell{'s' * (cells != 1)} for {names:,} name{'s' * (names != 1)}"
+        listed = ", ".join(f"{number:,}" for number, _ in others)
+        more = ", …" if self.number > len(self.lines) else ""
+        are = "line is" if self.number - 1 == 1 else "lines are"
+        return f"{text}, and {self.number - 1:,} more {are} ragged ({listed}{more})" if others else text
+
+    def readable_form(self, form: FileFormat, names: int) -> FileFormat:
+        """Return the form by which these lines can be read, with as few lines left out as possible.
+
+        If the file may hold several tables, the form is unchanged. `names`: the number of names.
+        """
+        widest, usual = max(self.widths), self.widths.most_common(1)[0][0]
+        if not self.long:
+            return replace(form, ragged="pad")
+        if usual > names:
+            added = {place: f"column{place}" for place in range(names + 1, widest + 1)}
+            named = tuple(sorted({**added, **dict(form.names or ())}.items()))
+            return replace(form, names=named, ragged="pad" if len(self.widths) > 1 else None)
+        if min(self.number * _RAGGED_SHARE, self.long * _LONG_SHARE) > self.widths.total():
+            return form
+        return replace(form, ragged="drop" if self.long == self.number else "pad_or_drop")

@@ -19,7 +19,7 @@ from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
 from noisycount.engines.duckdb.cells import given_cell, typed_cell
-from noisycount.engines.duckdb.column_texts import with_values
+from noisycount.engines.duckdb.check_facts import with_values
 from noisycount.engines.duckdb.dialect import Counting
 from noisycount.engines.duckdb.table import (
     READ_TYPES,

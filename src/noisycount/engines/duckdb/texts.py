@@ -32,8 +32,7 @@ from noisycount.engines.duckdb.file_head import (
     read_head,
     reader_options,
 )
-from noisycount.engines.duckdb.layout import Layout
-from noisycount.engines.duckdb.ragged import RaggedLines
+from noisycount.engines.duckdb.layout import Layout, RaggedLines
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
@@ -125,8 +124,8 @@ class TextFile:
 
     def mended(self, ragged: RaggedLines) -> Self:
         """Return the file with a form that states how its ragged lines are read, and with their fault."""
-        form = ragged.mended(self.form, len(self.names))
-        return replace(self, form=form, layout=self.layout.stated(form, ragged.words(len(self.names))))
+        form = ragged.readable_form(self.form, len(self.names))
+        return replace(self, form=form, layout=self.layout.stated(form, ragged.fault(len(self.names))))
 
     def ragged_lines(self) -> RaggedLines | None:
         """Return the lines that have other numbers of cells than there are names.
@@ -322,7 +321,7 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
         mended = file.mended(ragged)
         if _is_loaded(mended, connection, rewrites=True):
             return mended.with_rows_by_rule()
-    raise file.refusal("the ends of its lines cannot be detected" if ragged is None else ragged.words(len(file.names)))
+    raise file.refusal("the ends of its lines cannot be detected" if ragged is None else ragged.fault(len(file.names)))
 
 
 def _with_quote(quote: str, fault: str, file: TextFile, stated: FileFormat, connection: Connection) -> TextFile:
