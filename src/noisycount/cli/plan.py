@@ -196,9 +196,11 @@ def _read_design(goal: PlanGoal, table: dict[str, Any]) -> "Design | None":
 
 def _show_open_plan(goal: PlanGoal, plot: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Show the prices of an accuracy goal without a guess of the count."""
-    others = (goal.guess, goal.guess_from, goal.error, goal.epsilon, plot)
+    others = (goal.guess, goal.guess_from, goal.error, goal.epsilon)
     if goal.within in {None, 1} or goal.queries > 1 or any(other is not None for other in others):
         raise _usage_error("--at-most goes with --within below 100% and --confidence, and with no other goal")
+    if plot is not None:
+        raise _usage_error("--plot needs a guess of the count: give --guess, or leave --plot out")
     from noisycount.tasks.open_plan import OpenPlan  # noqa: PLC0415 - loads the distribution of stopped answers
 
     open_plan = OpenPlan(

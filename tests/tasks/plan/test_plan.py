@@ -281,6 +281,8 @@ def test_a_plan_is_drawn(run: Run, here: Path, words: tuple[str, ...], title: st
         (("--within", "20%", "--at-most", "1", "--guess", "100"), "--at-most goes with --within below 100%"),
         (("--error", "15", "--at-most", "1"), "--at-most goes with --within below 100%"),
         (("--within", "20%", "--queries", "3"), "--at-most goes with --within below 100%"),
+        (("--within", "20%", "--at-most", "1/2", "--plot", "a.svg"), "--plot needs a guess of the count: give --guess"),
+        (("--within", "20%", "--plot", "a.svg"), "--plot needs a guess of the count: give --guess"),
         ((*GOAL[1:], "--error", "15"), "give one goal"),
         ((*GOAL[1:], "--epsilon", "1"), "give one goal"),
         ((*GOAL[1:], "--guess-from", "abc"), "give either --guess or --guess-from, not both"),
