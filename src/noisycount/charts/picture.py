@@ -66,6 +66,8 @@ class AxisRange:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The values of the axis that have a tick, or round values within the range; each with its text."""
+        if self.axis.names:
+            return list(zip(self.axis.ticks, self.axis.names, strict=True))
         values = self._keep_inside(list(self.axis.ticks))
         if not values:
             values = self._logarithmic_ticks() if self.axis.is_log else self._linear_ticks()
@@ -133,6 +135,14 @@ class BandMark:
 
 
 @frozen
+class RibbonMark:
+    """A shaded area between two curves."""
+
+    rows: Sequence[tuple[float, float, float]]  # x, and the y of the lower and of the upper curve
+    colour: str
+
+
+@frozen
 class RuleMark:
     """A vertical line at a value of the x axis, over the whole height."""
 
@@ -179,7 +189,7 @@ class TextMark:
     is_bold: bool = False
 
 
-PictureMark = CurveMark | DotMarks | BandMark | RuleMark | BarMarks | SpanMarks | SegmentMark | TextMark
+PictureMark = CurveMark | DotMarks | BandMark | RibbonMark | RuleMark | BarMarks | SpanMarks | SegmentMark | TextMark
 
 
 @frozen

@@ -7,6 +7,7 @@ calls the function for each kind of mark.
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial, singledispatch
 from html import escape
 from itertools import pairwise
@@ -21,6 +22,7 @@ from noisycount.charts.picture import (
     Picture,
     PictureMark,
     Point,
+    RibbonMark,
     RuleMark,
     SegmentMark,
     SpanMarks,
@@ -28,7 +30,6 @@ from noisycount.charts.picture import (
     text_width,
 )
 from noisycount.charts.png import svg_as_png
-from noisycount.charts.svg import digits, fitted
 from noisycount.charts.theme import BAR_OPACITY, FONT, GRID, INK, MUTED, Style
 
 _MARGIN = 12.0  # space around a picture
@@ -39,6 +40,7 @@ _X_NUMBERS, _X_TITLE = 22.0, 20.0  # heights of the numbers below an axis, and o
 _LEGEND_ROW, _SAMPLE = 20.0, 30.0  # height of a row of a legend of lines, and length of the sample of a line
 _TICK, _GAP = 5.0, 8.0  # length of a tick, and distance of numbers from their axis
 _BESIDE = 40.0  # pixels by which a number may reach beyond the ends of its axis
+_LETTER, _LABEL_GAP = 8.4, 6.0  # largest width of a character below an axis, and smallest gap between two labels
 
 
 def picture_svg(picture: Picture, *, description: str = "", is_headed: bool = True) -> str:
@@ -103,6 +105,12 @@ def save_picture(picture: Picture, file: Path) -> None:
         file.write_bytes(svg_as_png(svg))
 
 
+def fit_width(frame: Frame, width: float) -> Frame:
+    """Return a frame whose axes are so wide that a picture of it alone, without a heading, has this width."""
+    beyond = _left_extent(frame) + _right_extent(frame) - frame.size[0]
+    return replace(frame, size=(width - 2 * _MARGIN - beyond, frame.size[1]))
+
+
 def _heading(title: str, notes: Sequence[str], size: float) -> Iterator[tuple[str, float]]:
     """Yield the lines of a heading at the top left of a picture, each with its right end."""
     yield (
@@ -119,14 +127,26 @@ def _left_extent(frame: Frame) -> float:
     texts = [mark for mark in frame.marks if isinstance(mark, TextMark) and mark.anchor == "end"]
     labels = [_text_extent(mark) - mark.place[0] for mark in texts]
     numbers = [] if frame.y is None or not frame.y.has_numbers else [number for _, number in frame.y.ticks]
-    return max(0.0, *labels, *(text_width(number, _NUMBER) + _GAP for number in numbers), 0.0)
+    first = -min((start for start, _ in _number_spans(frame)), default=0.0)
+    return max(0.0, first, *labels, *(text_width(number, _NUMBER) + _GAP for number in numbers))
 
 
 def _right_extent(frame: Frame) -> float:
     """Return the distance from the left end of the axes to the right end of the widest part of the frame."""
     texts = [mark for mark in frame.marks if isinstance(mark, TextMark) and mark.anchor != "end"]
     notes = [text_width(note, _NOTE) for note in frame.notes]
-    return max(frame.size[0] + _MARGIN, *(mark.place[0] + _text_extent(mark) for mark in texts), *notes, 0.0)
+    numbers = [end for _, end in _number_spans(frame)]
+    return max(frame.size[0] + _MARGIN, *(mark.place[0] + _text_extent(mark) for mark in texts), *notes, *numbers)
+
+
+def _number_spans(frame: Frame) -> list[Point]:
+    """Return the start and the end of each number below the x axis, in pixels from the left end of the axis."""
+    if not frame.x.has_numbers:
+        return []
+    places = [
+        (frame.x.share(value) * frame.size[0], text_width(number, _NUMBER) / 2) for value, number in frame.x.ticks
+    ]
+    return [(middle - half, middle + half) for middle, half in places]
 
 
 def _text_extent(mark: TextMark) -> float:
@@ -152,7 +172,8 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
     height = frame.size[1]
     inside = [*_draw_axes(frame), *(part for mark in frame.marks for part in draw_mark(mark, frame))]
     parts.append(f'<g transform="translate({digits(left)} {digits(top)})">{"".join(inside)}</g>')
-    below = _X_NUMBERS + (_X_TITLE if frame.x.axis.label else 0) if frame.x.has_numbers else 0
+    numbers = _X_NUMBERS + _TEXT_LINE * (_tick_lines(frame) - 1)
+    below = numbers + (_X_TITLE if frame.x.axis.label else 0) if frame.x.has_numbers else 0
     return parts, top + height + below
 
 
@@ -178,6 +199,11 @@ def _legend_height(frame: Frame) -> float:
     return _LEGEND_ROW * len(lines) if lines else 24
 
 
+def _tick_lines(frame: Frame) -> int:
+    """Return the largest number of lines of the texts below the x axis."""
+    return max((number.count("\n") + 1 for _, number in frame.x.ticks), default=1)
+
+
 def _draw_axes(frame: Frame) -> Iterator[str]:
     """Yield the grid lines, the numbers and the titles of both axes."""
     width, height = frame.size
@@ -194,15 +220,40 @@ def _draw_axes(frame: Frame) -> Iterator[str]:
         yield _line(*ends, Style(GRID if frame.x.has_grid else MUTED, width=1))
     if not frame.x.has_grid:
         yield _line((0, height), (width, height), Style(MUTED, width=1))
-    if not frame.x.has_numbers:
-        return
-    labels = [(_BESIDE + place, number) for place, number in sorted(x_ticks)]
-    for place, number in fitted(labels, width + 2 * _BESIDE):
-        yield _text(number, (place - _BESIDE, height + 14), MUTED, _NUMBER, anchor="middle")
+    if frame.x.has_numbers:
+        yield from _draw_x_texts(frame)
+
+
+def _draw_x_texts(frame: Frame) -> Iterator[str]:
+    """Yield the numbers or names below the x axis, and its title."""
+    width, height = frame.size
+    x_ticks = [(frame.x.share(value) * width, number) for value, number in frame.x.ticks]
+    lines = [(_BESIDE + place, number.split("\n")) for place, number in sorted(x_ticks)]
+    rows = [[(place, texts[row]) for place, texts in lines if row < len(texts)] for row in range(_tick_lines(frame))]
+    for row, labels in enumerate(rows):
+        for place, number in fitted(labels, width + 2 * _BESIDE):
+            middle = place - _BESIDE, height + 14 + _TEXT_LINE * row
+            yield _text(number, middle, MUTED, _NUMBER, anchor="middle")
     if frame.x.axis.label:
         title_width = text_width(frame.x.axis.label, _NOTE)
-        middle = max(width / 2, title_width / 2)
-        yield _text(frame.x.axis.label, (middle, height + 33), INK, _NOTE, anchor="middle")
+        middle = max(width / 2, title_width / 2), height + 33 + _TEXT_LINE * (len(rows) - 1)
+        yield _text(frame.x.axis.label, middle, INK, _NOTE, anchor="middle")
+
+
+def fitted(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[float, str]]:
+    """Return the labels below an axis; if they would overlap, only every second, third … of them.
+
+    Args:
+        labels: The position of the middle of each label from the left, in ascending order, and its text.
+        width: Width of the picture. A label that would reach beyond the picture is moved inwards.
+    """
+    halves = [_LETTER * len(text) / 2 for _, text in labels]
+    inside = [min(max(place, half), width - half) for (place, _), half in zip(labels, halves, strict=True)]
+    ends = [(middle - half, middle + half) for middle, half in zip(inside, halves, strict=True)]
+    for step in range(1, len(labels) + 1):
+        if all(end + _LABEL_GAP <= start for (_, end), (start, _) in pairwise(ends[::step])):
+            return list(zip(inside, (text for _, text in labels), strict=True))[::step]
+    return []
 
 
 @singledispatch
@@ -232,6 +283,13 @@ def _(mark: DotMarks, frame: Frame) -> Iterator[str]:
 def _(mark: BandMark, frame: Frame) -> Iterator[str]:
     left, right = (frame.x.share(value) * frame.size[0] for value in (mark.low, mark.high))
     yield _rectangle((left, 0), (right - left, frame.size[1]), mark.colour, 0.15)
+
+
+@draw_mark.register
+def _(mark: RibbonMark, frame: Frame) -> Iterator[str]:
+    below = [frame.place(x, low) for x, low, _ in mark.rows]
+    above = [frame.place(x, high) for x, _, high in mark.rows]
+    yield f'<path d="{_path([*below, *reversed(above)])}Z" fill="{mark.colour}" fill-opacity=".2"/>'
 
 
 @draw_mark.register
@@ -323,3 +381,8 @@ def _rectangle(corner: Point, size: Point, colour: str, opacity: float) -> str:
     (left, top), (width, height) = corner, size
     where = f'x="{digits(left)}" y="{digits(top)}" width="{digits(width)}" height="{digits(height)}"'
     return f'<rect {where} fill="{colour}" opacity="{opacity:g}"/>'
+
+
+def digits(number: float) -> str:
+    """Return a coordinate as text, rounded to a tenth of a pixel."""
+    return f"{number:.1f}".removesuffix(".0")

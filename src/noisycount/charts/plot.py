@@ -25,6 +25,7 @@ class Axis:
     is_reversed: bool = False  # True if values decrease along the axis
     is_share: bool = False  # True if numbers are shown in percent
     ticks: tuple[float, ...] = ()  # values with a number; empty: round values are chosen
+    names: tuple[str, ...] = ()  # text of each of `ticks`, of one or more lines; empty: its number
     is_whole: bool = False  # True if only whole numbers get a tick
     is_signed: bool = False  # True if positive numbers are shown with a plus sign, as errors are
     field: str = ""  # name of the quantity in the data of an Altair chart; empty: x or y

@@ -16,6 +16,7 @@ from noisycount.charts.picture import (
     Frame,
     Picture,
     PictureMark,
+    RibbonMark,
     RuleMark,
     SegmentMark,
     SpanMarks,
@@ -156,6 +157,15 @@ def _(mark: BandMark, frame: Frame) -> Iterator[Json]:
     x = _x(frame)
     values = [{x["field"]: mark.low, "end": mark.high}]
     yield _layer("rect", values, {"x": x, "x2": {"field": "end"}}, color=mark.colour, opacity=0.15)
+
+
+@layers_of.register
+def _(mark: RibbonMark, frame: Frame) -> Iterator[Json]:
+    x, y = _x(frame), _y(frame)
+    values = [{x["field"]: place, "low": low, "high": high} for place, low, high in mark.rows]
+    yield _layer(
+        "area", values, {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}, color=mark.colour, opacity=0.2
+    )
 
 
 @layers_of.register

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.charts.answer_svg import NARROW, CountPicture, Estimated
+from noisycount.charts.answer_picture import CountPicture, Estimated
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import ApproximateBudget
@@ -71,13 +71,13 @@ def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None
     """Not beside an answer in the middle; beside one of which half the range is impossible."""
     _, page = asked(state, COUNT)
     assert "With what is public" not in page
-    assert "refined-line" not in page
+    assert "refined: " not in page
     half = {"answer": -5, "low": -65, "high": 55, "error": 60, "mechanism": "discrete Laplace", "scale": "20"}
     below = Released(half, estimate=CountEstimate.of(half, 1317))
     assert below.refined is not None
     assert 0 <= below.refined.count.low <= below.refined.count.value <= below.refined.count.high
     assert isinstance(below.picture, CountPicture)
-    assert "refined-line" in below.picture.svg(NARROW)
+    assert "; refined: " in below.picture.description
     (row,) = csv.DictReader(StringIO(answer_csv(below)))
     assert row["refined"] == str(int(below.refined.count.value))
 
@@ -127,6 +127,7 @@ def dated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceState]:
 
 MONTHS = [f"2025-{month:02d}" for month in range(1, 13)]
 GROUPED = {"epsilon": "1", "groups_per_unit": 1}
+RIBBON = 'fill-opacity=".2"'
 LINES = [
     {"by": "day:month", "keys": {"day": [*MONTHS, None]}, "margins": ["total"]},
     {"by": "day:quarter", "keys": {"day": ["2025-Q3", "2025-Q1", "2025-Q2"]}},
@@ -140,7 +141,7 @@ def test_equal_steps_of_time_are_lines(dated: ServiceState, body: dict[str, obje
     """With bands and named axes; every class of a picture is one of the style sheet; bars stand below."""
     _, page = asked(dated, {**body, **GROUPED})
     lines = 1 + (body["by"] == ["age:0,40", "day:month"])
-    assert page.count("ribbon") == 2 * lines  # narrow and wide
+    assert page.count(RIBBON) == 2 * lines  # narrow and wide
     assert f">day, by {str(body['by']).rpartition(':')[2].strip(chr(39) + ']')}</text>" in page
     assert ">persons</text>" in page
     style = calling(dated).get("/static/noisycount.css").text
@@ -163,7 +164,7 @@ def test_equal_steps_of_time_are_lines(dated: ServiceState, body: dict[str, obje
 def test_other_rows_are_bars(dated: ServiceState, body: dict[str, object]) -> None:
     """Ranges of unequal width, months with a gap and plain numbers are no line; each row has its whole label."""
     place, page = asked(dated, body)
-    assert "ribbon" not in page
+    assert RIBBON not in page
     cells = [row for row in told(dated, place)["rows"] if row["level"] != "total"]
     labels = [str(label) for row in cells for label in row["keys"].values()]
     assert [label for label in labels if f'<th scope="row">{label}</th>' not in page] == []
@@ -173,7 +174,7 @@ def test_other_rows_are_bars(dated: ServiceState, body: dict[str, object]) -> No
 def test_towns_are_bars(state: ServiceState) -> None:
     """Each in the order in which it was listed."""
     _, towns = asked(state, TOWNS)
-    assert "ribbon" not in towns
+    assert RIBBON not in towns
     assert re.findall(r'<th scope="row">(.*?)</th>', towns) == ["Bern", "=cmd()", "(missing)"]
 
 

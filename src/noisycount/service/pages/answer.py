@@ -14,7 +14,8 @@ from typing import Any, Self
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from noisycount.charts.answer_svg import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point
+from noisycount.charts.answer_picture import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point
+from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.numbers import approximately, percent, plus_minus
 from noisycount.display.output import Facts
@@ -211,7 +212,10 @@ class Released:
         if self.picture is None:
             return []
         sizes = (("narrow", NARROW), ("wide", WIDE))
-        return [(name, Markup(self.picture.svg(width))) for name, width in sizes]  # noqa: S704  (`svg` escapes its texts)
+        return [
+            (name, Markup(page_svg(self.picture.picture(width), name, self.picture.description)))  # noqa: S704 - escaped
+            for name, width in sizes
+        ]
 
     @property
     def cost(self) -> Sequence[tuple[str, str]]:

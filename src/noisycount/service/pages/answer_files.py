@@ -5,13 +5,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from noisycount.charts.answer_svg import WIDE, Estimated
+from noisycount.charts.answer_picture import WIDE, Estimated
 from noisycount.charts.picture_svg import picture_svg
+from noisycount.charts.rows import wrapped_notes
 from noisycount.charts.table import TableBar, TableBars, sum_bar, table_picture
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import plus_minus, signed
@@ -20,7 +22,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.service.auth import LimitedUser
 from noisycount.service.pages.answer import Released
-from noisycount.service.pages.layout import download, picture_file, sheet, standalone_svg
+from noisycount.service.pages.layout import download, picture_file, sheet
 from noisycount.service.state import State
 from noisycount.tasks.answer_display import SUM_NAMES
 from noisycount.tasks.report.forms import as_text
@@ -72,7 +74,8 @@ def answer_drawing(released: Released) -> str:
     source = f"{released.unit} of {released.reply['dataset']}"
     lines = [released.question, f"{count}{source}, with {released.confidence_text} confidence; noisycount"]
     if (picture := released.picture) is not None:
-        return standalone_svg(picture.svg(WIDE), lines)
+        title, *notes = wrapped_notes(lines)
+        return picture_svg(replace(picture.picture(WIDE), title=title, notes=notes))
     cells = {released.reply["levels"][0]["level"], OTHER}
     rows = [(", ".join(row.keys), row) for row in released.rows if row.level in cells]
     bars = [TableBar(label, row.noisy_count.value, row.error) for label, row in rows]

@@ -2,15 +2,13 @@
 
 import csv
 import json
-import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from io import StringIO
 from math import ceil
 from pathlib import Path
-from textwrap import wrap
 from typing import Annotated, cast
 from urllib.parse import quote
 
@@ -21,9 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from noisycount.charts.picture_svg import digits
 from noisycount.charts.png import svg_as_png
-from noisycount.charts.svg import digits, svg_text
-from noisycount.charts.theme import FONT
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
@@ -175,59 +172,6 @@ def picture_file(svg: str, form: str, name: str) -> Response:
 def has_png() -> bool:
     """Return True if the package that draws a PNG is installed."""
     return find_spec("resvg_py") is not None
-
-
-_ABOVE, _LINE, _MARGIN = 12, 20, 16  # top margin, height and side margin of the lines above a picture, in pixels
-_LETTER = 7.2  # width of a character of these lines, in pixels
-
-
-def standalone_svg(picture: str, lines: Sequence[str]) -> str:
-    """Return a picture of a page as an independent SVG file, below lines of text, in the light colours of the pages.
-
-    Colours and widths are attributes of the elements, as some programs ignore style sheets.
-    """
-    width, height = _size(picture)
-    lines = [line for text in lines for line in wrap(text, int(width / _LETTER))]
-    above = _ABOVE + _LINE * len(lines) + 8
-    texts = [svg_text(line, _MARGIN, _ABOVE + _LINE * row, kind="ink") for row, line in enumerate(lines, 1)]
-    shifted = picture.replace("<svg ", f'<svg x="{_MARGIN}" y="{above}" ', 1)
-    size = f"{width + 2 * _MARGIN:g}", f"{height + above + _MARGIN:g}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}"'
-        f' font-family="{FONT}"><rect width="100%" height="100%" fill="#ffffff"/>'
-        f"{_with_attributes(''.join([*texts, shifted]))}</svg>"
-    )
-
-
-def _size(picture: str) -> tuple[float, float]:
-    """Read the width and height of a picture of this project."""
-    match = re.search(r'width="([\d.]+)" height="([\d.]+)">', picture)
-    assert match is not None  # noqa: S101 - the pictures of this project state their size
-    return float(match[1]), float(match[2])
-
-
-def _with_attributes(picture: str) -> str:
-    """Replace the classes of each element by the attributes that the style sheet of the pages gives them."""
-    styles = _chart_styles()
-
-    def attributes(match: re.Match[str]) -> str:
-        tag, classes = match[1], (match[2] or "").split()
-        kinds = ["text", *classes] if tag == "text" else classes
-        style = {name: text for kind in kinds for name, text in styles[kind].items()}
-        return " ".join([f"<{tag}", *(f'{name}="{text}"' for name, text in style.items())])
-
-    return re.sub(r'<(text|path|rect|circle)\b(?: class="([^"]*)")?', attributes, picture)
-
-
-@cache
-def _chart_styles() -> dict[str, dict[str, str]]:
-    """Read the styles of texts and of each class of a chart from the style sheet, with the light colours."""
-    style = _content("noisycount.css").decode()
-    colours = dict(re.findall(r"(--[\w-]+): ([^;]+);", style.partition("}")[0]))
-    style = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], style)
-    rules = re.findall(r"^svg\.chart \.?([\w-]+) \{ (.+) \}$", style, re.MULTILINE)
-    style_properties = re.compile(r"((?:fill|stroke|opacity|font-size)[a-z-]*): ([^;]+);")
-    return {kind: dict(style_properties.findall(rule)) for kind, rule in rules}
 
 
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
