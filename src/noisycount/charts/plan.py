@@ -68,6 +68,11 @@ def plan_picture(
     return Picture(title, [subtitle] if subtitle else [], frames, spacing=24)
 
 
+def answers_picture(answers: PossibleAnswers, title: str) -> Picture:
+    """Return the picture of the possible answers alone, without a heading and notes of its own."""
+    return Picture(title, (), [replace(_answers_frame(answers), title="", notes=())])
+
+
 def _answers_frame(answers: PossibleAnswers) -> Frame:
     """Return the dot plot over a band that marks the answers within the goal."""
     distance = max(abs(value - answers.centre) for value, _ in answers.places) + answers.gap

@@ -66,12 +66,13 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
     ]
     title = f"What ε = {approximately(plan.epsilon)} gives"
     subtitle = "" if plan.error is None else f"goal: {goal_words(plan)}"
-    picture = plan_picture(_answers(plan), lines, (confidence, error), title, subtitle)
+    picture = plan_picture(possible_answers(plan), lines, (confidence, error), title, subtitle)
     with writing(file):
         save_picture(picture, file)
 
 
-def _answers(plan: Plan) -> PossibleAnswers:
+def possible_answers(plan: Plan, unit: str = "records") -> PossibleAnswers:
+    """Return fifty equally likely answers of a plan, or errors if it has no guess of the count, in some unit."""
     dots = Dots.from_errors(plan.possible_errors, plan.centre, _COLUMNS)
     guess = None if plan.guess is None else signed(plan.centre)
     about = "Fifty possible errors" if guess is None else "Fifty possible answers"
@@ -86,7 +87,7 @@ def _answers(plan: Plan) -> PossibleAnswers:
         centre=plan.centre,
         heading=f"{about}, each as likely as the others",
         notes=[f"dashed line: {centre}", f"shaded: {inside}"],
-        title="error, records" if guess is None else f"answer if the count is {guess}, records",
+        title=f"error, {unit}" if guess is None else f"answer if the count is {guess}, {unit}",
         is_offset=guess is None,
     )
 

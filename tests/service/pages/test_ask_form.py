@@ -152,7 +152,8 @@ def test_a_share_is_of_the_count_unless_there_is_a_guess(price: Price, sent: dic
 def test_dots_are_fifty(epsilon: str, guess: int | None) -> None:
     """Whatever the noise, there are fifty dots, a band and a text for those who see none."""
     drawn = dots_picture(plan_at_epsilon(exact_epsilon(epsilon), 0.95, guess=guess), "rows")
-    assert f"{'error' if guess is None else 'answer'}, rows</text>" in drawn
-    assert drawn.count('class="dot"') == 50
-    assert 'role="img" aria-label="Fifty possible' in drawn
+    title = "error, rows" if guess is None else f"answer if the count is {guess:,}, rows"
+    assert f">{title}</text>" in drawn
+    assert drawn.count("<circle ") == 50
+    assert '<desc id="possible-answers-desc">Fifty possible' in drawn
     assert "style=" not in drawn

@@ -19,7 +19,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from noisycount.charts.picture_svg import digits
 from noisycount.charts.png import svg_as_png
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
@@ -134,7 +133,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = static_address
-    environment.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "digits": digits}
+    environment.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed}
     return environment
 
 

@@ -12,6 +12,8 @@ from typing import Self
 
 from markupsafe import Markup
 
+from noisycount.charts.picture_svg import page_svg
+from noisycount.charts.plan import answers_picture
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.output import Facts
 from noisycount.frozen import frozen
@@ -24,7 +26,7 @@ from noisycount.query.schema import Kind, PublicValues
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
-from noisycount.service.pages.layout import on_one_line, render
+from noisycount.service.pages.layout import on_one_line
 from noisycount.tasks.answer_display import (
     level_rows,
     preview_facts,
@@ -33,7 +35,8 @@ from noisycount.tasks.answer_display import (
     table_promise,
 )
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.plan import Dots, Plan, plan_at_epsilon, preview_heading, round_step
+from noisycount.tasks.pictures import possible_answers
+from noisycount.tasks.plan import Plan, plan_at_epsilon, preview_heading
 from noisycount.tasks.preview import AnswerPreview, preview_at
 from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
 from noisycount.tasks.show import View, budget_words
@@ -240,46 +243,8 @@ class RehearsedPanel:
         return cls(note, words, header, rows, len(names))
 
 
-_WIDTH, _SIDE, _TOP, _BOTTOM = 440.0, 14.0, 8.0, 44.0
-_COLUMNS, _MARKS = 31, 2.5  # largest number of columns of dots; marks of the axis on each side of the centre
-_LARGEST = 7.0  # radius of a dot
-
-
 def dots_picture(plan: Plan, unit: str) -> Markup:
     """Draw fifty equally likely answers of a plan as dots over the band ±width, on an axis in units."""
-    dots = Dots.from_errors(plan.possible_errors, plan.centre, _COLUMNS)
-    reach = max((dots.reach + 0.5) * dots.step, plan.width + 1)
-    step = (_WIDTH - 2 * _SIDE) / (2 * reach)
-
-    def across(value: float) -> float:
-        return _SIDE + (value - plan.centre + reach) * step
-
-    radius = min(_LARGEST, step * dots.gap * 0.46)
-    floor = _TOP + 2.15 * radius * (max(row for _, row in dots.places) + 0.4)
-    svg = render(
-        "dots.svg",
-        description=f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}",
-        width=_WIDTH,
-        height=floor + _BOTTOM,
-        name=f"{'error' if plan.guess is None else 'answer'}, {unit}",
-        floor=floor,
-        radius=radius,
-        band=[across(plan.centre + side * (plan.width + 0.5)) for side in (-1, 1)],
-        centre=across(plan.centre),
-        dots=[(across(value), floor - (row - 0.5) * 2.15 * radius) for value, row in dots.places],
-        marks=[(across(value), _mark(value, plan)) for value in _marks(plan.centre, reach)],
-    )
-    return Markup(svg)  # noqa: S704 - its template escapes
-
-
-def _marks(centre: int, reach: float) -> list[int]:
-    """Return the marks of the axis: the centre, and others at a round distance from each other, as many as fit."""
-    step = round_step(reach / _MARKS)
-    sides = int(0.9 * reach / step)
-    return [centre + number * step for number in range(-sides, sides + 1)]
-
-
-def _mark(value: int, plan: Plan) -> str:
-    """Return the label of a mark of the axis. Positive errors have a plus sign, answers have none."""
-    sign = "+" if plan.guess is None and value > 0 else ""
-    return f"{sign}{signed(value)}"
+    description = f"{preview_heading(plan)}; {percent(plan.confidence)} lie within {plus_minus(plan.width)}"
+    picture = answers_picture(possible_answers(plan, unit), preview_heading(plan))
+    return Markup(page_svg(picture, "possible-answers", description))  # noqa: S704 - `page_svg` escapes its texts
