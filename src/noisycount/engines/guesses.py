@@ -109,9 +109,10 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     given = [text for text in texts if text not in _NO_VALUE]
     if not given:
         return Guess(_PLAIN, "no cell says anything")
-    if any(map(_CODE, given)):
+    different = {*given}  # of most columns far fewer
+    if any(map(_CODE, different)):
         return _guess_days(given, texts, name) or Guess(_PLAIN, "some have leading zeros, as codes have")
-    if all(map(_CANDIDATES[0].fits, given)):  # most columns are so
+    if all(map(_CANDIDATES[0].fits, different)):  # most columns are so
         return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
     have_digits = len([*filter(_DIGIT, given)]) / len(given) >= ENOUGH  # as numbers and dates have
     if have_digits:
@@ -264,8 +265,8 @@ def _rivals(first: _Candidate, others: Sequence[_Candidate], given: Sequence[str
 
 def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
     """Return the guess of cells that say yes and no in one language; None if they do not."""
-    given = [text for text in texts if text not in MISSING_WORDS or text in _ANSWERS]
-    words = {cell.casefold() for cell in given}
+    given = [text for text in texts if text not in _NO_VALUE or text in _ANSWERS]
+    words = {cell.casefold() for cell in {*given}}
     for true, false in _TRUTH_WORDS:
         if not (words & {*true} and words & {*false}):
             continue
@@ -306,7 +307,7 @@ def _has_pair(words: set[str], true: Sequence[str], false: Sequence[str]) -> boo
 
 def _guess_with_signs(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
     """Return the guess of numbers with currencies, percent signs, brackets or a minus behind; None if they are none."""
-    if not any(map(may_have_signs, given)):
+    if not any(map(may_have_signs, {*given})):
         return None
     cells = [*map(SignedNumber.read, given)]
     symbols = tuple(dict.fromkeys(symbol for cell in cells for symbol in cell.symbols))
