@@ -14,7 +14,7 @@ from noisycount.query.impossible import contradictions, impossible_hints, outsid
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import canonical_text
 from noisycount.query.public_values import MOST_VALUES, foreign_keys, public_keys, public_values
-from noisycount.query.schema import Kind, did_you_mean
+from noisycount.query.schema import Kind, Schema, did_you_mean
 from noisycount.query.table import key_set, key_set_to_json
 
 KINDS = {
@@ -41,6 +41,29 @@ TOWNS = STATED["town"]
 def hints(where: str) -> list[str]:
     """Return the hints of a question."""
     return impossible_hints([parse_predicate(where, KINDS).normal], PUBLIC)
+
+
+MISSING = {"town": {"NA", "k.A."}, "age": {-99.0}, "day": {date(1900, 1, 1)}}
+
+
+@pytest.mark.parametrize(
+    ("where", "hint"),
+    [
+        ("town = 'NA'", "'NA' stands for a missing value of town: ask with town is null"),
+        ("smoker or town in ('Bern', 'k.A.')", "'k.A.' stands for a missing value of town: ask with town is null"),
+        ("age = -99", "-99 stands for a missing value of age: ask with age is null"),
+        ("day = '1900-01-01'", "1900-01-01 stands for a missing value of day: ask with day is null"),
+    ],
+)
+def test_a_word_for_a_missing_value_matches_no_record(where: str, hint: str) -> None:
+    """The hint names the condition that finds the missing values."""
+    assert impossible_hints([parse_predicate(where, KINDS).normal], PUBLIC, MISSING) == [hint]
+
+
+@pytest.mark.parametrize("where", ["town <> 'NA'", "not (town in ('NA', 'Bern'))", "age > -99", "code = 'NA'"])
+def test_other_conditions_with_a_word_for_a_missing_value_may_match(where: str) -> None:
+    """A record with a value satisfies them, and in other columns the word is a value."""
+    assert impossible_hints([parse_predicate(where, KINDS).normal], {}, MISSING) == []
 
 
 @pytest.mark.parametrize(
@@ -201,7 +224,7 @@ def test_listed_keys_stay_as_they_are_listed() -> None:
     keys = key_set(parts, {"town": ["Genf", None]}, PUBLIC)
     assert keys.values[0] == ("Genf", None)
     assert len(keys.values[1]) == 2
-    assert [*foreign_keys(keys, PUBLIC)] == [
+    assert [*foreign_keys(keys, Schema(KINDS, public=PUBLIC))] == [
         "'Genf' is none of the public values of town: use 'Bern', 'Köln', 'Düsseldorf'"
     ]
     cells = [("Bern", "2026-02")]

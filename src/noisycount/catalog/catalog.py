@@ -8,7 +8,7 @@ import codecs
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, asked_part
+from noisycount.query.readings import read_number
 from noisycount.query.schema import Kind, Schema, Stated
 
 if TYPE_CHECKING:
@@ -198,8 +199,26 @@ class DatasetRecord:
         normalisers = {
             name: form.normal_text for name, form in self.columns.items() if form.trim or form.normalise is not None
         }
-        whole = Schema(kinds, self.others, commas=commas, normalisers=normalisers)
+        missing = {name: frozenset(_missing_values(form)) for name, form in self.columns.items() if form.missing}
+        whole = Schema(kinds, self.others, commas=commas, normalisers=normalisers, missing=missing)
         return whole.for_questions(self.unit, columns)
+
+
+def _missing_values(form: ColumnFormat) -> Iterator[Any]:
+    """Yield the values that the words for a missing value would be if they were none.
+
+    Example:
+        >>> [*_missing_values(ColumnFormat(Kind.INTEGER, missing=("NA", "-99")))]
+        [-99.0]
+    """
+    if form.kind is Kind.TEXT:
+        yield from form.missing
+    elif form.kind.is_number:
+        numbers = (read_number(word.replace(form.decimal, ".")) for word in form.missing)
+        yield from (number for number in numbers if number is not None)
+    elif form.kind.is_moment and form.date_format is None:
+        values = map(form.kind.key, form.missing)
+        yield from (value for value in values if form.kind.holds(value))
 
 
 def _date_marks(date_format: str) -> dict[str, str]:

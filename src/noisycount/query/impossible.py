@@ -4,8 +4,9 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import chain, islice
 from math import ceil, floor
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -253,6 +254,19 @@ def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Co
             yield from ((column, choice) for choice in choices if choice.value not in public[column.name])
 
 
+def missing_literals(
+    predicate: tree.Predicate, missing: Mapping[str, Collection[Any]]
+) -> Iterator[tuple[tree.Column, tree.Literal]]:
+    """Yield the values of equalities and lists that stand for a missing value of their column. Skip parsed columns."""
+    match predicate:
+        case tree.And(operands) | tree.Or(operands):
+            for operand in operands:
+                yield from missing_literals(operand, missing)
+        case tree.Comparison(tree.Column() as column) | tree.Membership(column):
+            values = () if column.is_parsed else missing.get(column.name, ())
+            yield from ((column, literal) for literal in _named(predicate) if literal.value in values)
+
+
 def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
     """Return True if no values of the columns satisfy all tests; every test is about the same columns."""
     distinct = set(tests)
@@ -277,8 +291,17 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
 _SHOWN = 3  # number of hints in full
 
 
-def impossible_hints(predicates: Iterable[tree.Predicate], public: Public = MappingProxyType({})) -> list[str]:
+def impossible_hints(
+    predicates: Iterable[tree.Predicate],
+    public: Public = MappingProxyType({}),
+    missing: Mapping[str, Collection[Any]] = MappingProxyType({}),
+) -> list[str]:
     """Return a sentence for each part of the predicates that no record can satisfy. Reads no data.
+
+    Args:
+        predicates: The predicates.
+        public: The public values of some columns, by name.
+        missing: The values of some columns that stand for a missing value, by name.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -286,16 +309,33 @@ def impossible_hints(predicates: Iterable[tree.Predicate], public: Public = Mapp
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
     listed = list(predicates)
-    unknown = [*dict.fromkeys(found for each in listed for found in outside(each, public))]
-    parts = [] if unknown else [*dict.fromkeys(part for each in listed for part in contradictions(each, public))]
-    told = [not_public(column.name, public[column.name], literal.value) for column, literal in unknown[:_SHOWN]]
+    absent = [*dict.fromkeys(found for each in listed for found in missing_literals(each, missing))]
+    unknown = [*dict.fromkeys(found for each in listed for found in outside(each, public) if found not in absent)]
+    parts = (
+        [] if absent or unknown else [*dict.fromkeys(part for each in listed for part in contradictions(each, public))]
+    )
     plain = {part for each in listed for part in contradictions(each)} if parts and public else {*parts}
-    for part in parts[:_SHOWN]:
-        why = _remedy(part) if part in plain else _as_public(part, public)
-        told.append(f"no record can satisfy {tree.canonical_text(part)}{why}")
-    more = len(unknown) + len(parts) - _SHOWN
+
+    def reason(part: tree.Predicate) -> str:
+        return _remedy(part) if part in plain else _as_public(part, public)
+
+    hints = chain(
+        (_ask_for_missing(column, literal) for column, literal in absent),
+        (not_public(column.name, public[column.name], literal.value) for column, literal in unknown),
+        (f"no record can satisfy {tree.canonical_text(part)}{reason(part)}" for part in parts),
+    )
+    more = len(absent) + len(unknown) + len(parts) - _SHOWN
     others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
-    return [*told, *others]
+    return [*islice(hints, _SHOWN), *others]
+
+
+def _ask_for_missing(column: tree.Column, literal: tree.Literal) -> str:
+    return stands_for_missing(column.name, literal.value, f"ask with {tree.quoted_name(column.name)} is null")
+
+
+def stands_for_missing(name: str, value: object, remedy: str) -> str:
+    """Return the error about a value that stands for a missing value of a column, with the way to ask for these."""
+    return f"{_written(value)} stands for a missing value of {printable(name)}: {remedy}"
 
 
 def not_public(name: str, values: PublicValues, value: object) -> str:

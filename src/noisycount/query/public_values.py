@@ -11,8 +11,17 @@ from datetime import date, datetime, time, timedelta
 from noisycount.display.values import short
 from noisycount.errors import ConfigError
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
-from noisycount.query.impossible import Public, not_public
-from noisycount.query.schema import Kind, PublicValues, Schema, Stated, did_you_mean, normaliser_of
+from noisycount.query.impossible import not_public, stands_for_missing
+from noisycount.query.schema import (
+    Kind,
+    PublicValues,
+    Schema,
+    Stated,
+    did_you_mean,
+    missing_of,
+    normaliser_of,
+    public_of,
+)
 from noisycount.query.typed import PeriodLength
 
 MOST_VALUES = 10_000  # maximum number of public values of a column, and of groups without a list
@@ -160,12 +169,16 @@ def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] |
     return tuple(date.fromordinal(each) if is_day else each for each in range(low, high + 1))
 
 
-def foreign_keys(keys: KeySet, public: Public) -> Iterator[str]:
-    """Yield an error for each key of a table that the public values of its column rule out."""
+def foreign_keys(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
+    """Yield an error for each key of a table that no record has, by what the owner states about its column."""
     for part, listed in zip(keys.parts, keys.values, strict=True):
-        values = public.get(part.column.name)
+        name = part.column.name
+        absent = missing_of(schema).get(name, frozenset()) if isinstance(part, EachValue) else frozenset()
+        values = public_of(schema).get(name)
         known = public_keys(part, values)
-        if values is None or known is None:
-            continue
-        every = {*known, None}
-        yield from (not_public(part.text, values, part.label(key)) for key in listed if key not in every)
+        every = None if known is None else {*known, None}
+        for key in listed:
+            if key in absent:
+                yield stands_for_missing(part.text, part.label(key), "list the key null")
+            elif values is not None and every is not None and key not in every:
+                yield not_public(part.text, values, part.label(key))

@@ -376,6 +376,8 @@ class Schema(Mapping[str, Kind]):
     public: Mapping[str, "PublicValues"] = field(default_factory=dict)
     # function that returns the normal form of a text, for each column whose texts are normalised
     normalisers: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    # values of each column that stand for a missing value in the file, as its owner states: no record has them
+    missing: Mapping[str, frozenset[Any]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -412,6 +414,7 @@ class Schema(Mapping[str, Kind]):
             self.commas,
             {name: values for name, values in self.public.items() if name in chosen},
             {name: normalise for name, normalise in self.normalisers.items() if name in chosen},
+            {name: values for name, values in self.missing.items() if name in chosen},
         )
 
     def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
@@ -438,6 +441,11 @@ def normaliser_of(schema: Mapping[str, Kind], name: str) -> Callable[[str], str]
 def public_of(schema: Mapping[str, Kind]) -> Mapping[str, PublicValues]:
     """Return the public values of columns, by their names."""
     return schema.public if isinstance(schema, Schema) else {}
+
+
+def missing_of(schema: Mapping[str, Kind]) -> Mapping[str, frozenset[Any]]:
+    """Return the values of columns that stand for a missing value, by the names of the columns."""
+    return schema.missing if isinstance(schema, Schema) else {}
 
 
 def close_names(name: str, names: Sequence[str], written: Callable[[str], str] | None = None) -> str:

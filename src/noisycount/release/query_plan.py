@@ -5,7 +5,7 @@ adds the noise, and `publishing` builds the published answer from a stored entry
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,12 +25,12 @@ from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.tables.levels import Level
 from noisycount.query.english import english
-from noisycount.query.impossible import Public, impossible_hints
+from noisycount.query.impossible import impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.public_values import foreign_keys
 from noisycount.query.query import ALL
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, missing_of, public_of
 from noisycount.query.table import CanonicalTable, TableQuestion
 from noisycount.release.goal import Goal
 from noisycount.release.noise_plan import TablePlan
@@ -88,13 +88,13 @@ class QueryPlan(ABC):
         about_texts = [each for each in self.predicates if any(column.kind is Kind.TEXT for column in columns(each))]
         return text_order_refusals(about_texts) if about_texts else []
 
-    def impossible_reasons(self, public: Public) -> list[str]:
-        """Return the reasons why no record can match the query, from its text and the public values. Reads no data."""
-        return impossible_hints(self.predicates, public)
+    def impossible_reasons(self, schema: Mapping[str, Kind]) -> list[str]:
+        """Return the reasons why no record can match the query, from its text and the schema. Reads no data."""
+        return impossible_hints(self.predicates, public_of(schema), missing_of(schema))
 
-    def require_possible(self, public: Public, is_paid: Callable[[], bool]) -> list[str]:
+    def require_possible(self, schema: Mapping[str, Kind], is_paid: Callable[[], bool]) -> list[str]:
         """Return the reasons against a query that is paid for; raise PredicateError if an unpaid one has any."""
-        orders, impossible = self.order_refusals, self.impossible_reasons(public)
+        orders, impossible = self.order_refusals, self.impossible_reasons(schema)
         if (orders or impossible) and not is_paid():
             raise PredicateError("; ".join(orders) or f"no record can match: {'; '.join(impossible)}")
         return [*orders, *impossible]
@@ -227,11 +227,11 @@ class CellsPlan(GroupedPlan):
         """Columns, keys and margins in canonical order."""
         return self.question.facts(self.canonical.keys)
 
-    def impossible_reasons(self, public: Public) -> list[str]:
+    def impossible_reasons(self, schema: Mapping[str, Kind]) -> list[str]:
         """Return the reasons that follow from the keys; if there are none, those that follow from the condition."""
         assert self.question.keys is not None  # noqa: S101 - its keys are known
-        foreign = list(islice(foreign_keys(self.question.keys, public), _SHOWN))
-        return foreign or super().impossible_reasons(public)
+        foreign = list(islice(foreign_keys(self.question.keys, schema), _SHOWN))
+        return foreign or super().impossible_reasons(schema)
 
 
 class HiddenKeysPlan(GroupedPlan):

@@ -171,7 +171,7 @@ class DatasetSession:
             requests = self.records.requests(plan)
             return any(covers(entry, requests[0]) for entry in self.entries_asking(analyst, requests))
 
-        return plan.require_possible(self.records.schema.public, is_paid)
+        return plan.require_possible(self.records.schema, is_paid)
 
     def entries_asking(self, analyst: Analyst, requests: Forms) -> list[Entry]:
         """Return the debits for the same question, at any price, that an analyst may know."""

@@ -128,7 +128,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     paid = finest_of(entry for entry in entries if covers(entry, requests[0])) or _goal_met_by(plan, answered, base)
     if plan.order_refusals and paid is None:
         raise PredicateError("; ".join(plan.order_refusals))
-    impossible = [*plan.order_refusals, *plan.impossible_reasons(records.schema.public)]
+    impossible = [*plan.order_refusals, *plan.impossible_reasons(records.schema)]
     preview = AnswerPreview(
         query=query,
         plan=plan,

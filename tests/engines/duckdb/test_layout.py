@@ -805,11 +805,26 @@ def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
         ),
         ([["Patients", ""], ["2024", ""], ["", ""], ["id", "age"], ["a", "1"], ["b", ""], ["c", "3"], ["", ""]], 3),
         ([["id", "age", "", ""], [""] * 4, *[["a", "1", "b", "c"]] * 5], 0),
+        ([["Report of visits"], *[["a", "30", "yes"]] * 4], 1),
+        ([["Report", "", ""], ["2024", "", ""], *[["a", "30", "yes"]] * 5], 2),
+        ([["id"], *[["a", "30"]] * 4], 0),
+        ([["id"], ["a", "30", "yes"], ["b", "30"], ["c", "30", "no"]], 0),
     ],
 )
 def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int) -> None:
     """A name may be empty, and a title may have several cells."""
     assert title_lines(records) == titles
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+def test_a_title_above_a_table_without_names_is_left_out(tmp_path: Path, delimiter: str) -> None:
+    """The first record becomes a record again, once the owner states that no line has names."""
+    lines = [["P1", "30", "yes"], ["P2", "41", "no"], ["P3", "50", "yes"]]
+    body = "".join(delimiter.join(f'"{cell}"' for cell in line) + "\n" for line in lines)
+    check = DuckDBSource.checked(write_csv(tmp_path, f'"Report of visits"\n{body}'))
+    assert check.form is not None
+    assert (check.form.skip, check.faults) == (1, {})
+    assert check.names_like_values == ("30", "yes")
 
 
 def test_a_title_of_several_lines_is_one_title(tmp_path: Path) -> None:

@@ -127,3 +127,24 @@ def test_values_that_cannot_be_are_refused(refused: Refused, here: Path, stated:
     """Before anything is asked, with the remedy."""
     configure(here, UNIT + f"[datasets.survey.values]\n{stated}")
     assert words in refused(*COUNT[:-1], "--where", "true")
+
+
+def test_a_word_for_a_missing_value_is_refused_with_the_condition_that_finds_missing_values(
+    run: Run, refused: Refused, here: Path
+) -> None:
+    """In conditions and in keys, before anything is charged; `<>` leaves missing values out anyway."""
+    (here / "visits.csv").write_text("status,age\nNA,30\nill,-99\nwell,40\nNA,50\n")
+    kinds = 'status = { kind = "text", missing = ["NA"] }\nage = { kind = "integer", missing = ["-99"] }'
+    (here / "noisycount.toml").write_text(
+        '[datasets.visits]\nsource = "visits.csv"\nunit = "row"\nbudget = "9"\n[datasets.visits.kinds]\n' + kinds
+    )
+    words = ("count", "visits", "--epsilon", "0.1")
+    hint = "'NA' stands for a missing value of status: ask with status is null"
+    run(*words)  # which makes the ledger, and a copy of the texts
+    assert hint in refused(*words, "--where", "status = 'NA'")
+    assert "-99 stands for a missing value of age" in refused(*words, "--where", "age in (-99, 30)")
+    assert "'NA' stands for a missing value of status: list the key null" in refused(
+        *words, "--by", "status", "--keys", "status=NA,ill"
+    )
+    assert run(*words, "--where", "status = 'NA'", "--dry-run", "--json").object["hints"] == [hint]
+    assert run(*words, "--where", "status <> 'NA'", "--json").object["hints"] == []

@@ -50,7 +50,8 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
 
     A title fills one cell at most, which spreadsheets surround by empty ones, or far fewer than a record; or it has
     another number of cells than the names and the values below them; or it fills fewer cells than a record, and an
-    empty row stands between it and the names.
+    empty row stands between it and the names. Below titles of one cell a table may have no names, if each of its rows
+    has the same number of cells.
     """
     filled = [[cell for cell in record if cell.strip()] for record in records]
     usual = sorted(map(len, filled))[len(filled) // 2] if filled else 0
@@ -78,7 +79,9 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
         first = max(first, comments)
     has_many = filled and (len(filled[first]) * 2 > usual or _are_groups(records[first:], width))
     are_names = has_many and not any(map(is_number, filled[first]))
-    return first if are_names and len(records[first]) == width > 1 else 0
+    is_table = width >= _FEW and all(len(record) == width for record in records[first:])
+    is_below_titles = is_table and all(len(above) <= 1 for above in filled[:first])
+    return first if (are_names or is_below_titles) and len(records[first]) == width > 1 else 0
 
 
 _FEW = 3  # a title fills at most one of so many cells of a usual record
