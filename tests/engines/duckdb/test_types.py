@@ -5,6 +5,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from noisycount.engines.duckdb.source import DuckDBSource
@@ -178,10 +180,29 @@ def test_a_check_reports_periods_and_durations_that_pandas_stored_as_numbers(
     }
 
 
-def test_metadata_that_pandas_did_not_write_is_no_fault(tmp_path: Path) -> None:
-    """Another program may use the same key."""
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_check_reports_durations_that_arrow_stored_as_numbers(tmp_path: Path, unit: str) -> None:
+    """Without the metadata of pandas too; other types before and behind them are as they are."""
     place = tmp_path / "visits.parquet"
-    duckdb.sql(f"COPY (SELECT 1 AS age) TO '{place}' (FORMAT parquet, KV_METADATA {{pandas: 'none'}})")
+    columns = {
+        "parts": pa.array([[1], [2]]),
+        "stay": pa.array([3, None], pa.duration(unit)),
+        "day": pa.array([1, 2], pa.date32()),
+        "Länge": pa.array([3, 4], pa.duration(unit)),
+    }
+    pq.write_table(pa.table(columns), place)
+    check = with_findings(DuckDBSource.checked(place), None)
+    found = {finding.column: (finding.title, finding.rows) for finding in check.findings if finding.column}
+    assert found == {"stay": ("durations stored as numbers", 1), "Länge": ("durations stored as numbers", 2)}
+
+
+@pytest.mark.parametrize(
+    "metadata", ["pandas: 'none'", "pandas: '{\"columns\": 1}'", "'ARROW:schema': 'none'", "'ARROW:schema': '/////w=='"]
+)
+def test_metadata_that_pandas_or_arrow_did_not_write_is_no_fault(tmp_path: Path, metadata: str) -> None:
+    """Another program may use the same keys."""
+    place = tmp_path / "visits.parquet"
+    duckdb.sql(f"COPY (SELECT 1 AS age) TO '{place}' (FORMAT parquet, KV_METADATA {{{metadata}}})")
     assert not DuckDBSource.checked(place).columns[0].losses
 
 

@@ -5,7 +5,9 @@ Only the owner may see them. `with_values` and `ParquetMetadata.add_to` add them
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import struct
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import Self
@@ -125,14 +127,63 @@ def _renamed_columns(connection: Connection, pattern: str) -> dict[str, str]:
 
 
 def _stored_as_numbers(connection: Connection, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the key of `findings.LOSSES` of each column of periods or durations, which pandas stores as numbers."""
+    """Return the key of `findings.LOSSES` of each column of periods or durations, which files store as numbers."""
     listed = ", ".join(map(quoted_text, patterns))
-    query = f"SELECT DISTINCT value FROM parquet_kv_metadata([{listed}]) WHERE key = 'pandas'::BLOB"
+    query = f"SELECT DISTINCT key, value FROM parquet_kv_metadata([{listed}])"
     found: dict[str, str] = {}
-    for (value,) in connection.execute(query).fetchall():
-        with suppress(ValueError, KeyError, TypeError):  # of metadata that is not as pandas writes it
-            for column in json.loads(value)["columns"]:
-                key = _PANDAS_NUMBERS.get(str(column["numpy_type"]).partition("[")[0])
-                if key is not None:
-                    found[column["field_name"]] = key
+    for key, value in connection.execute(query).fetchall():
+        # Metadata may be other than pandas or Arrow writes them.
+        with suppress(ValueError, KeyError, TypeError, IndexError, struct.error):
+            if key == b"pandas":
+                found |= _pandas_numbers(value)
+            elif key == b"ARROW:schema":
+                found |= dict.fromkeys(_arrow_durations(value), "stored durations")
     return found
+
+
+def _pandas_numbers(value: bytes) -> dict[str, str]:
+    """Return the key of `findings.LOSSES` of each column of periods or durations in the metadata of pandas."""
+    types = {each["field_name"]: str(each["numpy_type"]) for each in json.loads(value)["columns"]}
+    keys = {name: _PANDAS_NUMBERS.get(type_.partition("[")[0]) for name, type_ in types.items()}
+    return {name: key for name, key in keys.items() if key is not None}
+
+
+def _arrow_durations(value: bytes) -> Iterator[str]:
+    """Yield the names of the columns of durations in the schema that Arrow writes into a Parquet file.
+
+    The schema is a message of Arrow's format in base64: a head of 4 or 8 bytes, then tables of flatbuffers. The numbers
+    of fields and types are those of `Message.fbs` and `Schema.fbs` in https://github.com/apache/arrow/tree/main/format.
+    """
+    message = b64decode(value)
+    buffer = message[8 if message.startswith(b"\xff\xff\xff\xff") else 4 :]
+    schema = _table_field(buffer, _offset_target(buffer, 0), 2)
+    columns = _offset_target(buffer, _table_field(buffer, _offset_target(buffer, schema), 1))
+    for place in range(columns + 4, columns + 4 + 4 * _number(buffer, columns), 4):
+        column = _offset_target(buffer, place)
+        if buffer[_table_field(buffer, column, 2)] == _ARROW_DURATION:
+            name = _offset_target(buffer, _table_field(buffer, column, 0))
+            yield buffer[name + 4 : name + 4 + _number(buffer, name)].decode()
+
+
+_ARROW_DURATION = 18
+
+
+def _number(buffer: bytes, place: int) -> int:
+    """Return the number of 32 bits at a place: an offset, or the length of a list or a text."""
+    return int(struct.unpack_from("<I", buffer, place)[0])
+
+
+def _offset_target(buffer: bytes, place: int) -> int:
+    """Return the place to which the offset at a place leads."""
+    return place + _number(buffer, place)
+
+
+def _table_field(buffer: bytes, table: int, number: int) -> int:
+    """Return the place of a field of a table. Raise KeyError if the table leaves the field out."""
+    (back,) = struct.unpack_from("<i", buffer, table)
+    offsets = table - back
+    size, place = struct.unpack_from("<H", buffer, offsets)[0], 4 + 2 * number
+    offset = struct.unpack_from("<H", buffer, offsets + place)[0] if place < size else 0
+    if not offset:
+        raise KeyError(number)
+    return int(table + offset)
