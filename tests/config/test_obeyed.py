@@ -66,6 +66,7 @@ KINDS = {  # of each part: the column of the example, with the kind that it belo
     "missing": 't = { kind = "text", missing = ["x"] }',
     "trim": 't = { kind = "text", trim = true }',
     "normalise": 't = { kind = "text", normalise = "NFC" }',
+    "codes": 'r = { kind = "integer", codes = true }',  # which only columns with labels have
     "unreadable": 't = { kind = "integer", unreadable = "missing" }',
 }
 OF_THE_UNIT = {  # of which the unit takes these

@@ -283,7 +283,7 @@ LOSSES = {
     "labels": (
         "codes of which some have no label",
         "cell",
-        "have a label in place of the code, and others have a code: ask for each by =, as number() reads only codes",
+        "have a label in place of the code, and others have a code: ask for each by =, or state codes = true",
     ),
     "moments": (
         "numbers in a column of times",

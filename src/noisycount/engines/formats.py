@@ -179,6 +179,7 @@ class ColumnFormat(Shown):
     drop_zeros: bool = False  # True if 007, 7 and 7.0 are one text of a unit, and also P7 and P007
     drop_marks: bool = False  # True if a unit is compared by its letters and digits alone
     drop_missing: bool = False  # True if rows without a value of the unit are no records
+    codes: bool = False  # True if the values of a labelled column of SPSS or Stata are its codes, not their labels
     accepts_unreadable: bool = False  # True if the owner accepts unreadable cells as missing
 
     def __post_init__(self) -> None:
@@ -198,7 +199,7 @@ class ColumnFormat(Shown):
             date_pattern(self.date_format or "")
         if self.normalise not in {None, "NFC", "NFKC"}:
             raise SourceError(f'normalise must be "NFC" or "NFKC", or be left out, got {self.normalise!r}')
-        for name in (each for each in _DEFAULTS if each not in {"false", "missing", "accepts_unreadable"}):
+        for name in (each for each in _DEFAULTS if each not in {"false", "missing", "codes", "accepts_unreadable"}):
             if getattr(self, name) != _DEFAULTS[name] and name not in self.kind.options:
                 meant = " or ".join(kind.value for kind in KINDS.values() if name in kind.options)
                 raise SourceError(
@@ -456,27 +457,14 @@ def _usable(name: str, value: object) -> object:
         SourceError: The part is unknown, or its value has the wrong type.
     """
     is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
-    meant = {
-        "decimal": (isinstance(value, str), "a text"),
-        "thousands": (isinstance(value, str), "a text"),
-        "symbols": (is_words, "a list of texts"),
-        "brackets": (isinstance(value, bool), "true or false"),
-        "minus_behind": (isinstance(value, bool), "true or false"),
-        "nan": (isinstance(value, str), "a text"),
-        "date_format": (isinstance(value, str), "a text"),
-        "true": (is_words, "a list of texts"),
-        "false": (is_words, "a list of texts"),
-        "missing": (is_words, "a list of texts"),
-        "trim": (isinstance(value, bool), "true or false"),
-        "fold_case": (isinstance(value, bool), "true or false"),
-        "normalise": (isinstance(value, str), "a text"),
-        "drop_zeros": (isinstance(value, bool), "true or false"),
-        "drop_marks": (isinstance(value, bool), "true or false"),
-        "drop_missing": (isinstance(value, bool), "true or false"),
-    }
-    if name not in meant:
-        raise SourceError(f"{name!r} is nothing that is said of a column: use {', '.join(meant)}")
-    fits, form = meant[name]
+    usual = {part: default for part, default in _DEFAULTS.items() if part != "accepts_unreadable"}
+    if name not in usual:
+        raise SourceError(f"{name!r} is nothing that is said of a column: use {', '.join(usual)}")
+    fits, form = isinstance(value, str), "a text"
+    if isinstance(usual[name], bool):
+        fits, form = isinstance(value, bool), "true or false"
+    elif isinstance(usual[name], tuple):
+        fits, form = is_words, "a list of texts"
     if not fits:
         raise SourceError(f"{name} must be {form}, got {value!r}")
     return tuple(value) if is_words else value  # type: ignore[arg-type]  # a list, as it is words

@@ -355,6 +355,8 @@ def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat
     guess = guessed_form(cells)
     looks = [form for form in (guess.form, *guess.choices) if form.kind is not Kind.TEXT]
     forms = [*(replace(form, missing=missing) for form in same_kind), *looks]
+    if stated.codes:
+        forms = [replace(form, codes=True) for form in forms]
     return [form for form in dict.fromkeys(forms) if form != stated]
 
 

@@ -23,7 +23,7 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, normaliser_of
+from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, schema_of
 from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
@@ -289,7 +289,7 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
 def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     """Return one grouping, from the name of a column and the edges or period after a colon."""
     if item in schema:
-        return EachValue(Column(item, schema[item]), normaliser_of(schema, item))
+        return EachValue(Column(item, schema[item]), schema_of(schema).normalisers.get(item, str))
     name, colon, how = item.rpartition(":")
     if not colon:
         name = item

@@ -18,9 +18,7 @@ from noisycount.query.schema import (
     Schema,
     Stated,
     did_you_mean,
-    missing_of,
-    normaliser_of,
-    public_of,
+    schema_of,
 )
 from noisycount.query.typed import PeriodLength
 
@@ -45,7 +43,7 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
         if name not in kinds:
             raise ConfigError(f"values names {name!r}, which is no column: {did_you_mean(name, [*kinds])}")
         try:
-            normal = said if isinstance(said, str) else _normal(said, normaliser_of(kinds, name))
+            normal = said if isinstance(said, str) else _normal(said, schema_of(kinds).normalisers.get(name, str))
             found[name] = _range(kinds[name], normal) if isinstance(normal, str) else _list(kinds[name], normal)
         except ValueError as error:
             raise ConfigError(f"values of {name!r} {error}") from None
@@ -173,8 +171,8 @@ def foreign_keys(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
     """Yield an error for each key of a table that no record has, by what the owner states about its column."""
     for part, listed in zip(keys.parts, keys.values, strict=True):
         name = part.column.name
-        absent = missing_of(schema).get(name, frozenset()) if isinstance(part, EachValue) else frozenset()
-        values = public_of(schema).get(name)
+        absent = schema_of(schema).missing.get(name, frozenset()) if isinstance(part, EachValue) else frozenset()
+        values = schema_of(schema).public.get(name)
         known = public_keys(part, values)
         every = None if known is None else {*known, None}
         for key in listed:

@@ -433,19 +433,9 @@ class Schema(Mapping[str, Kind]):
             )
 
 
-def normaliser_of(schema: Mapping[str, Kind], name: str) -> Callable[[str], str]:
-    """Return the function that brings the texts of a column into normal form."""
-    return schema.normalisers.get(name, str) if isinstance(schema, Schema) else str
-
-
-def public_of(schema: Mapping[str, Kind]) -> Mapping[str, PublicValues]:
-    """Return the public values of columns, by their names."""
-    return schema.public if isinstance(schema, Schema) else {}
-
-
-def missing_of(schema: Mapping[str, Kind]) -> Mapping[str, frozenset[Any]]:
-    """Return the values of columns that stand for a missing value, by the names of the columns."""
-    return schema.missing if isinstance(schema, Schema) else {}
+def schema_of(kinds: Mapping[str, Kind]) -> Schema:
+    """Return the schema of columns, which has nothing but their kinds unless `kinds` is a schema."""
+    return kinds if isinstance(kinds, Schema) else Schema(kinds)
 
 
 def close_names(name: str, names: Sequence[str], written: Callable[[str], str] | None = None) -> str:

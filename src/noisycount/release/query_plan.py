@@ -30,7 +30,7 @@ from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.public_values import foreign_keys
 from noisycount.query.query import ALL
-from noisycount.query.schema import Kind, missing_of, public_of
+from noisycount.query.schema import Kind, schema_of
 from noisycount.query.table import CanonicalTable, TableQuestion
 from noisycount.release.goal import Goal
 from noisycount.release.noise_plan import TablePlan
@@ -90,7 +90,7 @@ class QueryPlan(ABC):
 
     def impossible_reasons(self, schema: Mapping[str, Kind]) -> list[str]:
         """Return the reasons why no record can match the query, from its text and the schema. Reads no data."""
-        return impossible_hints(self.predicates, public_of(schema), missing_of(schema))
+        return impossible_hints(self.predicates, schema_of(schema).public, schema_of(schema).missing)
 
     def require_possible(self, schema: Mapping[str, Kind], is_paid: Callable[[], bool]) -> list[str]:
         """Return the reasons against a query that is paid for; raise PredicateError if an unpaid one has any."""

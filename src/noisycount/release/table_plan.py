@@ -24,7 +24,7 @@ from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import canonical_text
 from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
-from noisycount.query.schema import Kind, public_of
+from noisycount.query.schema import Kind, schema_of
 from noisycount.query.table import TableQuestion, key_set, margins_of
 from noisycount.query.typed import parse_of, share_of
 from noisycount.release.goal import ALL, Goal, Stopping
@@ -83,7 +83,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     check_query(query, [part.column.name for part in parts], has_hidden_keys=is_hidden)
     question = TableQuestion(
         parts=parts,
-        keys=None if is_hidden else key_set(parts, query.keys, public_of(schema)),
+        keys=None if is_hidden else key_set(parts, query.keys, schema_of(schema).public),
         where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
         margins=margins_of(query.margins, parts),
         has_other=query.other,

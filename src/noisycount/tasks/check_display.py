@@ -88,6 +88,8 @@ def _values(form: ColumnFormat) -> Iterator[str]:
         yield f"{' or '.join(form.missing)} missing"
     if form.nan:
         yield "NaN missing"
+    if form.codes:
+        yield "codes in place of labels"
     if form.accepts_unreadable:
         yield "unreadable missing"
 

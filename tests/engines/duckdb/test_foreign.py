@@ -5,6 +5,7 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -230,6 +231,34 @@ def test_codes_of_which_some_have_a_label_are_reported(tmp_path: Path) -> None:
     (finding,) = with_findings(DuckDBSource.checked(path), None).findings
     assert (finding.title, finding.rows) == ("codes of which some have no label", 3)
     assert counts(path, "liked in ('4', 'very much')", "number(liked) >= 4") == [3, 1]
+
+
+@pytest.mark.parametrize("name", ["x.sav", "x.dta"])
+def test_the_codes_of_a_column_can_be_chosen_in_place_of_the_labels(tmp_path: Path, name: str) -> None:
+    """Codes that have no label are numbers as well, and other columns keep their labels."""
+    path, labels = tmp_path / name, {"liked": {1: "not at all", 5: "very much"}, "sex": {1: "male", 2: "female"}}
+    table = pd.DataFrame({"liked": [1, 2, 3, 4, 5, 5], "sex": [1, 2, 1, 2, 1, 2], "age": [30, 31, 32, 33, 34, 35]})
+    {"x.sav": pyreadstat.write_sav, "x.dta": pyreadstat.write_dta}[name](table, str(path), variable_value_labels=labels)
+    known = {"liked": ColumnFormat(Kind.INTEGER, codes=True)}
+    questions = {"liked >= 4": 3, "liked between 2 and 3": 2, "sex = 'female'": 3}
+    assert asked(path, questions, kinds=known) == questions
+    assert with_findings(DuckDBSource.checked(path, kinds=known), None).findings == ()
+    wrong = replace(known["liked"], kind=Kind.BOOLEAN)
+    (liked, *_) = DuckDBSource.checked(path, kinds={"liked": wrong}).columns
+    assert all(form.codes for form in liked.fitting)
+    with pytest.raises(SourceError, match="kinds states codes of 'age', which has no labels in the file"):
+        DuckDBSource.open(path, kinds={"age": ColumnFormat(Kind.INTEGER, codes=True)})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_codes_of_a_file_without_labels_are_refused(tmp_path: Path, ending: str) -> None:
+    """Whether the column is the unit or another one."""
+    path = tmp_path / f"x.{ending}"
+    table = pd.DataFrame({"id": ["a", "b"], "sex": ["1", "2"]})
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    for column in table:
+        with pytest.raises(SourceError, match=f"kinds states codes of '{column}', which has no labels"):
+            DuckDBSource.open(path, unit="id", kinds={str(column): ColumnFormat(Kind.TEXT, codes=True)})
 
 
 @pytest.mark.thorough

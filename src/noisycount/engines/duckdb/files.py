@@ -100,12 +100,16 @@ class Description:
     is_known: bool = False  # True if `kinds` was stored when the file was opened before
 
     @property
+    def coded(self) -> list[str]:
+        """Columns whose values are their codes, not the labels of these."""
+        return [name for name, form in (self.kinds or {}).items() if form.codes]
+
+    @property
     def spelled_unit(self) -> dict[str, ColumnFormat]:
         """Form of the unit, by its name, if it is of text or integer and has a stated spelling; else empty."""
-        forms = {} if self.kinds is None else self.kinds
         return {
             name: form
-            for name, form in forms.items()
+            for name, form in (self.kinds or {}).items()
             if name == self.unit and form.kind in {Kind.TEXT, Kind.INTEGER} and form != ColumnFormat(form.kind)
         }
 
@@ -151,7 +155,7 @@ def _sqlite(connection: Connection, place: Path, told: Description) -> Relation:
 
 
 def _statistics(connection: Connection, place: Path, told: Description) -> Relation:
-    return _foreign(connection, foreign.statistics_table(connection, place, told.form.encoding), told)
+    return _foreign(connection, foreign.statistics_table(connection, place, told.form.encoding, told.coded), told)
 
 
 def _foreign(connection: Connection, file: foreign.ForeignTable, told: Description) -> Relation:
@@ -392,7 +396,7 @@ SQLITE = Format(
     holds_texts=True,
     has_tables=True,
 )
-_STATISTICS = Format(
+STATISTICS = Format(
     "Stata, SPSS or SAS",
     "the file is whole",
     "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
@@ -406,7 +410,7 @@ FORMATS = {
     ".xlsx": _WORKBOOK,
     **dict.fromkeys([".parquet", ".pq"], PARQUET),
     **dict.fromkeys([".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3"], _DATABASE),
-    **dict.fromkeys(foreign.STATISTICS, _STATISTICS),
+    **dict.fromkeys(foreign.STATISTICS, STATISTICS),
 }
 
 

@@ -7,7 +7,7 @@
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime, timedelta
 from importlib.util import find_spec
@@ -221,13 +221,22 @@ STATISTICS = {
 _XPORT_RECORD = 80  # bytes: the size of a complete file is a multiple; the file does not state its number of rows
 
 
-def statistics_table(connection: Connection, place: Path, encoding: str | None) -> ForeignTable:
-    """Load the records of a file of Stata, SPSS or SAS. Labels replace the codes that have one.
+def statistics_table(
+    connection: Connection, place: Path, encoding: str | None, coded: Collection[str] = ()
+) -> ForeignTable:
+    """Load the records of a file of Stata, SPSS or SAS. Labels replace the codes that have one, except in some columns.
 
     Values that the file declares as missing are missing.
 
+    Args:
+        connection: The connection.
+        place: The file.
+        encoding: The encoding that the owner states; None: that which the file states.
+        coded: The columns whose values are their codes.
+
     Raises:
-        SourceError: The file cannot be read, or a label equals a value without a label.
+        SourceError: The file cannot be read, a label equals a value without a label, or a column in `coded` has no
+            labels.
     """
     program, reader = STATISTICS[place.suffix.lower()]
     if find_spec("pyreadstat") is None:
@@ -241,6 +250,9 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
             f"{str(place)!r} cannot be read as {program}: check that the file is whole, or state its encoding"
         )
     labels, *cells = parts
+    for name in coded:
+        if not labels.pop(name, None):
+            raise no_labels(name)
     columns = [
         _labelled(f"column {name!r} of {str(place)!r}", column, _label_texts(labels.get(name, {})))
         for name, column in cells
@@ -255,6 +267,11 @@ def statistics_table(connection: Connection, place: Path, encoding: str | None) 
         if types[Kind.TEXT] and types.keys() & {Kind.INTEGER, Kind.REAL}:
             loaded.losses[name]["labels"] = types[Kind.TEXT]
     return loaded
+
+
+def no_labels(column: str) -> SourceError:
+    """Return the error about codes that are stated of a column without labels."""
+    return SourceError(f"kinds states codes of {column!r}, which has no labels in the file: leave codes out")
 
 
 def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:

@@ -302,6 +302,8 @@ class DuckDBSource(CountedSource):
         connection = duck.private_connection()
 
         def readable() -> tuple[Schema, files.Relation, files.Description, dict[str, str]]:
+            if told.coded and kind is not files.STATISTICS and kind is not files.COPY:
+                raise foreign.no_labels(told.coded[0])
             relation = kind.relation(connection, place, told)
             if not kind.holds_texts and kind is not files.COPY:
                 relation = _with_unit_as_stated(connection, relation, told)
