@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.picture import BarMarks, CurveMark, DotMarks, PictureMark, TextMark
 from noisycount.charts.picture_svg import draw_mark
+from noisycount.charts.refinement import RefinementCurves
 from noisycount.charts.results import build_picture
 from noisycount.charts.vega import layers_of
 from noisycount.ledger.budget import Loss

@@ -7,10 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.picture import BandMark, CurveMark, Frame, RuleMark
 from noisycount.charts.picture_svg import save_picture
-from noisycount.charts.refinement import refinement_picture
+from noisycount.charts.refinement import RefinementCurves, refinement_picture
 from tests.helpers.picture_marks import marks_of, svg_texts
 
 SIZE, RATE, SCALE = 5912, 0.017, 20 / 3

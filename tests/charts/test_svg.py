@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from noisycount.charts.chart_view import view_picture
 from noisycount.charts.picture import AxisRange
 from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.plot import Axis
+from noisycount.charts.plot_picture import view_picture
 from noisycount.tasks.explore.sliders import Sliders
 from noisycount.tasks.explore.views import VIEWS, view
 

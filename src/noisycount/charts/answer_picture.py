@@ -21,7 +21,7 @@ from noisycount.charts.picture import (
 )
 from noisycount.charts.picture_svg import digits, fit_width
 from noisycount.charts.plot import Axis
-from noisycount.charts.rows import count_range
+from noisycount.charts.table import count_range
 from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION, Style
 from noisycount.display.numbers import signed
 from noisycount.frozen import frozen

@@ -11,7 +11,7 @@ import numpy as np
 from noisycount.analysis.accuracy import accuracy
 from noisycount.analysis.tables.table_posterior import TablePosterior
 from noisycount.charts.picture import DotMarks, Frame, Picture, PictureMark, SegmentMark, SpanMarks
-from noisycount.charts.rows import count_range, label_height, row_labels, wrapped_notes, zero_line
+from noisycount.charts.table import count_range, label_height, row_labels, wrapped_notes, zero_line
 from noisycount.charts.theme import BLUE, DENSE, GRID, SOLID, VERMILION, Style
 from noisycount.display.numbers import percent
 from noisycount.frozen import frozen

@@ -6,13 +6,12 @@ from noisycount.analysis.posterior.observed import is_published
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.analysis.tables.table_posterior import TablePosterior
-from noisycount.charts.curves import AnswerCurve, RefinementCurves
 from noisycount.charts.picture import Picture
 from noisycount.charts.plot import Plot
 from noisycount.charts.plot_picture import plot_picture
 from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_picture
 from noisycount.charts.refined_table import posterior_dots, refined_picture
-from noisycount.charts.refinement import answer_picture, refinement_picture
+from noisycount.charts.refinement import AnswerCurve, RefinementCurves, answer_picture, refinement_picture
 from noisycount.charts.table import TableBars, is_tabled, table_picture
 from noisycount.display.values import short
 

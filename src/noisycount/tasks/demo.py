@@ -8,10 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.picture_svg import save_picture
 from noisycount.charts.png import check_png
-from noisycount.charts.refinement import refinement_picture
+from noisycount.charts.refinement import RefinementCurves, refinement_picture
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.data import survey_path

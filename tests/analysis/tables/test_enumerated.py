@@ -12,7 +12,7 @@ from flint import arb
 import noisycount as nc
 from noisycount import below, posterior, table_posterior
 from noisycount.analysis.tables.answers import read_answers
-from noisycount.analysis.tables.learned_cells import learned_cell_law
+from noisycount.analysis.tables.learning import learned_cell_law
 from tests.oracles.chi_square import assert_drawn
 from tests.oracles.posterior import Law
 from tests.oracles.tables import Division, EnumeratedTables, Told

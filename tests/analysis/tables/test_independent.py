@@ -6,7 +6,7 @@ import pytest
 from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum, Tree, below
 from noisycount.analysis.tables.answers import read_answers
 from noisycount.analysis.tables.independent_cells import IndependentCells, smooth_estimates
-from noisycount.analysis.tables.learned_cells import learned_cell_law
+from noisycount.analysis.tables.learning import learned_cell_law
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.tables.cells import CellLaw
 

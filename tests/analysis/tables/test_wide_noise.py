@@ -10,7 +10,7 @@ from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mec
 from noisycount.analysis.tables import independent_cells, wide_laws
 from noisycount.analysis.tables.answers import read_answers
 from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.learned_cells import learned_cell_law
+from noisycount.analysis.tables.learning import learned_cell_law
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw

@@ -10,7 +10,7 @@ from noisycount.analysis.evaluation.evaluation import mean_absolute_error
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.utility import utility_loss
-from noisycount.charts.chart_view import ChartView
+from noisycount.charts.plot_picture import ChartView
 from noisycount.errors import NoisyCountError
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace

@@ -1,7 +1,7 @@
 """Sums of independent counts: their bounds, and two ways to convolve them.
 
 `PositiveSum` adds terms one by one, `FastSum` uses Fourier transforms. `passes` decides which of them is used, and
-`tilts` moves the mean of a sum to the counts that matter.
+`tilt_to_mean` of `split` moves the mean of a sum to the counts that matter.
 """
 
 import math

@@ -22,8 +22,7 @@ from noisycount.analysis.tables.answers import (
     validate_total,
 )
 from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.learned_cells import learned_cell_law
-from noisycount.analysis.tables.learning import learned_levels
+from noisycount.analysis.tables.learning import learned_cell_law, learned_levels
 from noisycount.analysis.tables.likeliest import add_anchors
 from noisycount.analysis.tables.likelihoods import Model, likelihoods
 from noisycount.analysis.tables.passes import Summary, first_settings

@@ -13,8 +13,7 @@ from fastapi import APIRouter, Response
 
 from noisycount.charts.answer_picture import WIDE, Estimated
 from noisycount.charts.picture_svg import picture_svg
-from noisycount.charts.rows import wrapped_notes
-from noisycount.charts.table import TableBar, TableBars, sum_bar, table_picture
+from noisycount.charts.table import TableBar, TableBars, sum_bar, table_picture, wrapped_notes
 from noisycount.display.columns import free_name
 from noisycount.display.numbers import plus_minus, signed
 from noisycount.display.texts import label_text

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from markupsafe import Markup
 
-from noisycount.charts.chart_view import ChartView, view_picture
 from noisycount.charts.picture_svg import page_svg, picture_svg
+from noisycount.charts.plot_picture import ChartView, view_picture
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 from markupsafe import Markup
 
 from noisycount.charts.answer_picture import Estimated, bar_svg
-from noisycount.charts.curves import RefinementCurves
+from noisycount.charts.refinement import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import free_name

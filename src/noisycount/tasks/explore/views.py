@@ -15,9 +15,9 @@ from noisycount.analysis.posterior.posterior import posterior_of
 from noisycount.analysis.privacy.privacy_curve import privacy_curve
 from noisycount.analysis.privacy.smallest_scale import smallest_scale
 from noisycount.analysis.utility import utility_loss
-from noisycount.charts.chart_view import ChartView, Mark
-from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.plot import Axis, Line, Panel, Plot
+from noisycount.charts.plot_picture import ChartView, Mark
+from noisycount.charts.refinement import RefinementCurves
 from noisycount.charts.theme import BLUE, DOTS, GREEN, GUIDE, LONG, STYLES, VERMILION, Style
 from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, signed, to_one_place
 from noisycount.errors import NoisyCountError

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from noisycount.charts.curves import RefinementCurves
 from noisycount.charts.picture_svg import save_picture
 from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_picture
-from noisycount.charts.refinement import refinement_picture
+from noisycount.charts.refinement import RefinementCurves, refinement_picture
 from noisycount.display.output import draft, writing
 from noisycount.display.texts import ALL_KEYS
 from noisycount.tasks.refine.estimate import Refinement
