@@ -140,7 +140,7 @@ class MemorySource(TypedSource):
         """Return facts about the records; see `Source.check`."""
         records = self._open_records()
         columns = [
-            ColumnCheck(name, kind, kind.value, None, sum(each[name] is None for each in records))
+            ColumnCheck(name, kind, kind.value, None, sum(record[name] is None for record in records))
             for name, kind in self.schema.items()
         ]
         column = unit or self.unit

@@ -22,13 +22,13 @@ Group = TypeVar("Group", tuple[Key, ...], tuple[Key, ...] | None)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - columns have no zone
 
 
-def kept_groups(groups: Iterable[Group], unit: str, most: int | None, salt: str) -> set[Group]:
+def kept_groups(groups: Iterable[Group], unit: str, max_groups: int | None, salt: str) -> set[Group]:
     """Return the groups that a unit keeps under a contribution bound.
 
     Args:
         groups: The groups of the unit by their keys; None is the group of unlisted keys.
         unit: The text of the unit.
-        most: The largest number of groups of a unit; None: no bound.
+        max_groups: The largest number of groups of a unit; None: no bound.
         salt: A text that changes the choice.
 
     Example:
@@ -36,9 +36,9 @@ def kept_groups(groups: Iterable[Group], unit: str, most: int | None, salt: str)
         [('Genf',), ('Zug',)]
     """
     all_groups = set(groups)
-    if most is None:
+    if max_groups is None:
         return all_groups
-    return set(sorted(all_groups, key=lambda group: _rank(group, unit, salt))[:most])
+    return set(sorted(all_groups, key=lambda group: _rank(group, unit, salt))[:max_groups])
 
 
 def salt_text(salt: str) -> str:

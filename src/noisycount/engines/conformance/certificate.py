@@ -82,15 +82,16 @@ class Certificate:
 
 def require_certified(shown: str, identity: Identity, suite: str, certificates: Iterable[Certificate]) -> None:
     """Raise SourceError unless an engine passed this suite, in the tests of this project or by a certificate."""
-    owned = list(certificates)
-    own = [each for each in owned if each.identity == identity]
-    if identity in _CERTIFIED or any(each.suite == suite for each in own):
+    all_certificates = list(certificates)
+    of_identity = [certificate for certificate in all_certificates if certificate.identity == identity]
+    if identity in _CERTIFIED or any(certificate.suite == suite for certificate in of_identity):
         return
-    others = [str(each.identity) for each in owned if each.identity.engine == identity.engine]
-    if own:
-        reason = f"its certificate of {own[-1].date} is of another suite"
-    elif others:
-        reason = f"its certificate is of {others[-1]}"
+    identities = [certificate.identity for certificate in all_certificates]
+    of_engine = [known for known in identities if known.engine == identity.engine]
+    if of_identity:
+        reason = f"its certificate of {of_identity[-1].date} is of another suite"
+    elif of_engine:
+        reason = f"its certificate is of {of_engine[-1]}"
     else:
         reason = "it was never tested here"
     raise SourceError(

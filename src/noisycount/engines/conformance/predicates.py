@@ -136,7 +136,7 @@ class _PredicateMaker:
     def other_side(self, column: tree.Column) -> tree.Column | tree.Literal:
         """Draw the other operand of a comparison with a column."""
         if self.draws.is_one_in(3):
-            return self.draws.one_of([each for each in self.columns if _compare(column, each)])
+            return self.draws.one_of([other for other in self.columns if _compare(column, other)])
         return self.literals(column, 1)[0]
 
     def literals(self, column: tree.Column, number: int) -> tuple[tree.Literal, ...]:
@@ -155,7 +155,7 @@ class _PredicateMaker:
             pieces = range(draws.below(_LONGEST_PATTERN))
             return "".join(draws.one_of(_PATTERN_PIECES) for _ in pieces)
         text = draws.one_of(LITERALS[Kind.TEXT])
-        return "".join(draws.one_of("%_") if draws.is_one_in(4) else each for each in text)
+        return "".join(draws.one_of("%_") if draws.is_one_in(4) else character for character in text)
 
 
 def _compare(column: tree.Column, other: tree.Column) -> bool:
@@ -235,9 +235,9 @@ def _three_valued(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     truths: list[tree.Predicate] = [
         *map(tree.Flag, flags),
         *(tree.Not(tree.Flag(flag)) for flag in flags),
-        *(tree.Comparison(each, tree.Operator.MORE, tree.Literal(Kind.INTEGER, 0)) for each in numbers),
-        *(tree.Membership(each, (tree.Literal(Kind.INTEGER, 0),)) for each in numbers),
-        *(tree.Missing(each) for each in (*flags, *numbers)),
+        *(tree.Comparison(column, tree.Operator.MORE, tree.Literal(Kind.INTEGER, 0)) for column in numbers),
+        *(tree.Membership(column, (tree.Literal(Kind.INTEGER, 0),)) for column in numbers),
+        *(tree.Missing(column) for column in (*flags, *numbers)),
         tree.Constant(value=True),
         tree.Constant(value=False),
     ]

@@ -56,8 +56,8 @@ class Draws:
 
     def some_of(self, choices: Sequence[Choice], number: int) -> list[Choice]:
         """Draw different elements, in random order."""
-        left = list(choices)
-        return [left.pop(self.below(len(left))) for _ in range(min(number, len(left)))]
+        remaining = list(choices)
+        return [remaining.pop(self.below(len(remaining))) for _ in range(min(number, len(remaining)))]
 
 
 _HOSTILE = tomllib.loads(Path(__file__).with_name("hostile.toml").read_text(encoding="utf-8"))
@@ -123,7 +123,7 @@ def narrowed(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
     if not features:
         return exercise
     records = [
-        {name: None if any(each.covers(cell) for each in features) else cell for name, cell in record.items()}
+        {name: None if any(feature.covers(cell) for feature in features) else cell for name, cell in record.items()}
         for record in exercise.records
     ]
     return replace(exercise, records=records)
@@ -148,10 +148,10 @@ def mixed_records() -> list[Record]:
     draws = Draws("mixed")
     columns: dict[str, list[object]] = {}
     for kind, cells in CELLS.items():
-        found = _shuffled(cells, 2 * _ROWS, draws)
-        alike = [draws.one_of(cells) for _ in range(_ALIKE)]
-        for letter, part in (("a", found[:_ROWS]), ("b", found[_ROWS:])):
-            columns[f"{kind.value}_{letter}"] = [*part, *alike, *[None] * _EMPTY]
+        shuffled = _shuffled(cells, 2 * _ROWS, draws)
+        equal_cells = [draws.one_of(cells) for _ in range(_ALIKE)]
+        for letter, part in (("a", shuffled[:_ROWS]), ("b", shuffled[_ROWS:])):
+            columns[f"{kind.value}_{letter}"] = [*part, *equal_cells, *[None] * _EMPTY]
     return [
         {PERSON: draws.below(_PERSONS), **dict(zip(columns, row, strict=True))}
         for row in zip(*columns.values(), strict=True)
@@ -169,27 +169,27 @@ def _shuffled(cells: Sequence[object], number: int, draws: Draws) -> list[object
 
 def digest(exercises: Iterable[Exercise]) -> str:
     """Return the SHA-256 of exercises, in hexadecimal digits."""
-    found = sha256()
+    sha = sha256()
     for exercise in exercises:
         for line in _lines(exercise):
             text = json.dumps(line, sort_keys=True, separators=(",", ":"), allow_nan=False)
-            found.update(f"{text}\n".encode())
-    return found.hexdigest()
+            sha.update(f"{text}\n".encode())
+    return sha.hexdigest()
 
 
 def table_parts(question: TableQuestion) -> dict[str, object]:
     """Return all parts of a question for a table."""
     where = None if question.where is None else canonical_text(question.where)
-    told: dict[str, object] = {"where": where, "most": question.max_groups, "salt": question.salt}
+    common_parts: dict[str, object] = {"where": where, "most": question.max_groups, "salt": question.salt}
     if not isinstance(question, CellQuestion):
-        return {"by": [part.text for part in question.parts], **told}
+        return {"by": [part.text for part in question.parts], **common_parts}
     return {
         "by": [part.text for part in question.keys.parts],
         "keys": [[_cell(key) for key in values] for values in question.keys.values],
         "cells": question.keys.codes.tolist(),
         "levels": [[level.name, level.of_cell.tolist()] for level in question.levels],
         "other": question.has_other,
-        **told,
+        **common_parts,
     }
 
 

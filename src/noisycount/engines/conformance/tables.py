@@ -55,21 +55,21 @@ class _TableMaker:
 
     def keys(self, where: Predicate | None) -> KeyQuestion:
         """Draw a table with hidden keys."""
-        return KeyQuestion(self.parts(), where, self.most(), self.draws.one_of(_SALTS))
+        return KeyQuestion(self.parts(), where, self.max_groups(), self.draws.one_of(_SALTS))
 
     def cells(self, where: Predicate | None) -> CellQuestion:
         """Draw a table with listed keys."""
         draws, parts = self.draws, self.parts()
         values = [self.values(part) for part in parts]
-        codes = list(product(*(range(len(each)) for each in values)))
+        codes = list(product(*(range(len(keys_of_part)) for keys_of_part in values)))
         if draws.is_one_in(2):
             codes = draws.some_of(codes, (len(codes) + 1) // 2)
         keys = KeySet(tuple(parts), tuple(values), np.array(codes, np.int32).reshape(-1, len(parts)))
         has_other = draws.is_one_in(2)
         levels = self.levels(len(keys) + has_other)
-        return CellQuestion(keys, where, levels, has_other, self.most(), draws.one_of(_SALTS))
+        return CellQuestion(keys, where, levels, has_other, self.max_groups(), draws.one_of(_SALTS))
 
-    def most(self) -> int | None:
+    def max_groups(self) -> int | None:
         """Draw a contribution bound: the largest number of groups of a unit, or None."""
         return None if self.draws.is_one_in(2) else 1 + self.draws.below(3)
 
@@ -107,8 +107,8 @@ class _TableMaker:
     def values(self, part: GroupBy) -> tuple[Key, ...]:
         """Draw different keys of a grouping."""
         known = part.known_keys or tuple(_keys(part))
-        most = len(known) + 1 if part.known_keys else _MOST_KEYS
-        return tuple(self.draws.some_of([*known, None], 1 + self.draws.below(most)))
+        max_groups = len(known) + 1 if part.known_keys else _MOST_KEYS
+        return tuple(self.draws.some_of([*known, None], 1 + self.draws.below(max_groups)))
 
     def levels(self, cells: int) -> tuple[Level, ...]:
         """Return three levels: the cells, their total, and sums of random cells."""
@@ -137,18 +137,18 @@ _SALTS_TRUNCATED_TABLES = ("", "salt")
 
 def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
     """Yield tables by town, by age, and by both, with listed towns and with hidden keys, under contribution bounds."""
-    for parts, most, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
-        yield KeyQuestion(parts, None, most, salt)
+    for parts, max_groups, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
+        yield KeyQuestion(parts, None, max_groups, salt)
         keys = _listed(parts, towns)
         for has_other in (False, True):
             levels = _levels(len(keys) + has_other)
-            yield CellQuestion(keys, None, levels, has_other, most, salt)
+            yield CellQuestion(keys, None, levels, has_other, max_groups, salt)
 
 
 def _listed(parts: tuple[GroupBy, ...], towns: Sequence[str]) -> KeySet:
     """Return all combinations of the towns and two ranges of ages."""
     values = tuple(tuple(towns) if part is _TOWN else (0, 2) for part in parts)
-    codes = [*product(*(range(len(each)) for each in values))]
+    codes = [*product(*(range(len(keys_of_part)) for keys_of_part in values))]
     return KeySet(parts, values, np.array(codes, np.int32).reshape(-1, len(parts)))
 
 
@@ -274,7 +274,7 @@ def _named_columns() -> Iterator[Exercise]:
                 records,
                 unit,
                 list(_column_predicates(columns)),
-                [each for each in hidden if each.parts[0].column.name != unit],
+                [question for question in hidden if question.parts[0].column.name != unit],
                 is_optional=True,
             )
 

@@ -107,9 +107,9 @@ def _require_short_texts(pieces: Iterator[bytes]) -> None:
     """Raise SourceError if a text of XML, or all of a cell, is too long."""
     text = cell = 0
     for piece in pieces:
-        first, *others = piece.split(b"<")
-        longest = max(text + len(first), *map(len, others)) if others else text + len(first)
-        text = len(others[-1]) if others else longest
+        first, *later_texts = piece.split(b"<")
+        longest = max(text + len(first), *map(len, later_texts)) if later_texts else text + len(first)
+        text = len(later_texts[-1]) if later_texts else longest
         mark = max(map(piece.rfind, _CELLS))
         is_text = b"t>" in piece  # no other part of a sheet is as long
         cell = len(piece) - mark if mark >= 0 else (cell + len(piece)) * is_text
@@ -127,15 +127,16 @@ def sheet_losses(place: str, sheet: str | None) -> dict[int, Counter[str]]:
     """
     losses: dict[int, Counter[str]] = {}
     with suppress(BadZipFile), ZipFile(place) as book:
-        parts = {each["Id"]: each["Target"] for each in _tags(book, "xl/_rels/workbook.xml.rels", "Relationship")}
-        sheets = {each["name"]: parts.get(each["id"], "") for each in _tags(book, "xl/workbook.xml", "sheet")}
+        parts = {tag["Id"]: tag["Target"] for tag in _tags(book, "xl/_rels/workbook.xml.rels", "Relationship")}
+        sheets = {tag["name"]: parts.get(tag["id"], "") for tag in _tags(book, "xl/workbook.xml", "sheet")}
         part = normpath(join("/xl", sheets.get(sheet or "", "")))[1:]
         if part not in book.namelist():
             return {}
-        rest = b""
+        remainder = b""
         with book.open(part) as file:
             for piece in iter(partial(file.read, _MEGABYTE), b""):
-                cells, mark, rest = (rest[-_LONGEST_CELL:] + piece).rpartition(b"c>")  # after the last whole cell
+                # the remainder stands after the last whole cell
+                cells, mark, remainder = (remainder[-_LONGEST_CELL:] + piece).rpartition(b"c>")
                 for letters, attributes, cell in _CELL.findall(cells + mark) if _MAY_LOSE(cells) else ():
                     if loss := _loss(attributes, cell):
                         place_from_1 = reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
@@ -177,15 +178,15 @@ def statistics_columns(place: str, reader: str, encoding: str | None) -> Iterato
     """
     pyreadstat = import_module("pyreadstat")  # an extra, and only for such files
     encoded = {} if encoding is None else {"encoding": encoding}
-    read = partial(getattr(pyreadstat, reader), place, output_format="dict", **encoded)
-    formats = {name: text or "" for name, text in read(metadataonly=True)[1].original_variable_types.items()}
-    columns, facts = read(extra_date_formats=[*filter(_DAY_FORMAT, {*formats.values()})])
+    read_columns = partial(getattr(pyreadstat, reader), place, output_format="dict", **encoded)
+    formats = {name: text or "" for name, text in read_columns(metadataonly=True)[1].original_variable_types.items()}
+    columns, facts = read_columns(extra_date_formats=[*filter(_DAY_FORMAT, {*formats.values()})])
     clocks = [name for name, cells in columns.items() if any(type(cell) is time for cell in cells)]
-    seconds = read(usecols=clocks, disable_datetime_conversion=True)[0] if clocks else {}
+    seconds = read_columns(usecols=clocks, disable_datetime_conversion=True)[0] if clocks else {}
     yield facts.variable_value_labels
     for name, cells in columns.items():
         if name in seconds and not all(_is_missing(number) or 0 <= number < _DAY for number in seconds[name]):
-            yield name, [None if _is_missing(each) else timedelta(seconds=each) for each in seconds[name]]
+            yield name, [None if _is_missing(number) else timedelta(seconds=number) for number in seconds[name]]
         elif first_day := _FIRST_DAYS.get(formats[name][:3]):
             yield name, [None if _is_missing(cell) else _first_day(cell, first_day) for cell in cells]
         else:
@@ -226,9 +227,9 @@ def _limit_memory(size: int) -> None:
         import resource  # noqa: PLC0415 - of this system alone
     except ImportError:
         return
-    for limit, most in ((resource.RLIMIT_AS, size), (resource.RLIMIT_CORE, 0)):
+    for limit, largest in ((resource.RLIMIT_AS, size), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # macOS refuses some, and a lower limit of the system stays
-            resource.setrlimit(limit, (most, most))
+            resource.setrlimit(limit, (largest, largest))
 
 
 def _serve() -> None:

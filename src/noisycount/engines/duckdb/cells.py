@@ -70,8 +70,8 @@ def _is_one_of(words: Sequence[str], text: str, function: str = "") -> str:
 
 def _is_plain_real(text: str, cast: str, decimal: str) -> str:
     """Return the SQL of whether a text is a finite number without a blank, a plus or a mark between thousands."""
-    others = ["_"] if decimal == "." else ["_", "."]
-    absent = " AND ".join(f"NOT contains({text}, '{other}')" for other in others)
+    marks = ["_"] if decimal == "." else ["_", "."]
+    absent = " AND ".join(f"NOT contains({text}, '{mark}')" for mark in marks)
     return f"{absent} AND {text} >= '-' AND isfinite({cast})"
 
 
@@ -81,17 +81,17 @@ _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 def given_cell(cell: str, form: ColumnFormat) -> str:
     """Return the SQL of whether a cell has a value: it is neither empty nor a word for a missing one."""
     words = form.missing if _keeps_blanks(form) and form.normalise != "NFKC" else (*form.missing, "")
-    return f"({cell} IS NOT NULL{_is_none_of(_text(cell, form), words)}{_is_no_nan(_text(cell, form), form)})"
+    return f"({cell} IS NOT NULL{_is_none_of(_cell_text(cell, form), words)}{_is_no_nan(_cell_text(cell, form), form)})"
 
 
 def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
     """Return the SQL of the value that a text stands for, null if it stands for none."""
-    value = _value(_text(cell, form), form)
+    value = _value(_cell_text(cell, form), form)
     if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
         value = f"CASE {sure} ELSE {value} END"
     words = (*form.missing, "") if form.trim or form.normalise == "NFKC" else form.missing
-    given = _is_none_of(_text(cell, form), words) + _is_no_nan(_text(cell, form), form)
-    return f"CASE WHEN true{given} THEN {value} END" if given else value
+    conditions = _is_none_of(_cell_text(cell, form), words) + _is_no_nan(_cell_text(cell, form), form)
+    return f"CASE WHEN true{conditions} THEN {value} END" if conditions else value
 
 
 def _is_none_of(text: str, words: Sequence[str]) -> str:
@@ -107,10 +107,10 @@ def _is_no_nan(text: str, form: ColumnFormat) -> str:
 def number_pattern(form: ColumnFormat) -> str:
     """Return the regular expression of the numbers of a column that are written with digits."""
     point, group = r"\." if form.decimal == "." else ",", _group_pattern(form)
-    whole = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
+    digits = f"([0-9]+|[0-9]{{1,3}}({group}[0-9]{{3}})+)"
     if form.kind is Kind.INTEGER:
-        return f"[+-]?{whole}"
-    return f"[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
+        return f"[+-]?{digits}"
+    return f"[+-]?({digits}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?"
 
 
 def _keeps_blanks(form: ColumnFormat) -> bool:
@@ -118,7 +118,7 @@ def _keeps_blanks(form: ColumnFormat) -> bool:
     return form.kind is Kind.TEXT and not form.trim
 
 
-def _text(cell: str, form: ColumnFormat) -> str:
+def _cell_text(cell: str, form: ColumnFormat) -> str:
     """Return the SQL of a cell with plain signs if its form states so, and without blanks that are no part of it."""
     if form.normalise == "NFKC":
         cell = f"CASE WHEN regexp_full_match({cell}, '{PLAIN_TEXT}') THEN {cell} ELSE compatible_text({cell}) END"
@@ -136,7 +136,7 @@ def _value(text: str, form: ColumnFormat) -> str:
         case Kind.BOOLEAN:
             return _truth(text, form)
         case _:
-            return _written(text, form)
+            return _date_or_time(text, form)
 
 
 def _spelled_alike(text: str, form: ColumnFormat) -> str:
@@ -201,7 +201,7 @@ def _truth(text: str, form: ColumnFormat) -> str:
     return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
 
 
-def _written(text: str, form: ColumnFormat) -> str:
+def _date_or_time(text: str, form: ColumnFormat) -> str:
     """Return the SQL of a date or a time."""
     type_ = SQL_TYPES[form.kind]
     if form.date_format == ZONED:
@@ -237,12 +237,12 @@ def _read_in_english(text: str, date_format: str) -> str:
 
 def _month(name: str) -> str:
     """Return the SQL of the English name of a month. DuckDB searches maps from their beginning: few names are first."""
-    found = []
+    maps = []
     for is_western in (True, False):
-        names = {each: month for each, month in MONTHS.items() if (each in WESTERN_MONTHS) is is_western}
-        entries = ", ".join(f"{quoted_text(each)}: {quoted_text(month)}" for each, month in names.items())
-        found.append(f"MAP {{{entries}}}[{name}]")
-    return f"coalesce({', '.join(found)})"
+        names = {word: month for word, month in MONTHS.items() if (word in WESTERN_MONTHS) is is_western}
+        entries = ", ".join(f"{quoted_text(word)}: {quoted_text(month)}" for word, month in names.items())
+        maps.append(f"MAP {{{entries}}}[{name}]")
+    return f"coalesce({', '.join(maps)})"
 
 
 # Of each directive that is translated: the parts of its regular expression that are kept and dropped, and what DuckDB
@@ -265,13 +265,13 @@ def _translated(text: str, date_format: str) -> tuple[str, str]:
     pattern, form = "", ""
     for place, piece in enumerate(re.split(f"%([{words}])", date_format)):
         literal = (date_pattern(piece) if "%" in piece else re.escape(piece), "", piece)
-        kept, dropped, read = _WORDS[piece] if place % 2 else literal
-        pattern += (f"({_uncaptured(kept)})" if kept else "") + _uncaptured(dropped)
-        form += read
-        if kept:
+        kept_pattern, dropped_pattern, directive = _WORDS[piece] if place % 2 else literal
+        pattern += (f"({_uncaptured(kept_pattern)})" if kept_pattern else "") + _uncaptured(dropped_pattern)
+        form += directive
+        if kept_pattern:
             group = len(parts) + 1
             name = f"lower(rtrim(regexp_extract({text}, '^PATTERN$', {group}), '.'))"
-            parts.append(_month(name) if read == "%b" else f"'\\{group}{'M' * (read == '%p')}'")
+            parts.append(_month(name) if directive == "%b" else f"'\\{group}{'M' * (directive == '%p')}'")
     english = f"regexp_replace({text}, '^PATTERN$', {' || '.join(parts)})".replace("PATTERN", pattern)
     if "%z" in date_format:
         english = f"regexp_replace({english}, ' ?(GMT|UTC)$', 'Z')"

@@ -103,8 +103,8 @@ class ParquetMetadata:
 
 def are_of_pandas(connection: Connection, patterns: Sequence[str]) -> bool:
     """Return True if each file has the metadata that pandas writes."""
-    listed = ", ".join(map(quoted_text, patterns))
-    query = f"SELECT count(DISTINCT file_name) FROM parquet_kv_metadata([{listed}]) WHERE key = 'pandas'::BLOB"
+    files = ", ".join(map(quoted_text, patterns))
+    query = f"SELECT count(DISTINCT file_name) FROM parquet_kv_metadata([{files}]) WHERE key = 'pandas'::BLOB"
     return bool(connection.execute(query).fetchall()[0][0] == len(patterns))
 
 

@@ -118,8 +118,8 @@ def _require_equal_plans(
             f"({qualified_query(view, dialect, database)}\n)",
         ]
         try:
-            found, stated = (plan(f"SELECT * FROM {source}") for source in sources)  # noqa: S608 - of the file alone
-            is_equal = found == stated
+            plan_of_view, plan_of_query = (plan(f"SELECT * FROM {source}") for source in sources)  # noqa: S608 - of the file alone
+            is_equal = plan_of_view == plan_of_query
         except (duckdb.Error, sqlite3.Error):
             is_equal = False
         if not is_equal:
@@ -143,14 +143,14 @@ def duckdb_relations(connection: Connection) -> FileRelations:
             )
             continue
         keys = connection.execute(_KEYS, [schema, name]).fetchall()
-        computed = {}
+        generated = {}
         if re.search(r"(?i)\bgenerated\s+always\s+as\b", sql):  # defaults look the same, and are judged as well
-            computed = {column: expression for column, _, expression in columns if expression is not None}
+            generated = {column: expression for column, _, expression in columns if expression is not None}
         entries[schema, name] = BaseTable(
             shown,
             types,
             tuple(frozenset(names) for (names,) in keys),
-            computed=computed,
+            computed=generated,
             is_readable=not has_macros,
             may_be_public=may_be_public,
         )

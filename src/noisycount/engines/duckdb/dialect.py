@@ -122,7 +122,7 @@ class DuckDBDialect(shared.Dialect):
         reveal how many records match the first operand.
         """
         if isinstance(truth, BooleanClauseList) and truth.operator is operators.and_:
-            bits = [sa.cast(each, sa.SmallInteger()) for each in truth.clauses]
+            bits = [sa.cast(clause, sa.SmallInteger()) for clause in truth.clauses]
             return reduce(lambda one, other: one.bitwise_and(other), bits)
         return truth
 
@@ -177,10 +177,10 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
 
     An index beyond the list gives a missing edge, which no key reaches.
     """
-    shown = rows.selected_columns.keys()
+    names = rows.selected_columns.keys()
     numbers = _Numbers(part.column.kind)
-    listed = sa.select(sa.bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
-    rows = rows.add_columns(shared.NOTHING.label("found"), listed.c.edges)
+    edge_list = sa.select(sa.bindparam(f"{name}_edges", edges_of(part), numbers).label("edges")).subquery()
+    rows = rows.add_columns(shared.NOTHING.label("found"), edge_list.c.edges)
     for exponent in reversed(range(len(part.edges).bit_length())):
         more = f"found + {2**exponent}"
         step = f"CASE WHEN {name} >= list_extract(edges, {more}) THEN {more} ELSE found END"
@@ -189,8 +189,8 @@ def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Selec
     code = sa.case(
         (number > shared.NOTHING, number - shared.ONE), (sa.column(name).is_not(None), shared.OUTSIDE)
     ).label(name)
-    found = [code if each == name else sa.column(each) for each in shown]
-    return sa.select(*found).select_from(rows.subquery())
+    columns = [code if key == name else sa.column(key) for key in names]
+    return sa.select(*columns).select_from(rows.subquery())
 
 
 def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
@@ -198,7 +198,7 @@ def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
     return shared.text_of(records_of(None, None).condition(predicate), DUCKDB)
 
 
-def _named(name: str, kind: Kind | None) -> shared.Expression:
+def _column_value(name: str, kind: Kind | None) -> shared.Expression:
     """Return the values of a column of the view, in the type of its kind."""
     return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
 
@@ -211,8 +211,12 @@ def records_of(unit: str | None, kind: Kind | None, cursor: Connection | None = 
         kind: The kind of the unit's values; None: another type.
         cursor: The cursor that holds listed keys.
     """
-    person = None if unit is None else Person(_named(unit, kind), kind, is_required=True)
-    return StatementRecords(sa.table("records"), lambda of: _named(of.name, of.kind), person, DuckDBDialect(cursor))
+    person = None if unit is None else Person(_column_value(unit, kind), kind, is_required=True)
+
+    def value_of(column: Column) -> shared.Expression:
+        return _column_value(column.name, column.kind)
+
+    return StatementRecords(sa.table("records"), value_of, person, DuckDBDialect(cursor))
 
 
 Text: TypeAlias = tuple[str, dict[str, Any]]
@@ -234,7 +238,7 @@ def keys_text(question: KeyQuestion, unit: str | None, kind: Kind | None) -> Tex
     return shared.text_of(statements.keys_statement(question, records_of(unit, kind)), DUCKDB)
 
 
-def _filled(text: Text, values: Sequence[Any]) -> Text:
+def _with_values(text: Text, values: Sequence[Any]) -> Text:
     """Return a statement with the values of its blanks."""
     return text[0], text[1] | {blank_name(number): value for number, value in enumerate(values)}
 
@@ -253,9 +257,9 @@ class Counting:
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """Return the count of each predicate; see `Source.count`."""
         values: list[Any] = []
-        shapes = tuple(shape_of(each, values) for each in predicates)
-        written = count_text if len(values) + len(shapes) <= _MOST_PARTS else count_text.__wrapped__
-        row = self._row(_filled(written(shapes, self.unit, self._kind), values))
+        shapes = tuple(shape_of(predicate, values) for predicate in predicates)
+        write_text = count_text if len(values) + len(shapes) <= _MOST_PARTS else count_text.__wrapped__
+        row = self._row(_with_values(write_text(shapes, self.unit, self._kind), values))
         self.require_unchanged()
         return list(row[: len(predicates)])
 
@@ -270,7 +274,7 @@ class Counting:
         columns = [Column(name, self.schema[name]) for name in names]
         kind = self.schema.entire.kinds.get(unit)
         rows_of = lambda statement: self._rows(shared.text_of(statement, DUCKDB))  # noqa: E731 - one use
-        return persons_of(columns, Person(_named(unit, kind), kind), records_of(unit, kind), rows_of)
+        return persons_of(columns, Person(_column_value(unit, kind), kind), records_of(unit, kind), rows_of)
 
     @property
     def _kind(self) -> Kind | None:
@@ -310,9 +314,9 @@ class Counting:
         values: list[Any] = []
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
-        is_kept = len(values) <= _MOST_PARTS and not any(map(is_wide, shape.parts))
-        written = keys_text if is_kept else keys_text.__wrapped__
-        statement = _filled(written(shape, self.unit, self._kind), values)
+        is_cached = len(values) <= _MOST_PARTS and not any(map(is_wide, shape.parts))
+        write_text = keys_text if is_cached else keys_text.__wrapped__
+        statement = _with_values(write_text(shape, self.unit, self._kind), values)
         with self.opened() as cursor:
 
             def execute() -> None:

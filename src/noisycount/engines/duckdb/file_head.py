@@ -93,8 +93,8 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 def opened_bytes(place: Path) -> BinaryIO:
     """Open a file for its bytes, decompressed."""
-    opened = gzip.open if is_packed(place) else open
-    return opened(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
+    open_file = gzip.open if is_packed(place) else open
+    return open_file(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
 
 
 def is_packed(place: Path) -> bool:
@@ -204,7 +204,7 @@ def found_form(form: FileFormat, text: str) -> FileFormat:
         return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
     skip, quote = form.skip or 0, form.quoted_by
     tried = {delimiter: first_records(text, delimiter, quote, skip) for delimiter in form.delimiter or _DELIMITERS}
-    delimiter = max(tried, key=lambda each: _likelihood(tried[each]))
+    delimiter = max(tried, key=lambda mark: _likelihood(tried[mark]))
     titles = tried[delimiter][: title_lines(tried[delimiter])]
     lines = sum(1 + "".join(title).count("\n") for title in titles)
     return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)

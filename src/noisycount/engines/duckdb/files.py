@@ -78,9 +78,9 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
         SourceError: The copy does not have the columns and types of the forms.
     """
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
-    found = connection.sql(f"SELECT * FROM {relation}")
+    copied = connection.sql(f"SELECT * FROM {relation}")
     types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}
-    if dict(zip(found.columns, map(str, found.types), strict=True)) != types:
+    if dict(zip(copied.columns, map(str, copied.types), strict=True)) != types:
         raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
     return relation
 
@@ -128,71 +128,76 @@ class Relation:
     metadata: ParquetMetadata = ParquetMetadata()  # of Parquet files, for a check
 
 
-def _texts(connection: Connection, place: Path, told: Description) -> Relation:
-    file = load_texts(place, told.form, connection, mends=told.is_for_check)
+def _texts(connection: Connection, place: Path, description: Description) -> Relation:
+    file = load_texts(place, description.form, connection, mends=description.is_for_check)
     table = TextTable(connection, file.names)
-    relation = _typed(table, told, file.form, partial(file.lines, connection), file.layout)
+    relation = _typed_relation(table, description, file.form, partial(file.lines, connection), file.layout)
     check = relation.check
-    if check is not None and any(odd.kind == "several" for odd in check.odd_rows) and fits_unquoted(place, told.form):
+    has_several = check is not None and any(odd.kind == "several" for odd in check.odd_rows)
+    if check is not None and has_several and fits_unquoted(place, description.form):
         return replace(relation, check=replace(check, fits_unquoted=True))
     return relation
 
 
-def _objects(connection: Connection, place: Path, told: Description) -> Relation:
+def _objects(connection: Connection, place: Path, description: Description) -> Relation:
     file = JsonLines.load(place, connection)
     table = TextTable(connection, file.names, file.types, file.losses)
-    return _typed(table, told, FileFormat(), partial(file.lines, connection))
+    return _typed_relation(table, description, FileFormat(), partial(file.lines, connection))
 
 
-def _sheet(connection: Connection, place: Path, told: Description) -> Relation:
-    sheet = Workbook.load(place, connection, told.table, told.form, mends=told.is_for_check)
+def _sheet(connection: Connection, place: Path, description: Description) -> Relation:
+    sheet = Workbook.load(place, connection, description.table, description.form, mends=description.is_for_check)
     table = TextTable(connection, sheet.layout.names, sheet.types, sheet.losses)
-    return _typed(table, told, sheet.layout.form, lambda rows: {row: sheet.places[row] for row in rows}, sheet.layout)
+    lines = lambda rows: {row: sheet.places[row] for row in rows}  # noqa: E731 - one use
+    return _typed_relation(table, description, sheet.layout.form, lines, sheet.layout)
 
 
-def _sqlite(connection: Connection, place: Path, told: Description) -> Relation:
-    return _foreign(connection, foreign.sqlite_table(connection, place, told.table, told.claim), told)
+def _sqlite(connection: Connection, place: Path, description: Description) -> Relation:
+    table = foreign.sqlite_table(connection, place, description.table, description.claim)
+    return _foreign(connection, table, description)
 
 
-def _statistics(connection: Connection, place: Path, told: Description) -> Relation:
-    return _foreign(connection, foreign.statistics_table(connection, place, told.form.encoding, told.coded), told)
+def _statistics(connection: Connection, place: Path, description: Description) -> Relation:
+    table = foreign.statistics_table(connection, place, description.form.encoding, description.coded)
+    return _foreign(connection, table, description)
 
 
-def _foreign(connection: Connection, file: foreign.ForeignTable, told: Description) -> Relation:
+def _foreign(connection: Connection, file: foreign.ForeignTable, description: Description) -> Relation:
     table = TextTable(connection, file.names, file.types, file.losses)
-    return _typed(table, told, FileFormat(encoding=told.form.encoding), lambda _: {})
+    return _typed_relation(table, description, FileFormat(encoding=description.form.encoding), lambda _: {})
 
 
 _RENEWAL = "if only the ledger names it, `noisycount check NAME --renew` replaces the columns there"
 
 
-def _typed(
-    table: TextTable, told: Description, form: FileFormat, lines: Lines, layout: Layout | None = None
+def _typed_relation(
+    table: TextTable, description: Description, form: FileFormat, lines: Lines, layout: Layout | None = None
 ) -> Relation:
     """Turn the table `loaded` of texts into the relation `typed` of values, and drop `loaded`.
 
     Raises:
         SourceError: `kinds` or the unit names an unknown column, or a stated form does not suit its column.
     """
-    for name, stated in (told.kinds or {}).items():
+    for name, stated in (description.kinds or {}).items():
         if name not in table.names:
-            renewal = f"; {_RENEWAL}" if told.is_known else ""
+            renewal = f"; {_RENEWAL}" if description.is_known else ""
             raise SourceError(
                 f"kinds names {name!r}, which is no column: use {close_names(name, table.names)}{renewal}"
             )
-        stated.require_applicable(name, is_unit=name == told.unit)
-    if layout is not None and layout.may_name_groups and told.unit not in {None, *table.names}:
+        stated.require_applicable(name, is_unit=name == description.unit)
+    if layout is not None and layout.may_name_groups and description.unit not in {None, *table.names}:
+        close = close_names(str(description.unit), table.names)
         raise SourceError(
-            f"unit names {told.unit!r}, which is no column: use {close_names(str(told.unit), table.names)}; or, if the "
+            f"unit names {description.unit!r}, which is no column: use {close}; or, if the "
             f"names stand in the line below, state skip = {(form.skip or 0) + 1}, as `noisycount init --accept` does"
         )
-    columns = table.typed(told.kinds or {}, told.unit, explains=told.is_for_check)
+    columns = table.typed(description.kinds or {}, description.unit, explains=description.is_for_check)
     check = Check(table.rows, tuple(columns), form)
-    if told.is_for_check:
+    if description.is_for_check:
         if layout is not None:
-            check, odd = with_odd_rows(table.connection, check, layout, lines, told.form)
-            check = table.without_rows(check, odd, told.kinds or {}, told.unit) if odd else check
-        check = with_lines(table.connection, check, told.unit, lines)
+            check, odd = with_odd_rows(table.connection, check, layout, lines, description.form)
+            check = table.without_rows(check, odd, description.kinds or {}, description.unit) if odd else check
+        check = with_lines(table.connection, check, description.unit, lines)
     table.connection.execute("DROP TABLE loaded")
     return Relation("typed", check)
 
@@ -204,7 +209,7 @@ def allow(connection: Connection, *files: Path) -> None:
     connection.execute("SET parquet_metadata_cache = true")
 
 
-def _parquet(connection: Connection, place: Path, told: Description) -> Relation:
+def _parquet(connection: Connection, place: Path, description: Description) -> Relation:
     """Return the relation of one or several Parquet files, with the columns that their folders name.
 
     Columns of the same name in several files become one column. A file without the column has missing values.
@@ -216,7 +221,7 @@ def _parquet(connection: Connection, place: Path, told: Description) -> Relation
         allow(connection, place)
         patterns = [path_pattern(place)]
         single = _read(patterns)
-        metadata = ParquetMetadata.read(connection, patterns) if told.is_for_check else ParquetMetadata()
+        metadata = ParquetMetadata.read(connection, patterns) if description.is_for_check else ParquetMetadata()
         is_of_pandas = are_of_pandas(connection, patterns)
         return Relation(single, part=lambda *_: single, is_of_pandas=is_of_pandas, metadata=metadata)
     _require_nothing_beside(place)
@@ -230,28 +235,28 @@ def _parquet(connection: Connection, place: Path, told: Description) -> Relation
     for name in names:
         if name.lower() in columns:
             raise SourceError(f"{str(place)!r} has the column {name!r} in its files and in its folders: rename one")
-    selected = [*_keyed(keys)] if keys else ["*"]
+    selected = [*_selected_columns(keys)] if keys else ["*"]
 
     def part(cursor: Connection, numbers: Sequence[int]) -> str:
         sql = _read([patterns[number] for number in numbers], names_files=bool(keys))
         present = {name.lower() for name in cursor.sql(f"SELECT * FROM {sql}").columns}
-        absent = [each for name, each in columns.items() if name not in present]
+        absent = [column for name, column in columns.items() if name not in present]
         nulls = (f"CAST(NULL AS {type_}) AS {quoted_name(name)}" for name, type_ in absent)
         return f"(SELECT {', '.join([*selected, *nulls])} FROM {sql})"
 
     sql = _read(patterns, names_files=bool(keys))
     sql = f"(SELECT {', '.join(selected)} FROM {sql})" if keys else sql
-    metadata = ParquetMetadata.read(connection, patterns) if told.is_for_check else ParquetMetadata()
+    metadata = ParquetMetadata.read(connection, patterns) if description.is_for_check else ParquetMetadata()
     return Relation(sql, part=part, keys=names, is_of_pandas=is_of_pandas, metadata=metadata)
 
 
-def _keyed(keys: tuple[Keys, ...]) -> Iterator[str]:
+def _selected_columns(keys: tuple[Keys, ...]) -> Iterator[str]:
     """Yield the SQL of the columns of the files, and of those whose values are in the names of folders."""
     yield f"* EXCLUDE ({quoted_name(_FILE)})"
     names = [name for name, _ in keys[0]]
     around = "".join(f"/{re.escape(name)}=([^/]*)" for name in names) + "/[^/]*$"
     for number, name in enumerate(names, start=1):
-        values = {each[number - 1][1] for each in keys} - {_NO_KEY}
+        values = {folder_keys[number - 1][1] for folder_keys in keys} - {_NO_KEY}
         text = f"regexp_extract({quoted_name(_FILE)}, {quoted_text(around)}, {number})"
         decoded = f"url_decode(nullif({text}, {quoted_text(_NO_KEY)}))"
         yield f"CAST({decoded} AS {_key_type(values)}) AS {quoted_name(name)}"
@@ -309,35 +314,35 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> d
     """
     known: dict[str, tuple[str, str]] = {}
     for file in names:
-        found = connection.sql(f"SELECT * FROM {_read([file])}")
-        for name, type_ in zip(found.columns, map(str, found.types), strict=True):
-            first = known.setdefault(name.lower(), (name, type_))
-            if first[0] != name:
+        columns = connection.sql(f"SELECT * FROM {_read([file])}")
+        for name, type_ in zip(columns.columns, map(str, columns.types), strict=True):
+            first_column = known.setdefault(name.lower(), (name, type_))
+            if first_column[0] != name:
                 raise SourceError(
-                    f"{place!r} names a column {first[0]!r} in one file and {name!r} in "
+                    f"{place!r} names a column {first_column[0]!r} in one file and {name!r} in "
                     "another: name it the same in all"
                 )
-            if first[1] != type_:
+            if first_column[1] != type_:
                 raise SourceError(
-                    f"{place!r} has files whose column {name!r} is not of one type: make it {first[1]} in all"
+                    f"{place!r} has files whose column {name!r} is not of one type: make it {first_column[1]} in all"
                 )
     return known
 
 
-def _copy(connection: Connection, place: Path, told: Description) -> Relation:
+def _copy(connection: Connection, place: Path, description: Description) -> Relation:
     allow(connection, place)
-    sql = require_copy(connection, place, told.kinds or {})
+    sql = require_copy(connection, place, description.kinds or {})
     return Relation(sql, part=lambda *_: sql)
 
 
-def _database(connection: Connection, place: Path, told: Description) -> Relation:
+def _database(connection: Connection, place: Path, description: Description) -> Relation:
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     connection.execute("SET enable_external_access = false")  # views could read other files
     connection.execute("SET TimeZone = 'UTC'")  # the rows of a view must not depend on the time zone of this machine
     relations = duckdb_relations(connection)
-    table = foreign.chosen_table(place, [*relations.names], told.table)
-    require_stable_duckdb(connection, relations, table, told.claim)
+    table = foreign.chosen_table(place, [*relations.names], description.table)
+    require_stable_duckdb(connection, relations, table, description.claim)
     schema, name = relations.names[table]
     is_view = relations.named(table).is_view
     sql = f"file.{quoted_name(schema)}.{quoted_name(name)}"
@@ -434,27 +439,29 @@ def _database_of(path: Path) -> Format:
     raise SourceError(f"{str(path)!r} is no database of DuckDB or SQLite, but {what}: {remedy}")
 
 
-def format_of(path: Path, told: Description) -> Format:
+def format_of(path: Path, description: Description) -> Format:
     """Return the format of a file by its ending, for a database by its content.
 
     Raises:
         SourceError: The format is unknown, or the description does not apply to it.
     """
-    found = PARQUET if is_several(path) else by_ending(path, FORMATS)
-    if found is _DATABASE:
-        found = _database_of(path)
-    elif not is_several(path) and told.form.header is not False:  # without a header, the first line is a record
-        file_head.require_content(path, found.name)
-    if told.table is not None and not found.has_tables:
-        raise SourceError(f"table is {told.table!r}, but only databases and workbooks have several: leave it out")
+    file_format = PARQUET if is_several(path) else by_ending(path, FORMATS)
+    if file_format is _DATABASE:
+        file_format = _database_of(path)
+    elif not is_several(path) and description.form.header is not False:  # without a header, the first line is a record
+        file_head.require_content(path, file_format.name)
+    if description.table is not None and not file_format.has_tables:
+        raise SourceError(
+            f"table is {description.table!r}, but only databases and workbooks have several: leave it out"
+        )
     is_portable = path.suffix.lower() == ".por"  # such a file of SPSS states its encoding itself
     for name in (part.name for part in fields(FileFormat)):
-        if (name not in found.describes or is_portable) and getattr(told.form, name) is not None:
-            raise SourceError(f"{name} says nothing of {str(path)!r}, as {found.name} files are: leave it out")
+        if (name not in file_format.describes or is_portable) and getattr(description.form, name) is not None:
+            raise SourceError(f"{name} says nothing of {str(path)!r}, as {file_format.name} files are: leave it out")
     for name in ("public_tables", "vouched"):
-        if getattr(told.claim, name) and found not in {_DATABASE, SQLITE}:
+        if getattr(description.claim, name) and file_format not in {_DATABASE, SQLITE}:
             raise SourceError(f"{name} is about a view, and {str(path)!r} has none: leave it out")
-    return found
+    return file_format
 
 
 def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
@@ -470,9 +477,9 @@ def shares_records(place: Path, one: str, other: str, public_tables: Sequence[st
     from noisycount.engines.views.definition import base_tables  # noqa: PLC0415 - loads the parser of definitions
 
     try:
-        read = base_tables(relations.named(one), relations.find, dialect)
-        private = base_tables(relations.named(other), relations.find, dialect, public_tables)
-        return any(table is each for table in read for each in private)
+        tables = base_tables(relations.named(one), relations.find, dialect)
+        private_tables = base_tables(relations.named(other), relations.find, dialect, public_tables)
+        return any(table is other_table for table in tables for other_table in private_tables)
     except UnprovenError:
         return True
     except KeyError:  # opening the file refuses the name of an unknown table

@@ -54,25 +54,24 @@ class ForeignTable:
             batches: The rows in batches, each with the cells of all columns, in types of Python.
         """
         require_single_names(names, where)
-        found: dict[str, Counter[type]] = {name: Counter() for name in names}
+        cell_types: dict[str, Counter[type]] = {name: Counter() for name in names}
         columns = ", ".join(f"{quoted_name(name)} VARCHAR" for name in names)
         connection.execute(f"CREATE TABLE loaded ({columns})")
         texts = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(names)))
         for batch in batches:
-            connection.register(
-                "batch",
-                {f"c{n}": _array(cells, found[name]) for n, (name, cells) in enumerate(zip(names, batch, strict=True))},
-            )
+            columns_of_batch = enumerate(zip(names, batch, strict=True))
+            arrays = {f"c{number}": _array(cells, cell_types[name]) for number, (name, cells) in columns_of_batch}
+            connection.register("batch", arrays)
             connection.execute(f"INSERT INTO loaded SELECT {texts} FROM batch")
             connection.unregister("batch")
-        types = {name: _counted(_KINDS, found[name], Kind.TEXT) for name in names}
-        return cls(tuple(names), types, {name: _counted(_LOSSES, found[name], None) for name in names})
+        types = {name: _count_labels(_KINDS, cell_types[name], Kind.TEXT) for name in names}
+        return cls(tuple(names), types, {name: _count_labels(_LOSSES, cell_types[name], None) for name in names})
 
 
-def _array(cells: Sequence[Any], found: Counter[type]) -> np.ndarray[Any, Any]:
+def _array(cells: Sequence[Any], cell_types: Counter[type]) -> np.ndarray[Any, Any]:
     """Return cells as an array that DuckDB can read, and add their types to `found`."""
     types = Counter(map(type, cells))
-    found.update(types)
+    cell_types.update(types)
     if types.keys() in ({int}, {float}):
         return np.array(cells)
     if not types.keys() <= {str, NoneType}:
@@ -91,7 +90,7 @@ _LOSSES = {bytes: "bytes", timedelta: "durations"}
 _Label = TypeVar("_Label")
 
 
-def _counted(labels: Mapping[type, _Label], types: Mapping[type, int], other: _Label | None) -> Counter[_Label]:
+def _count_labels(labels: Mapping[type, _Label], types: Mapping[type, int], other: _Label | None) -> Counter[_Label]:
     """Return the number of cells for each label of their types. Other types have the label `other`; None: no label."""
     counts: Counter[_Label] = Counter()
     for type_, number in types.items():
@@ -254,7 +253,7 @@ def statistics_table(
         if not labels.pop(name, None):
             raise no_labels(name)
     columns = [
-        _labelled(f"column {name!r} of {str(place)!r}", column, _label_texts(labels.get(name, {})))
+        _with_labels(f"column {name!r} of {str(place)!r}", column, _label_texts(labels.get(name, {})))
         for name, column in cells
     ]
     batches = (
@@ -274,28 +273,28 @@ def no_labels(column: str) -> SourceError:
     return SourceError(f"kinds states codes of {column!r}, which has no labels in the file: leave codes out")
 
 
-def _labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
+def _with_labels(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
     """Return cells with their labels. If there are no labels and all numbers are whole, they become integers."""
     if not {*map(type, cells)} <= {float, int, type(None)}:
-        return _each_labelled(where, cells, labels) if labels else cells
+        return _replace_codes(where, cells, labels) if labels else cells
     numbers = np.array(cells, dtype=float)
     if labels:
         values, places = np.unique(numbers, return_inverse=True)
-        found = np.empty(len(values), dtype=object)
-        found[:] = _each_labelled(where, list(map(_whole, values.tolist())), labels)
-        return found[places].tolist()  # type: ignore[no-any-return]  # of objects
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = _replace_codes(where, list(map(_integer_or_none, values.tolist())), labels)
+        return objects[places].tolist()  # type: ignore[no-any-return]  # of objects
     missing = np.isnan(numbers)
-    given = numbers[~missing]
-    if np.array_equal(given, np.trunc(given)) and bool(np.all(np.abs(given) < EXACT)):
+    present = numbers[~missing]
+    if np.array_equal(present, np.trunc(present)) and bool(np.all(np.abs(present) < EXACT)):
         numbers = np.where(missing, 0, numbers).astype(np.int64)
     if not missing.any():
         return numbers.tolist()  # type: ignore[no-any-return]  # as above
-    found = numbers.astype(object)
-    found[missing] = None
-    return found.tolist()
+    objects = numbers.astype(object)
+    objects[missing] = None
+    return objects.tolist()
 
 
-def _each_labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
+def _replace_codes(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
     """Return cells with their labels.
 
     Raises:
@@ -309,7 +308,7 @@ def _each_labelled(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) 
     return [texts[cell] for cell in cells]
 
 
-def _whole(number: float) -> float | int | None:
+def _integer_or_none(number: float) -> float | int | None:
     """Return a whole number as an integer, and NaN as None."""
     if np.isnan(number):
         return None
@@ -323,7 +322,8 @@ def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
         >>> _label_texts({1: "yes", 2: "no", 8: "other", 9: "other", 3: "4"})
         {1: 'yes', 2: 'no', 8: 'other (8)', 9: 'other (9)', 3: '4 (3)'}
     """
-    stripped = {_whole(code) if isinstance(code, float) else code: label.strip() for code, label in labels.items()}
+    codes = [_integer_or_none(code) if isinstance(code, float) else code for code in labels]
+    stripped = dict(zip(codes, map(str.strip, labels.values()), strict=True))
     often = Counter(stripped.values())
     found = {}
     for code, label in stripped.items():

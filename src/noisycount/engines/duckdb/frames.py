@@ -95,10 +95,10 @@ _UNREADABLE = "unknown"  # type of a column that DuckDB cannot read
 
 def frame_types(snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
     """Return the type of each column as DuckDB names it; `unknown` for a column that DuckDB cannot read."""
-    found: dict[str, str] = {}
+    types: dict[str, str] = {}
     for names in snapshot.parts:
-        found |= _types_of(names, snapshot, connection)
-    return {name: found[name] for name in snapshot.names}
+        types |= _types_of(names, snapshot, connection)
+    return {name: types[name] for name in snapshot.names}
 
 
 def _types_of(names: Sequence[str], snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
@@ -255,24 +255,24 @@ class FrameSource(TypedSource):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return dict(zip(names, pool.map(self._content, names), strict=True))
 
-    def _require_same(self, read: Iterable[Column]) -> None:
+    def _require_same(self, columns_read: Iterable[Column]) -> None:
         """Close the source and raise SourceError if the unit or a column that a count read has changed.
 
         The comparison comes after the count, so that it detects every change between the version and the count.
         """
-        names = sorted(self._contents.keys() & {self.unit, *(column.name for column in read)})
-        found = duck.without_engine_errors(lambda: self._contents_of(names), _FAILURE)
-        if any(found[name] != self._contents[name] for name in names):
+        names = sorted(self._contents.keys() & {self.unit, *(column.name for column in columns_read)})
+        contents = duck.without_engine_errors(lambda: self._contents_of(names), _FAILURE)
+        if any(contents[name] != self._contents[name] for name in names):
             self.close()
             raise SourceError("frame was changed in place while it was open: open it again")
 
     def _content(self, name: str) -> list[object]:
         """Return the kind or type of one column, its format, and the facts of its cells."""
         kind = self.schema.entire.get(name)
-        shown = converted(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
+        value = converted(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
-            stream = cursor.sql(f"SELECT {shown} FROM {FRAME}")
+            stream = cursor.sql(f"SELECT {value} FROM {FRAME}")
             content = ColumnContent.from_cells(read_cells(stream))
         return [kind.value if kind else self.types[name], content.format, *content.facts]
 
@@ -283,18 +283,18 @@ class FrameSource(TypedSource):
 
     def check(self, unit: str | None = None) -> Check:
         """Return the check of the records, for their owner."""
-        named = unit if unit in self.schema else self.unit
-        rows, *counts, units = self._counting(self.schema).values(self.schema, named)
+        unit_column = unit if unit in self.schema else self.unit
+        rows, *counts, units = self._counting(self.schema).values(self.schema, unit_column)
         reasons = dict.fromkeys(self.schema, "its type says so")
         check = typed_check(
-            self.schema, rows, counts, None if named is None else units, types=self.types, reasons=reasons
+            self.schema, rows, counts, None if unit_column is None else units, types=self.types, reasons=reasons
         )
-        with self._viewed([*self.schema]) as cursor:
-            check = with_values(cursor, check, named)
-        if named is None:
+        with self._open_view([*self.schema]) as cursor:
+            check = with_values(cursor, check, unit_column)
+        if unit_column is None:
             return check
         with_gaps = [column.name for column in check.columns if column.kind is not None and column.missing]
-        return replace(check, persons=self._counting([*self.schema]).persons(with_gaps, named))
+        return replace(check, persons=self._counting([*self.schema]).persons(with_gaps, unit_column))
 
     def require_unchanged(self) -> None:
         """Raise SourceError if the source is closed. A table in memory has no state that could be compared."""
@@ -303,11 +303,11 @@ class FrameSource(TypedSource):
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         used = {column.name for predicate in predicates for column in columns(predicate)}
         # Categories are compared by their numbers, much faster than as texts, if no column needs its texts.
-        kept = {name for name in used if self.types[name] == _CATEGORIES}
+        as_categories = {name for name in used if self.types[name] == _CATEGORIES}
         texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
-        if set().union(*map(columns_read_as_texts, predicates)) & {*kept, *texts}:
-            kept, texts = set(), {}
-        counts = self._decided_counts(predicates, used, kept, texts)
+        if set().union(*map(columns_read_as_texts, predicates)) & {*as_categories, *texts}:
+            as_categories, texts = set(), {}
+        counts = self._decided_counts(predicates, used, as_categories, texts)
         self._require_same(column for predicate in predicates for column in columns(predicate))
         return counts
 
@@ -315,68 +315,71 @@ class FrameSource(TypedSource):
         self,
         predicates: Sequence[Predicate],
         used: Collection[str],
-        kept: Collection[str],
+        as_categories: Collection[str],
         texts: Mapping[str, Sequence[str]],
     ) -> list[int]:
-        """Return the counts. Columns in `kept` are read as categories, those in `texts` as numbers of their texts."""
+        """Return the counts.
 
-        def decided() -> tuple[list[Predicate], Iterable[str]]:
+        Columns in `as_categories` are read as categories, and those in `texts` as the numbers of their texts.
+        """
+
+        def decide() -> tuple[list[Predicate], Iterable[str]]:
             with self.cursors.one() as cursor:
                 decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
-                asked = [decisions.of(predicate) for predicate in predicates]
-                return asked, decisions.tests.values()
+                decided_predicates = [decisions.of(predicate) for predicate in predicates]
+                return decided_predicates, decisions.tests.values()
 
-        asked, tests = duck.without_engine_errors(decided, _FAILURE)
-        return self._counting(used, {*kept, *texts}, texts, tests).counts(asked)
+        decided_predicates, tests = duck.without_engine_errors(decide, _FAILURE)
+        return self._counting(used, {*as_categories, *texts}, texts, tests).counts(decided_predicates)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        counts = self._of_table(question.keys.parts, question.where).cells(question)
+        counts = self._table_counting(question.keys.parts, question.where).cells(question)
         self._require_same(_columns_read(question.keys.parts, question.where))
         return counts
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        yield from self._of_table(question.parts, question.where).keys(question)
+        yield from self._table_counting(question.parts, question.where).keys(question)
         self._require_same(_columns_read(question.parts, question.where))
 
-    def _of_table(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
+    def _table_counting(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
         """Return the counting of a table with these groupings and this condition."""
         return self._counting({column.name for column in _columns_read(parts, where)})
 
     def _counting(
         self,
         names: Collection[str],
-        kept: Collection[str] = (),
+        as_categories: Collection[str] = (),
         numbered: Collection[str] = (),
-        more: Iterable[str] = (),
+        flags: Iterable[str] = (),
     ) -> Counting:
         """Return the counting of records of a view; the arguments are those of `_viewed`."""
-        opened = partial(self._viewed, names, kept, numbered, more)
+        opened = partial(self._open_view, names, as_categories, numbered, flags)
         unchanged = self.cursors.require_open
         return Counting(opened, unchanged, self.unit, self.schema, self.seconds, _FAILURE)
 
     @contextmanager
-    def _viewed(
+    def _open_view(
         self,
         names: Collection[str],
-        kept: Collection[str] = (),
+        as_categories: Collection[str] = (),
         numbered: Collection[str] = (),
-        more: Iterable[str] = (),
+        flags: Iterable[str] = (),
     ) -> Iterator[duck.Connection]:
         """Yield a cursor with the view `records`.
 
         Args:
             names: The columns of the view, each converted to the type of its kind.
-            kept: Columns that are not converted.
+            as_categories: Columns that are not converted.
             numbered: Columns that the snapshot attaches as numbers of their texts.
-            more: SQL of further columns.
+            flags: SQL of further columns.
         """
-        values = converted(self.types, [name for name in names if name not in kept])
+        values = converted(self.types, [name for name in names if name not in as_categories])
         selected = [f"{values.get(name, duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names]
         unit = [] if self.unit is None else [self.unit]
-        shown = ", ".join([*selected, *map(duck.quoted_name, unit), *more]) or "1"
+        columns = ", ".join([*selected, *map(duck.quoted_name, unit), *flags]) or "1"
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [*names, *unit], numbered)
-            cursor.execute(f"CREATE TEMP VIEW records AS SELECT {shown} FROM {FRAME}")
+            cursor.execute(f"CREATE TEMP VIEW records AS SELECT {columns} FROM {FRAME}")
             yield cursor
 
     def close(self) -> None:

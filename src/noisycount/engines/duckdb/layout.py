@@ -99,7 +99,7 @@ def _are_above_values(records: Sequence[Sequence[str]], width: int) -> bool:
     """Return True if the first of some records could name columns of values."""
     names, *others = records
     return len(names) == width and any(
-        not is_value(name) and (given := [*filter(str.strip, cells)]) and all(map(is_value, given))
+        not is_value(name) and (present := [*filter(str.strip, cells)]) and all(map(is_value, present))
         for name, *cells in zip(names, *(other for other in others if len(other) == width), strict=True)
     )
 
@@ -130,10 +130,10 @@ class Layout:
         names = _names(first, form)
         fault = _names_fault(first, names, form)
         if fault is not None and mends and any(map(str.strip, first)):
-            mended = _mended(first, form, names)
-            parts = [part for part in ("header", "names") if getattr(mended, part) != getattr(form, part)]
+            form_with_names = _form_with_names(first, form, names)
+            parts = [part for part in ("header", "names") if getattr(form_with_names, part) != getattr(form, part)]
             line = where.partition(" of ")[0]
-            return replace(cls.read(first, mended, where), faults=dict.fromkeys(parts, f"{line} {fault}"))
+            return replace(cls.read(first, form_with_names, where), faults=dict.fromkeys(parts, f"{line} {fault}"))
         if fault is not None and form.header is not False and not _has_names(first, form):
             raise SourceError(
                 f"{where} {fault}: write them there, or state header = false and names in noisycount.toml"
@@ -194,8 +194,8 @@ class Layout:
 
         `rows`: all rows below the names, with their lines.
         """
-        stated = [rule for rule in ("skip_rows_after_header", *_RULES, "ragged") if getattr(self.form, rule)]
-        found: dict[str, list[int]] = {rule: [] for rule in stated}
+        rules = [rule for rule in ("skip_rows_after_header", *_RULES, "ragged") if getattr(self.form, rule)]
+        lines_by_rule: dict[str, list[int]] = {rule: [] for rule in rules}
         for number, (line, row) in enumerate(rows):
             rule = "skip_rows_after_header" if number < (self.form.skip_rows_after_header or 0) else None
             rule = rule or self.rule_against(row)
@@ -203,10 +203,10 @@ class Layout:
                 filled = self.filled(list(row))
                 rule = "ragged" if filled is None else PADDED if len(row) < len(filled) else None
             if rule is not None:
-                found.setdefault(rule, []).append(line)
+                lines_by_rule.setdefault(rule, []).append(line)
         if self.form.ragged == "pad":
-            found[PADDED] = found.get(PADDED, []) + found.pop("ragged")
-        by_rule = (OddRows(rule, len(lines), tuple(lines[:EXAMPLES]), ()) for rule, lines in found.items())
+            lines_by_rule[PADDED] = lines_by_rule.get(PADDED, []) + lines_by_rule.pop("ragged")
+        by_rule = (OddRows(rule, len(lines), tuple(lines[:EXAMPLES]), ()) for rule, lines in lines_by_rule.items())
         return replace(self, rows_by_rule=tuple(by_rule))
 
     def is_like_header(self, row: Sequence[str]) -> bool:
@@ -274,7 +274,7 @@ def _names_fault(first: Sequence[str], names: Sequence[str], form: FileFormat) -
     return None
 
 
-def _mended(first: Sequence[str], form: FileFormat, names: Sequence[str]) -> FileFormat:
+def _form_with_names(first: Sequence[str], form: FileFormat, names: Sequence[str]) -> FileFormat:
     """Return the form with other names in place of equal ones, or without a line of names if values stand there."""
     if form.header is None and any(map(is_value, first)):
         return without_header(first, form)
@@ -282,14 +282,14 @@ def _mended(first: Sequence[str], form: FileFormat, names: Sequence[str]) -> Fil
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
         if name.lower() in seen:
-            other = next(text for text in _others(name, place) if text.lower() not in free)
+            other = next(text for text in _other_names(name, place) if text.lower() not in free)
             free.add(other.lower())
             renamed[place] = other
         seen.add(name.lower())
     return replace(form, names=tuple(sorted(renamed.items())))
 
 
-def _others(name: str, place: int) -> Sequence[str]:
+def _other_names(name: str, place: int) -> Sequence[str]:
     """Return names that could stand in place of one that another column has."""
     return [f"{name}_{place}", *(f"{name}_{place}_{number}" for number in range(2, place + 2))]
 
@@ -320,10 +320,10 @@ class RaggedLines:
         """Return a text about the first line and the number of the others. `names`: the number of names."""
         (line, cells), *others = self.lines
         text = f"line {line:,} has {cells:,} cell{'s' * (cells != 1)} for {names:,} name{'s' * (names != 1)}"
-        listed = ", ".join(f"{number:,}" for number, _ in others)
+        other_lines = ", ".join(f"{number:,}" for number, _ in others)
         more = ", …" if self.number > len(self.lines) else ""
         are = "line is" if self.number - 1 == 1 else "lines are"
-        return f"{text}, and {self.number - 1:,} more {are} ragged ({listed}{more})" if others else text
+        return f"{text}, and {self.number - 1:,} more {are} ragged ({other_lines}{more})" if others else text
 
     def readable_form(self, form: FileFormat, names: int) -> FileFormat:
         """Return the form by which these lines can be read, with as few lines left out as possible.
@@ -334,9 +334,9 @@ class RaggedLines:
         if not self.long:
             return replace(form, ragged="pad")
         if usual > names:
-            added = {place: f"column{place}" for place in range(names + 1, widest + 1)}
-            named = tuple(sorted({**added, **dict(form.names or ())}.items()))
-            return replace(form, names=named, ragged="pad" if len(self.widths) > 1 else None)
+            added_names = {place: f"column{place}" for place in range(names + 1, widest + 1)}
+            names_by_place = tuple(sorted({**added_names, **dict(form.names or ())}.items()))
+            return replace(form, names=names_by_place, ragged="pad" if len(self.widths) > 1 else None)
         if min(self.number * _RAGGED_SHARE, self.long * _LONG_SHARE) > self.widths.total():
             return form
         return replace(form, ragged="drop" if self.long == self.number else "pad_or_drop")

@@ -75,29 +75,38 @@ def with_odd_rows(
     rows that a statement would leave out, by their place. `stated`: what the owner states of the file.
     """
     check = replace(check, faults=layout.faults, unnamed=layout.unnamed, rows_by_rule=layout.rows_by_rule)
-    listed = [each for each in _odd_rows(connection, check, layout) if each[1]]
-    found = {kind: rows for kind, rows, _ in listed}
-    repeated = len(found.get("names again", ())) + len(found.get("tables", ()))
-    beside = found.pop(_BESIDE, {})
-    labels_below = len(found.get("names", found.get("groups", ()))) + len(beside)
+    kinds_of_rows = [kind_of_rows for kind_of_rows in _odd_rows(connection, check, layout) if kind_of_rows[1]]
+    rows_by_kind = {kind: rows for kind, rows, _ in kinds_of_rows}
+    repeated = len(rows_by_kind.get("names again", ())) + len(rows_by_kind.get("tables", ()))
+    rows_beside_names = rows_by_kind.pop(_BESIDE, {})
+    labels_below = len(rows_by_kind.get("names", rows_by_kind.get("groups", ()))) + len(rows_beside_names)
     if like_values := _names_like_values(connection, check, layout, repeated, labels_below):
         return replace(check, names_like_values=like_values), {}
-    at = lines({row for rows in found.values() for row in [*rows][:EXAMPLES]})
-    odd = {kind: _summary(kind, rows, layout.names, at, wholes) for kind, rows, wholes in listed if kind in found}
-    left_out = {row: cells for kind, rows in found.items() if odd[kind].can_be_left_out for row, cells in rows.items()}
-    left_out |= beside
-    if "groups" in found:  # made-up names would stand for groups
+    line_of_row = lines({row for rows in rows_by_kind.values() for row in [*rows][:EXAMPLES]})
+    odd = {
+        kind: _summary(kind, rows, layout.names, line_of_row, wholes)
+        for kind, rows, wholes in kinds_of_rows
+        if kind in rows_by_kind
+    }
+    left_out = dict(rows_beside_names)
+    for kind, rows in rows_by_kind.items():
+        left_out |= rows if odd[kind].can_be_left_out else {}
+    if "groups" in rows_by_kind:  # made-up names would stand for groups
         faults = {"skip" if part == "names" else part: fault for part, fault in layout.faults.items()}
         check = replace(check, faults=faults, form=replace(layout.form, names=stated.names))
     return replace(check, odd_rows=tuple(odd.values())), left_out
 
 
-def _summary(kind: str, rows: "_Rows", names: Sequence[str], at: Mapping[int, int], wholes: "_Wholes") -> OddRows:
+def _summary(
+    kind: str, rows: "_Rows", names: Sequence[str], line_of_row: Mapping[int, int], wholes: "_Wholes"
+) -> OddRows:
     """Return what the owner should know of odd rows, which are given with their cells."""
     columns = zip(*rows.values(), strict=True)
     cells = {name: Counter(filter(None, column)) for name, column in zip(names, columns, strict=True)}
-    texts = [text for each in wholes.values() for text in each] or [*filter(None, map(first_cell, rows.values()))]
-    lines = tuple(at[row] for row in [*rows][:EXAMPLES] if row in at)
+    texts = [text for texts_of_column in wholes.values() for text in texts_of_column] or [
+        *filter(None, map(first_cell, rows.values()))
+    ]
+    lines = tuple(line_of_row[row] for row in [*rows][:EXAMPLES] if row in line_of_row)
     return OddRows(kind, len(rows), lines, tuple(dict.fromkeys(texts)), cells, wholes)
 
 
@@ -138,8 +147,10 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
             if place not in {*again, *empty}
             and (trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end))
         }
-        found = _notes_and_totals(connection, check, notes, {*names, *empty, *again})
-        yield from (each for each in found if below is None or not each[2])  # columns will have other names
+        notes_and_totals = _notes_and_totals(connection, check, notes, {*names, *empty, *again})
+        yield from (
+            kind_of_rows for kind_of_rows in notes_and_totals if below is None or not kind_of_rows[2]
+        )  # columns will have other names
 
 
 def _other_table(connection: Connection, check: Check, others: Collection[int]) -> _Rows:
@@ -202,10 +213,10 @@ def _notes_and_totals(
     for kind in ("totals", "named"):
         rows: _Rows = {}
         wholes: _Wholes = {}
-        for _, column, found in (each for each in whole_rows if each[0] == kind):
-            left = {place: row for place, row in found.items() if place not in notes}
-            texts = dict.fromkeys(row[names.index(column)].strip(AROUND) for row in left.values())
-            rows |= left
+        for _, column, rows_of_column in (each for each in whole_rows if each[0] == kind):
+            other_rows = {place: row for place, row in rows_of_column.items() if place not in notes}
+            texts = dict.fromkeys(row[names.index(column)].strip(AROUND) for row in other_rows.values())
+            rows |= other_rows
             wholes |= {column: tuple(texts)} if texts else {}
         yield kind, dict(sorted(rows.items())), wholes
 
@@ -223,27 +234,29 @@ def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) ->
     texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
     if not texts or check.rows * len(texts) > _MOST_SUMMED:
         return
-    kept = f"rowid NOT IN ({', '.join(map(str, aside))})" if aside else "true"
+    is_compared = f"rowid NOT IN ({', '.join(map(str, aside))})" if aside else "true"
     # A statement about a table of thousands of columns takes longer to bind than to run.
     columns = ", ".join(map(quoted_name, texts))
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE compared AS SELECT {columns} FROM typed WHERE {kept}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE compared AS SELECT {columns} FROM typed WHERE {is_compared}")
     query = "SELECT {0}, count(*) FROM compared GROUP BY 1"
     counts = {column: dict(connection.execute(query.format(quoted_name(column))).fetchall()) for column in texts}
     is_cross = len(counts) > 1 and prod(map(len, counts.values())) == check.rows - len(aside)
     for column, rows in counts.items():
         name = quoted_name(column)
         has_equal = len(rows) >= _OFTEN and len({*rows.values()}) == 1 < max(rows.values())
-        others = [quoted_name(other) for other in texts if other != column]
+        other_columns = [quoted_name(other_column) for other_column in texts if other_column != column]
         for text, number in rows.items() if len(rows) > 1 else ():
             word = _plain(text or "")
             if not _WHOLE.fullmatch(word):
                 continue
             test = f"coalesce({name} = {quoted_text(text)}, false)"
             is_total, is_few = _TOTAL.fullmatch(word) is not None, number < _OFTEN
-            has_gaps = _has_gaps(connection, test, others)
-            is_sum = (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, kept, test, numbers)
+            has_gaps = _has_gaps(connection, test, other_columns)
+            is_sum = (
+                (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, is_compared, test, numbers)
+            )
             if is_sum or has_gaps or (is_total and is_few) or (has_equal and (is_total or " " in word)):
-                query = f"SELECT rowid FROM typed WHERE {test} AND {kept} LIMIT {_CANDIDATES}"
+                query = f"SELECT rowid FROM typed WHERE {test} AND {is_compared} LIMIT {_CANDIDATES}"
                 places = connection.execute(query).fetchall()
                 yield "totals" if is_sum else "named", column, _rows_at(connection, places)
 
@@ -253,14 +266,16 @@ def _plain(text: str) -> str:
     return (text if text.isascii() else compatible_text(text)).strip(AROUND)
 
 
-def _adds_up(connection: Connection, kept: str, test: str, numbers: Sequence[str]) -> bool:
+def _adds_up(connection: Connection, is_compared: str, test: str, numbers: Sequence[str]) -> bool:
     """Return True if a sum over some rows is that over the others, or a small multiple of it, and their mean larger."""
     if not numbers:
         return False
     parts = [f"{part}({{0}}::DOUBLE) FILTER (WHERE {way} {test})" for part in ("sum", "avg") for way in ("", "NOT")]
     selected = ", ".join(part.format(number) for number in numbers for part in parts)
-    found = [value or 0 for value in connection.execute(f"SELECT {selected} FROM typed WHERE {kept}").fetchall()[0]]
-    for total, others, mean, other_mean in zip(*(found[first::4] for first in range(4)), strict=True):
+    aggregates = [
+        value or 0 for value in connection.execute(f"SELECT {selected} FROM typed WHERE {is_compared}").fetchall()[0]
+    ]
+    for total, others, mean, other_mean in zip(*(aggregates[first::4] for first in range(4)), strict=True):
         is_above = total > 0 < others and mean >= _ABOVE * other_mean
         if is_above and any(abs(total - part * others) <= _NEAR * total for part in _SUMS):
             return True
@@ -353,7 +368,7 @@ def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
 
 def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
     """Return the number of rows right below the names that look like more of them."""
-    found = 0
+    number_of_rows = 0
     if not layout.header or layout.form.skip_rows_after_header is not None:
         return 0
     for number, row in enumerate(rows[:_TOP]):
@@ -361,11 +376,11 @@ def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
             return number + 1
         is_more = _evidence(row, rows[number + 1 :], layout.names) >= _EVIDENCE
         if is_more:
-            found = number + 1
+            number_of_rows = number + 1
         elif any(row):
             break
     imports = (number for number, row in enumerate(rows[:_TOP]) if any(map(_IMPORT.fullmatch, row)))
-    return next(imports, found - 1) + 1
+    return next(imports, number_of_rows - 1) + 1
 
 
 def _are_names(cells: Sequence[str], layout: Layout) -> bool:
@@ -377,8 +392,8 @@ def _are_names(cells: Sequence[str], layout: Layout) -> bool:
 
 def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
     """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
-    evidence, below = 0, [each for each in below if each != row]  # names may stand there again
-    firsts = [bool(each[0]) for each in below if any(each)]  # a total below may have none
+    evidence, below = 0, [cells_of_row for cells_of_row in below if cells_of_row != row]  # names may stand there again
+    firsts = [bool(cells_of_row[0]) for cells_of_row in below if any(cells_of_row)]  # a total below may have none
     is_above_values = bool(firsts) and not row[0] and sum(firsts) >= _USUAL * len(firsts)
     if is_above_values and any(cell.casefold() in _LABELS for cell in row):
         return _EVIDENCE

@@ -81,7 +81,7 @@ class PublicTable(Closeable):
         form, place = table_format(path), duck.readable_file(path)
         connection = duckdb.connect(":memory:")
 
-        def loaded() -> tuple[str, ...]:
+        def load_table() -> tuple[str, ...]:
             if form != _PARQUET:
                 TextFile.read(place, FileFormat()).load(connection, keeps_empty=True)
             else:
@@ -93,7 +93,7 @@ class PublicTable(Closeable):
 
         try:
             columns = duck.without_engine_errors(
-                loaded, f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
+                load_table, f"{str(path)!r} cannot be read as {form}: check that {_CHECKS[form]}"
             )
         except BaseException:
             connection.close()
@@ -123,15 +123,15 @@ class PublicTable(Closeable):
             number = f"CASE WHEN {text} LIKE '%\\%%' ESCAPE '\\' THEN {percent} ELSE {number} END"
             meant = "a share such as 0.02 or 2%, or be empty where it is missing"
         query = f"SELECT {number} AS value, {text} IS NOT NULL AS given FROM loaded"
-        found = duck.without_engine_errors(
+        cells = duck.without_engine_errors(
             lambda: self.connection.execute(query).fetchnumpy(),
             f"column {column!r} of {str(self.path)!r} cannot be read: free some memory",
         )
-        missing = np.ma.getmaskarray(found["value"])
-        broken = missing & found["given"]
+        missing = np.ma.getmaskarray(cells["value"])
+        broken = missing & cells["given"]
         if broken.any():
             raise self.refusal(column, int(np.argmax(broken)), meant)
-        return np.ma.filled(found["value"], np.nan)
+        return np.ma.filled(cells["value"], np.nan)
 
     @property
     def length(self) -> int:
@@ -177,14 +177,14 @@ class PublicTable(Closeable):
             missing: True for each row without these values, shape (rows,); or one such array for each added column.
         """
         form = table_format(out)
-        given: dict[str, NDArray[np.generic]] = {}
+        arrays: dict[str, NDArray[np.generic]] = {}
         new: list[str] = []
         for place, (name, values) in enumerate(added.items()):
-            own = missing[name] if isinstance(missing, Mapping) else missing
-            given |= {f"v{place}": values, f"m{place}": own}
+            is_missing = missing[name] if isinstance(missing, Mapping) else missing
+            arrays |= {f"v{place}": values, f"m{place}": is_missing}
             new.append(f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {duck.quoted_name(name)}")
-        query = f"SELECT {', '.join([self._kept(form), *new])} FROM loaded POSITIONAL JOIN added"
-        self.connection.register("added", given)
+        query = f"SELECT {', '.join([self._file_columns(form), *new])} FROM loaded POSITIONAL JOIN added"
+        self.connection.register("added", arrays)
         write_rows(self.connection, query, out, form)
 
     def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:
@@ -197,7 +197,7 @@ class PublicTable(Closeable):
         """Close the connection."""
         self.connection.close()
 
-    def _kept(self, form: str) -> str:
+    def _file_columns(self, form: str) -> str:
         """Return the SQL of the columns of the file, typed if a CSV file is written as Parquet."""
         if form != _PARQUET or table_format(self.path) == _PARQUET:
             return "loaded.*"
@@ -253,14 +253,14 @@ class NoisyMeasurement:
 
 def has_measurements(path: Path) -> bool:
     """Return True if a Parquet file has the columns of noisy measurements. Reads none of its rows."""
-    names = _asked(path, "DESCRIBE SELECT * FROM {}")
+    names = _query_parquet(path, "DESCRIBE SELECT * FROM {}")
     return {str(name) for name, *_ in names} >= _MEASURED
 
 
-def measured_places(path: Path, most: int) -> list[str]:
+def measured_places(path: Path, limit: int) -> list[str]:
     """Return the first `most` codes of places in sorted order."""
-    query = f"SELECT DISTINCT geocode FROM {{}} ORDER BY geocode LIMIT {int(most)}"
-    return [str(place) for (place,) in _asked(path, query)]
+    query = f"SELECT DISTINCT geocode FROM {{}} ORDER BY geocode LIMIT {int(limit)}"
+    return [str(place) for (place,) in _query_parquet(path, query)]
 
 
 def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
@@ -270,7 +270,7 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
         path: A Parquet file with the columns `geocode`, `query_name`, `value` (a list of whole numbers) and `variance`.
         geocode: The code of the place.
     """
-    rows = _asked(
+    rows = _query_parquet(
         path,
         "SELECT query_name, CAST(value AS BIGINT[]), CAST(variance AS DOUBLE) FROM {} "
         f"WHERE CAST(geocode AS VARCHAR) = {duck.quoted_text(geocode)}",
@@ -281,7 +281,7 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
     ]
 
 
-def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
+def _query_parquet(path: Path, query: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query about a Parquet file, whose relation replaces `{}`."""
     place = duck.quoted_text(duck.path_pattern(duck.readable_file(path)))
     relation = f"read_parquet({place}, hive_partitioning=false)"
@@ -314,8 +314,8 @@ def certain_kinds(connection: duck.Connection, table: str, names: Sequence[str])
     """
     tests = [_all_stand_for(name, kind) for name in names for kind in _CERTAIN]
     fits = iter(connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0])
-    found = {name: [kind for kind in _CERTAIN if next(fits)] for name in names}
-    return {name: next(iter(kinds), Kind.TEXT) for name, kinds in found.items()}
+    kinds_that_fit = {name: [kind for kind in _CERTAIN if next(fits)] for name in names}
+    return {name: next(iter(kinds), Kind.TEXT) for name, kinds in kinds_that_fit.items()}
 
 
 def _all_stand_for(name: str, kind: Kind) -> str:

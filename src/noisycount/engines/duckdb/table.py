@@ -59,12 +59,12 @@ def create_records(
         is_computed: True if the relation is a view of the owner's file. Its rows are then computed once, here: a query
             must not fail at a record whose cells cannot be computed.
     """
-    shown = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
+    view = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     if is_computed:
-        made = lambda: connection.execute(f"CREATE TABLE {shown}")  # noqa: E731 - one use
-        without_engine_errors(made, _NOT_COMPUTED, _NOT_KEPT)
+        create_table = lambda: connection.execute(f"CREATE TABLE {view}")  # noqa: E731 - one use
+        without_engine_errors(create_table, _NOT_COMPUTED, _NOT_KEPT)
     else:
-        connection.execute(f"CREATE VIEW {shown}")
+        connection.execute(f"CREATE VIEW {view}")
 
 
 def column_types(connection: Connection, relation: str) -> dict[str, str]:
@@ -114,6 +114,8 @@ def converted(types: Mapping[str, str], names: Iterable[str], nan_missing: Colle
         names: The columns.
         nan_missing: Columns of reals in which NaN is a missing value.
     """
-    shown = {name: READ_TYPES[types[name]][1].format(quoted_name(name)) for name in names}
-    missing = {n: f"CASE WHEN NOT isnan({shown[n]}) THEN {shown[n]} END" for n in nan_missing if n in shown}
-    return shown | missing
+    values = {name: READ_TYPES[types[name]][1].format(quoted_name(name)) for name in names}
+    for name in nan_missing:
+        if name in values:
+            values[name] = f"CASE WHEN NOT isnan({values[name]}) THEN {values[name]} END"
+    return values

@@ -177,21 +177,21 @@ class TextFile:
         """
         if not rows:
             return {}
-        listed = ", ".join(map(str, sorted(rows)))
-        query = f"SELECT rowid, * FROM loaded WHERE rowid IN ({listed})"
+        numbers = ", ".join(map(str, sorted(rows)))
+        query = f"SELECT rowid, * FROM loaded WHERE rowid IN ({numbers})"
         found_rows = connection.execute(query).fetchall()
-        cells = {row: [cell or None for cell in given] for row, *given in found_rows}
-        found: dict[int, int] = {}
+        cells = {row: [cell or None for cell in row_cells] for row, *row_cells in found_rows}
+        line_of_row: dict[int, int] = {}
         last = max(cells)
         try:
             for number, (line, record) in enumerate(self._records()):
                 if number in cells and [cell or None for cell in record] == cells[number]:
-                    found[number] = line
+                    line_of_row[number] = line
                 if number == last:
                     break
         except SourceError:
             return {}
-        return found
+        return line_of_row
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the records with their first lines, each with as many cells as there are names."""
@@ -318,9 +318,9 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
     if ragged is not None and mends and file.form.ragged is None:
         if stated.quote is None and all(map(SINGLE_QUOTED.fullmatch, file.layout.first)):
             return _with_quote("'", "single quotation marks stand around the names", file, stated, connection)
-        mended = file.mended(ragged)
-        if _is_loaded(mended, connection, rewrites=True):
-            return mended.with_rows_by_rule()
+        readable_file = file.mended(ragged)
+        if _is_loaded(readable_file, connection, rewrites=True):
+            return readable_file.with_rows_by_rule()
     raise file.refusal("the ends of its lines cannot be detected" if ragged is None else ragged.fault(len(file.names)))
 
 

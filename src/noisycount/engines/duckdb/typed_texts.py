@@ -32,27 +32,27 @@ _NEARLY_EMPTY = 3  # a row is nearly empty if at most one in so many cells is fi
 
 def with_lines(connection: Connection, check: Check, unit: str | None, lines: Lines) -> Check:
     """Return a check with the lines of the cells and rows of `loaded` that the owner has to check."""
-    judged = [each.judged for each in check.columns]
-    examples = {each.name: _example_rows(connection, each) for each in judged}
-    units = [each for each in judged if each.name == unit and each.missing]
-    unnamed = [row for each in units for row in _rows_without(connection, each)]
+    judged = [column.judged for column in check.columns]
+    examples = {column.name: _example_rows(connection, column) for column in judged}
+    units = [column for column in judged if column.name == unit and column.missing]
+    unnamed = [row for column in units for row in _rows_without(connection, column)]
     sparse = _sparse_row(connection, check.columns)
     rows = {*unnamed, *({sparse} - {None}), *(row for rows in examples.values() for row in rows)}
-    at = lines({row for row in rows if row is not None})
+    line_of_row = lines({row for row in rows if row is not None})
     columns = (
-        replace(each, lines=tuple(at[row] for row in examples[each.name]))
-        if each.name != unit and at.keys() >= {*examples[each.name]}
-        else each
-        for each in judged
+        replace(column, lines=tuple(line_of_row[row] for row in examples[column.name]))
+        if column.name != unit and line_of_row.keys() >= {*examples[column.name]}
+        else column
+        for column in judged
     )
     return replace(
         check,
         columns=tuple(
-            replace(whole, left=each) if whole.left else each
-            for whole, each in zip(check.columns, columns, strict=True)
+            replace(whole, left=column) if whole.left else column
+            for whole, column in zip(check.columns, columns, strict=True)
         ),
-        without_unit=tuple(at[row] for row in unnamed if row in at),
-        sparse_line=None if sparse is None else at.get(sparse),
+        without_unit=tuple(line_of_row[row] for row in unnamed if row in line_of_row),
+        sparse_line=None if sparse is None else line_of_row.get(sparse),
         letters=_letters(connection, check.columns),
     )
 
@@ -84,8 +84,8 @@ def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | 
     for last, cells in connection.execute(query).fetchall():
         if cells * _NEARLY_EMPTY <= len(checks):
             others = f"SELECT min({filled}) FROM loaded WHERE rowid < {last}"
-            ((least,),) = connection.execute(others).fetchall()
-            return last if least is not None and cells < least else None
+            ((fewest_cells,),) = connection.execute(others).fetchall()
+            return last if fewest_cells is not None and cells < fewest_cells else None
     return None
 
 
@@ -94,12 +94,12 @@ def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str
     names = [quoted_name(column.name) for column in checks[:_WIDE]]
     beyond = "strlen({0}) > length({0})"  # more bytes than characters
     query = f"SELECT {', '.join(f'bool_or({beyond.format(name)})' for name in names)} FROM loaded"
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for name, has_letters in zip(names, connection.execute(query).fetchall()[0], strict=True):
-        if has_letters and len(found) < _SAMPLES:
+        if has_letters and len(texts) < _SAMPLES:
             query = f"SELECT min(DISTINCT {name}, {EXAMPLES}) FROM loaded WHERE {beyond.format(name)}"
-            found |= dict.fromkeys(connection.execute(query).fetchall()[0][0])
-    return tuple(found)[:_SAMPLES]
+            texts |= dict.fromkeys(connection.execute(query).fetchall()[0][0])
+    return tuple(texts)[:_SAMPLES]
 
 
 _SAMPLE = 2000  # rows from which a kind is guessed, spread evenly over the table
@@ -159,9 +159,9 @@ class TextTable:
         """
         self.connection.execute(f"DELETE FROM loaded WHERE rowid IN ({', '.join(map(str, odd))})")
         doubtful = [
-            each.name
-            for each in check.columns
-            if each.unreadable or each.choices or each.looks_like or (each.name == unit and each.missing)
+            column.name
+            for column in check.columns
+            if column.unreadable or column.choices or column.looks_like or (column.name == unit and column.missing)
         ]
         if not doubtful:
             return check
@@ -171,10 +171,11 @@ class TextTable:
         self.connection.execute("ALTER TABLE typed RENAME TO whole")
         forms = {name: form for name, form in stated.items() if name in doubtful}
         table = replace(self, names=tuple(doubtful), types={name: +kinds for name, kinds in types.items()})
-        left = {each.name: each for each in table.typed(forms, unit, explains=True)}
+        remaining_checks = {column.name: column for column in table.typed(forms, unit, explains=True)}
         self.connection.execute("DROP TABLE typed")
         self.connection.execute("ALTER TABLE whole RENAME TO typed")
-        return replace(check, columns=tuple(replace(each, left=left.get(each.name)) for each in check.columns))
+        columns = (replace(column, left=remaining_checks.get(column.name)) for column in check.columns)
+        return replace(check, columns=tuple(columns))
 
     @contextmanager
     def _planned(self) -> Iterator[None]:
@@ -188,15 +189,15 @@ class TextTable:
 
     def _typed(self, stated: Mapping[str, ColumnFormat], unit: str | None) -> list[ColumnCheck]:
         """Make the table, and return the checks of its columns. Guess a form again if some cells do not fit it."""
-        told = {name: Guess(form, "its owner says so") for name, form in stated.items()}
+        stated_guesses = {name: Guess(form, "its owner says so") for name, form in stated.items()}
         usual = ColumnFormat(Kind.TEXT)
         if unit in self.names and stated.get(unit, usual) == usual:
-            told[unit] = Guess(usual, "it names the person")
-        cells = {} if told.keys() >= {*self.names} else self._sample()
-        guesses = {name: told.get(name) or self._guess(name, cells[name]) for name in self.names}
+            stated_guesses[unit] = Guess(usual, "it names the person")
+        cells = {} if stated_guesses.keys() >= {*self.names} else self._sample()
+        guesses = {name: stated_guesses.get(name) or self._guess(name, cells[name]) for name in self.names}
         self._make(guesses)
-        found = self._counted(guesses)
-        doubtful = [name for name in found if found[name].unreadable and name not in told]
+        checks = self._counted(guesses)
+        doubtful = [name for name in checks if checks[name].unreadable and name not in stated_guesses]
         unseen = self._unreadable({name: guesses[name] for name in doubtful}, _DOUBTFUL)
         better = {
             name: guess
@@ -205,20 +206,20 @@ class TextTable:
         }
         if better:
             self._make(better, {name for name in self.names if name not in better})
-            found |= self._counted(better)
-        return self._with_examples([found[name] for name in self.names])
+            checks |= self._counted(better)
+        return self._with_examples([checks[name] for name in self.names])
 
     def _explained(self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]) -> list[ColumnCheck]:
         """Return the checks with reasons for stated forms that look right, and with other forms for refused columns."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
-        told = [
+        explained = [
             replace(column, reason=looks[column.name].reason)
             if column.name in stated and _look(looks[column.name].form) == _look(stated[column.name])
             else column
             for column in columns
         ]
-        return [replace(each, fitting=self._fitting(each)) if each.is_refused else each for each in told]
+        return [replace(column, fitting=self._fitting(column)) if column.is_refused else column for column in explained]
 
     def _fitting(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
         """Return other forms that all cells of a column fit: those of its kind, else those of another kind."""
@@ -230,7 +231,7 @@ class TextTable:
         forms = other_forms(column.form, wrong)
         if not forms:
             return ()
-        tests = [f"{given_cell(name, each)} AND ({typed_cell(name, each)}) IS NULL" for each in forms]
+        tests = [f"{given_cell(name, form)} AND ({typed_cell(name, form)}) IS NULL" for form in forms]
         unfit = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         counts = self.connection.execute(f"SELECT {', '.join(unfit)} FROM loaded").fetchall()[0]
         fitting = [form for form, count in zip(forms, counts, strict=True) if not count]
@@ -253,36 +254,40 @@ class TextTable:
         names = ", ".join(map(quoted_name, self.names))
         step = max(1, self.rows // rows, -(-self.rows * len(self.names) // _SAMPLED_CELLS))
         query = f"SELECT {names} FROM loaded WHERE rowid % {step} = 0"
-        found = self.connection.execute(query).fetchall()
-        columns = zip(*found, strict=True) if found else [()] * len(self.names)
+        sample_rows = self.connection.execute(query).fetchall()
+        columns = zip(*sample_rows, strict=True) if sample_rows else [()] * len(self.names)
         return {
             name: [cell for cell in cells if cell is not None] for name, cells in zip(self.names, columns, strict=True)
         }
 
-    def _make(self, guesses: Mapping[str, Guess], kept: Collection[str] = ()) -> None:
-        """Make the table `typed` from the guessed forms, with the columns in `kept` copied from its earlier version."""
-        self.connection.execute("ALTER TABLE typed RENAME TO kept" if kept else "DROP TABLE IF EXISTS typed")
-        made = "part" if kept else "typed"
-        self.connection.execute(f"CREATE TABLE {made} AS {_typed_query({n: g.form for n, g in guesses.items()})}")
-        if kept:
-            columns = ", ".join(f"{'kept' if n in kept else made}.{quoted_name(n)}" for n in self.names)
-            self.connection.execute(f"CREATE TABLE typed AS SELECT {columns} FROM kept POSITIONAL JOIN {made}")
-            for table in ("kept", made):
+    def _make(self, guesses: Mapping[str, Guess], copied_names: Collection[str] = ()) -> None:
+        """Make the table `typed` from the guessed forms.
+
+        The columns in `copied_names` are copied from the earlier version of the table.
+        """
+        self.connection.execute("ALTER TABLE typed RENAME TO kept" if copied_names else "DROP TABLE IF EXISTS typed")
+        new_table = "part" if copied_names else "typed"
+        self.connection.execute(f"CREATE TABLE {new_table} AS {_typed_query({n: g.form for n, g in guesses.items()})}")
+        if copied_names:
+            tables = {name: "kept" if name in copied_names else new_table for name in self.names}
+            columns = ", ".join(f"{table}.{quoted_name(name)}" for name, table in tables.items())
+            self.connection.execute(f"CREATE TABLE typed AS SELECT {columns} FROM kept POSITIONAL JOIN {new_table}")
+            for table in ("kept", new_table):
                 self.connection.execute(f"DROP TABLE {table}")
 
     def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
         """Return the checks of some columns, without examples of unreadable cells."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
         total = self.rows
-        read = self._numbers("typed", everywhere, len(guesses))
-        some = {name: count for name, count in everywhere.items() if read[name] < total}
-        said = self._numbers("loaded", some, len(guesses))
+        read_cells = self._numbers("typed", everywhere, len(guesses))
+        some = {name: count for name, count in everywhere.items() if read_cells[name] < total}
+        filled_cells = self._numbers("loaded", some, len(guesses))
         doubtful = {
             name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
             for name in some
-            if read[name] < said[name]
+            if read_cells[name] < filled_cells[name]
         }
-        given = read | self._numbers("loaded", doubtful)
+        cells_with_value = read_cells | self._numbers("loaded", doubtful)
         days = [name for name, guess in guesses.items() if guess.form.kind in {Kind.DATE, Kind.TIMESTAMP}]
         years = self._numbers("typed", {name: _YEARS.format(quoted_name(name)) for name in days})
         return {
@@ -291,8 +296,8 @@ class TextTable:
                 kind=guess.form.kind,
                 type="text",
                 form=guess.form,
-                missing=total - given[name],
-                unreadable=given[name] - read[name],
+                missing=total - cells_with_value[name],
+                unreadable=cells_with_value[name] - read_cells[name],
                 reason=guess.reason,
                 choices=guess.choices,
                 looks_like=guess.looks_like,
@@ -304,14 +309,14 @@ class TextTable:
 
     def _numbers(self, table: str, aggregates: Mapping[str, str], at_once: int = _AT_ONCE) -> dict[str, Any]:
         """Return the value of an aggregate for each column of a table, at most `at_once` columns in a statement."""
-        found: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         names = [*aggregates]
         for first in range(0, len(names), at_once):
             batch = names[first : first + at_once]
             selected = ", ".join(aggregates[name] for name in batch)
             row = self.connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]
-            found |= dict(zip(batch, row, strict=True))
-        return found
+            numbers |= dict(zip(batch, row, strict=True))
+        return numbers
 
     def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
         """Return the checks, with some examples of unreadable cells."""
@@ -319,7 +324,8 @@ class TextTable:
             column.name: Guess(column.form, column.reason) for column in columns if column.unreadable and column.form
         }
         cells = self._unreadable(forms, EXAMPLES)
-        return [replace(each, examples=tuple(cells[each.name])) if each.name in cells else each for each in columns]
+        examples = {name: tuple(texts) for name, texts in cells.items()}
+        return [replace(column, examples=examples.get(column.name, ())) for column in columns]
 
     def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
         """Return up to `number` different unreadable cells of each column."""
@@ -328,8 +334,8 @@ class TextTable:
             f"{given_cell(quoted_name(name), guess.form)} AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
             for name, guess in guesses.items()
         }
-        found = self._numbers("loaded", wrong)
-        return {name: cells or [] for name, cells in found.items()}
+        examples = self._numbers("loaded", wrong)
+        return {name: cells or [] for name, cells in examples.items()}
 
 
 def _look(form: ColumnFormat) -> ColumnFormat:
@@ -347,16 +353,16 @@ def _typed_query(forms: Mapping[str, ColumnFormat]) -> str:
 
 def _query_of_columns(forms: Mapping[str, ColumnFormat]) -> str:
     """Return a query with one expression for each column, in which each text is cast once."""
-    columns, found = {}, []
+    columns, values = {}, []
     for number, (name, form) in enumerate(forms.items()):
         text, cast = f"text_{number}", f"cast_{number}"
         columns[text] = quoted_name(name)
         if computed := plain_cast(quoted_name(name), form):
             columns[cast] = computed
         typed = typed_cell(text, form, cast if computed else None)
-        found.append(f"{typed} AS {quoted_name(name)}")
+        values.append(f"{typed} AS {quoted_name(name)}")
     return (
-        f"SELECT {', '.join(found)} "
+        f"SELECT {', '.join(values)} "
         f"FROM (SELECT {', '.join(columns.values())} FROM loaded) AS cells({', '.join(columns)})"
     )
 

@@ -139,9 +139,9 @@ def require_known(tree: exp.Expr) -> None:
     """Raise UnprovenError if a node of a definition is not understood."""
     for node in tree.walk():
         kind = type(node)
-        given = {key for key, value in node.args.items() if value}
+        parts = {key for key, value in node.args.items() if value}
         if kind in _CLAUSES:
-            unknown = given - _CLAUSES[kind]
+            unknown = parts - _CLAUSES[kind]
             if unknown:
                 words = f"{node.args['method']} JOIN" if "method" in unknown else _clause(unknown)
                 raise UnprovenError(f"it has {words}, of which nothing can be proved")
@@ -219,12 +219,12 @@ def _common_names(table: exp.Table, dialect: str) -> set[str]:
     below: exp.Expr = table
     node = table.parent
     while node is not None:
-        found = node.args.get("with_")
+        with_clause = node.args.get("with_")
         if isinstance(node, exp.With):  # where only those that stand before are known
-            before = node.expressions[: next(n for n, each in enumerate(node.expressions) if each is below)]
-            names += [each.alias for each in before]
-        elif found is not None and found is not below:
-            names += [each.alias for each in found.expressions]
+            before = node.expressions[: next(n for n, expression in enumerate(node.expressions) if expression is below)]
+            names += [expression.alias for expression in before]
+        elif with_clause is not None and with_clause is not below:
+            names += [expression.alias for expression in with_clause.expressions]
         below, node = node, node.parent
     return {fold(name, dialect) for name in names}
 

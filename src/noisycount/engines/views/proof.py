@@ -96,9 +96,9 @@ class _Item:
     place: Place | None  # the column that it shows as it is, if any
 
 
-def merge_sources(found: Iterable[Sources]) -> Sources | None:
+def merge_sources(units: Iterable[Sources]) -> Sources | None:
     """Return the unit of rows that depend on several relations, or None if it is not one unit."""
-    merged = frozenset[tuple[str, str]]().union(*found)
+    merged = frozenset[tuple[str, str]]().union(*units)
     return None if len({table for table, _ in merged}) < len(merged) else merged
 
 
@@ -359,10 +359,10 @@ class _Scope:
             return
         exact = {place for place in places if place is not None and self._type(place) in EXACT_TYPES}
         self.is_recordwise = False
-        kept = [(named & exact, sources) for named, sources in self.units if named & exact]
-        if not kept:
+        units = [(named & exact, sources) for named, sources in self.units if named & exact]
+        if not units:
             raise UnprovenError(reason)
-        self._replace_units(kept, self.units, reason)
+        self._replace_units(units, self.units, reason)
 
     def _replace_units(self, units: list[Unit], former: Sequence[Unit], reason: str) -> None:
         """Take other units in the place of former ones, and remember why columns name the unit no more."""
