@@ -62,7 +62,7 @@ def test_the_same_content_is_the_same_data(survey: Path, asked: Asked, monkeypat
     moved = survey.with_name("renamed.csv")
     survey.rename(moved)
     copied = Path(shutil.copy(moved, survey.with_name("copied.csv")))
-    monkeypatch.delattr(DuckDBSource, "found")
+    monkeypatch.delattr(DuckDBSource, "open_unprepared")
     monkeypatch.delattr(DuckDBSource, "of_copy")
     for place in (moved, copied):
         again = asked(place, name=str(place), is_path=True).release(OLD, "1")
@@ -138,7 +138,7 @@ def test_texts_are_copied_once(survey: Path, asked: Asked, folder: Path, monkeyp
     assert (copy.dataset, copy.size) == ("survey", copy.path.stat().st_size)
     assert (folder.stat().st_mode & 0o777, copy.path.stat().st_mode & 0o777) == (0o700, 0o600)
     with monkeypatch.context() as patch:
-        patch.delattr(DuckDBSource, "found")
+        patch.delattr(DuckDBSource, "open_unprepared")
         assert asked(survey).release("age > 31", EXACTLY).answer == 2
         assert asked(survey).release("town = 'Köln'", EXACTLY).answer == 1
     copy.path.write_bytes(b"PAR1" + b"\0" * 100)
@@ -193,14 +193,14 @@ def test_records_that_change_while_they_are_read_are_refused(
     survey: Path, opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No copy of them is kept under the hash of what was there before."""
-    read = DuckDBSource.found
+    read = DuckDBSource.open_unprepared
 
     def found(*words: object, **names: object) -> DuckDBSource:
         source = read(*words, **names)  # type: ignore[arg-type]  # as it is called
         survey.write_text(SURVEY.replace("70", "71"))
         return source
 
-    monkeypatch.setattr(DuckDBSource, "found", found)
+    monkeypatch.setattr(DuckDBSource, "open_unprepared", found)
     with pytest.raises(SourceError, match="changed while it was open"):
         opened(survey, unit="person")
     assert list(Copies(folder).all(["survey"])) == []

@@ -69,7 +69,7 @@ def test_nan_in_files_is_seen_and_can_be_stated_to_be_missing(make: Callable[[Pa
     assert counted(DuckDBSource.open(path)) == AS_VALUE
     assert seen(DuckDBSource.open(path, kinds=MISSING)) == (3, 0)
     assert counted(DuckDBSource.open(path, kinds=MISSING)) == AS_MISSING
-    (finding,) = [each for each in DuckDBSource.checked(path).columns if each.nan]
+    (finding,) = [each for each in DuckDBSource.check_file(path).columns if each.nan]
     assert finding.name == "age"
 
 
@@ -134,7 +134,7 @@ def test_nan_among_ids_is_reported_without_a_statement(tmp_path: Path) -> None:
     """Rows with NaN as their id are a single person, and no statement changes this."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"person": [1.0, nan, nan], "age": [nan, 1.0, 2.0]}), path)
-    check = with_findings(DuckDBSource.checked(path, unit="person"), "person")
+    check = with_findings(DuckDBSource.check_file(path, unit="person"), "person")
     found = {finding.column: finding for finding in check.findings if finding.title == "NaN"}
     assert (found["person"].rows, found["person"].proposals) == (2, ())
     assert check.statement(*found["age"].proposals) == 'age = { kind = "real", nan = "missing" }'

@@ -93,7 +93,7 @@ def test_an_odd_file_is_refused_with_a_remedy(tmp_path: Path, name: str) -> None
     path = tmp_path / "x.csv"
     path.write_bytes(content)
     is_mended = name in {"doubled", "cases", "ragged", "no names"}
-    for act in [DuckDBSource.open, *([] if is_mended else [DuckDBSource.checked])]:
+    for act in [DuckDBSource.open, *([] if is_mended else [DuckDBSource.check_file])]:
         message = refusal(lambda act=act: act(path))
         assert re.search(re.escape(words).replace(r"\*", ".*"), message), message
         assert "good" not in message

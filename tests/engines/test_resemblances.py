@@ -92,7 +92,9 @@ def test_texts_that_look_like_others_are_reported_with_a_remedy_that_works(
     """Numbers and dates, but neither codes, nor ids of persons, nor texts of which some have digits."""
     with source:
         check = (
-            source.check() if not isinstance(source, DuckDBSource) else DuckDBSource.checked(source.path, unit="person")
+            source.check()
+            if not isinstance(source, DuckDBSource)
+            else DuckDBSource.check_file(source.path, unit="person")
         )
         assert reported(check) == FOUND
         asked = [parse(text, source.schema) for text in ("number(dose) >= 100", "date(day) >= '2024-02-15'")]
@@ -110,7 +112,7 @@ def test_texts_of_files_that_distinguish_types_are_reported(tmp_path: Path, endi
             database.commit()
     else:
         path.write_text('{"dose": "12", "zip": "8001"}\n{"dose": "7", "zip": "3011"}\n{"dose": "101", "zip": "4051"}\n')
-    check = with_findings(DuckDBSource.checked(path), None)
+    check = with_findings(DuckDBSource.check_file(path), None)
     (finding,) = [each for each in check.findings if "look like" in each.title]
     assert finding.column == "dose"
     assert 'State kind = "integer" if they are numbers, or ask with number(dose)' in finding.text
@@ -142,7 +144,7 @@ def test_dates_in_no_form_that_is_read_are_reported(tmp_path: Path, cells: list[
     """Nothing that looks like dates passes in silence."""
     path = tmp_path / "a.csv"
     path.write_text(rows_of(cells))
-    check = with_findings(DuckDBSource.checked(path), None)
+    check = with_findings(DuckDBSource.check_file(path), None)
     assert [finding.title for finding in check.findings if finding.column == "seen"] == [
         "cells that look like another kind"
     ]
@@ -167,7 +169,7 @@ def test_other_texts_are_not_reported(cells: list[str], tmp_path: Path) -> None:
     """Addresses, ages, fractions, telephone numbers and versions are no dates."""
     path = tmp_path / "a.csv"
     path.write_text(rows_of(cells))
-    assert [each.looks_like for each in DuckDBSource.checked(path).columns] == [None]
+    assert [each.looks_like for each in DuckDBSource.check_file(path).columns] == [None]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_times_of_day_in_another_form_than_columns_of_times_are_reported(tmp_pat
     """Their characters have not the order of the times, or the question must be written in another way."""
     path = tmp_path / "a.csv"
     path.write_text(rows_of(cells))
-    (found,) = [each.looks_like for each in DuckDBSource.checked(path).columns]
+    (found,) = [each.looks_like for each in DuckDBSource.check_file(path).columns]
     assert found is not None
     assert found.noun == "times of day"
     assert found.example in cells
@@ -218,7 +220,7 @@ def test_other_numbers_and_times_in_no_form_that_is_read_are_reported(
     """A minus behind, bounds, times with a point, and seconds since 1970."""
     path = tmp_path / "a.tsv"
     path.write_text(rows_of(cells).replace("seen", f"{name}\tn").replace("\n", "\t1\n").replace("n\t1", "n", 1))
-    found = DuckDBSource.checked(path).columns[0].looks_like
+    found = DuckDBSource.check_file(path).columns[0].looks_like
     assert found is not None
     assert found.noun == noun
 
@@ -228,7 +230,7 @@ def test_no_negative_number_with_a_minus_behind_is_lost(tmp_path: Path, other: s
     """As SAP writes them: what `init --accept` takes reads them, whatever the other cells are."""
     path = tmp_path / "a.csv"
     path.write_text(rows_of(["12.5", "7.25", "3.5", "4.5", "5.75", "3.25", "1.25", *["2.5"] * 9, "934.58-", other]))
-    (finding,) = [each for each in with_findings(DuckDBSource.checked(path), None).findings if each.column == "seen"]
+    (finding,) = [each for each in with_findings(DuckDBSource.check_file(path), None).findings if each.column == "seen"]
     assert "not fit the kind real: '934.58-'" in finding.text
     assert [proposal.value for proposal in finding.proposals] == [{"minus_behind": True, **parts}]
     kinds = {"seen": ColumnFormat.of_parts({"kind": "real", "minus_behind": True, "unreadable": "missing"})}
@@ -246,7 +248,7 @@ def test_grades_are_no_negative_numbers_unless_the_owner_chooses_so(
     """`2-` beside whole numbers may be a grade: `init --accept` leaves such a column to its owner."""
     path = tmp_path / "a.csv"
     path.write_text(rows_of([*["1", "2", "3"] * 4, "2-", other]))
-    (finding,) = [each for each in with_findings(DuckDBSource.checked(path), None).findings if each.column == "seen"]
+    (finding,) = [each for each in with_findings(DuckDBSource.check_file(path), None).findings if each.column == "seen"]
     assert finding.proposals == ()
     assert [choice.value for choice in finding.choices] == [{"minus_behind": True, **parts}, {"kind": "text"}]
 
@@ -266,7 +268,7 @@ def test_a_minus_behind_is_proposed_and_counted_in_every_file_of_texts(tmp_path:
                 frame.to_sql("a", database, index=False)
         case _:
             frame.to_csv(path, index=False, sep="\t")
-    column = DuckDBSource.checked(path).columns[0]
+    column = DuckDBSource.check_file(path).columns[0]
     form = ColumnFormat(Kind.REAL, decimal=",", minus_behind=True)
     assert form in (column.form, *column.choices)
     with DuckDBSource.open(path, kinds={"amount": form}) as source:

@@ -118,7 +118,7 @@ def test_a_new_kind_refuses_what_is_none(tmp_path: Path) -> None:
     assert key.label(FIRST) == str(FIRST)
     table = tmp_path / "records.csv"
     table.write_text(f"who\n{FIRST}\nann\n")
-    (column,) = DuckDBSource.checked(table, kinds={"who": UUIDS}).columns
+    (column,) = DuckDBSource.check_file(table, kinds={"who": UUIDS}).columns
     assert (column.unreadable, column.examples) == (1, ("ann",))
 
 

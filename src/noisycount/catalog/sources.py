@@ -316,7 +316,7 @@ class FileSource(LazySource):
         self, unit: str | None, record: DatasetRecord | None = None, draft: Path | None = None
     ) -> CheckedSource:
         """Return the records read from their files. A copy of their texts is left at `draft`."""
-        return files().found(
+        return files().open_unprepared(
             self.place,
             unit=unit,
             columns=self.settings.columns,

@@ -273,7 +273,7 @@ def checked_records(  # noqa: PLR0913 - one argument for each property of the re
     written if all values are readable, and later counts use it.
     """
     check_file = partial(
-        files().checked, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim, copy=copy
+        files().check_file, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim, copy=copy
     )
     try:
         return with_findings(check_file(form=form), unit)

@@ -63,7 +63,7 @@ def test_exported_dates_are_read_as_dates(
 ) -> None:
     """A 12-hour clock, months, and hours of one digit are compared as times, not as texts."""
     path = write_csv(tmp_path, content)
-    (column,) = [each for each in DuckDBSource.checked(path).columns if each.name == "seen"]
+    (column,) = [each for each in DuckDBSource.check_file(path).columns if each.name == "seen"]
     assert column.form is not None
     assert column.form.date_format == date_format
     assert counts(path, question) == [count]

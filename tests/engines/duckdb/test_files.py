@@ -52,7 +52,7 @@ def test_files_of_a_place_count_as_one_table(folder: Path, named: Callable[[Path
     write(folder / "3.parquet", "SELECT 3 AS person, 29 AS age, NULL::VARCHAR AS note LIMIT 0")
     assert dict(zip(QUESTIONS, counts(named(folder), *QUESTIONS), strict=True)) == QUESTIONS
     assert counts(named(folder), "true", unit="person") == [2]
-    with DuckDBSource.found(named(folder)) as source:
+    with DuckDBSource.open_unprepared(named(folder)) as source:
         assert dict(source.schema)["cost"] is Kind.REAL
 
 
@@ -161,7 +161,7 @@ def test_a_place_without_parquet_files_is_refused(tmp_path: Path, path: str, wor
     (tmp_path / "nothing").mkdir()
     (tmp_path / "x.csv").write_text("a\n1\n")
     with pytest.raises(SourceError) as caught:
-        DuckDBSource.found(tmp_path / path)
+        DuckDBSource.open_unprepared(tmp_path / path)
     assert words in str(caught.value)
 
 

@@ -116,14 +116,14 @@ def test_cells_of_sqlite_that_are_read_otherwise_are_reported(
     path = write_sqlite(tmp_path / "a.db", f"CREATE TABLE visits (id, {column})")
     with closing(sqlite3.connect(path)) as database, database:
         database.executemany("INSERT INTO visits VALUES (?, ?)", enumerate(cells))
-    found = DuckDBSource.checked(path, unit="id").columns[1]
+    found = DuckDBSource.check_file(path, unit="id").columns[1]
     assert dict(found.losses) == losses
 
 
 def test_numbers_and_texts_of_one_column_have_several_types(tmp_path: Path) -> None:
     """The file does not say that all of them are texts."""
     path = write_sqlite(tmp_path / "a.db", "CREATE TABLE visits (cost)", "INSERT INTO visits VALUES (1), ('2.5'), (3)")
-    check = with_findings(DuckDBSource.checked(path), None)
+    check = with_findings(DuckDBSource.check_file(path), None)
     assert check.columns[0].reason == "the cells have several types in the file"
     text = "The cells have several types in the file: until its owner states a form, the column is text"
     assert [finding.text for finding in check.findings] == [text]
@@ -132,9 +132,9 @@ def test_numbers_and_texts_of_one_column_have_several_types(tmp_path: Path) -> N
 def test_ids_of_bytes_are_reported_among_others_alone(tmp_path: Path) -> None:
     """A person with an id of bytes and one of a text has two ids."""
     path = write_sqlite(tmp_path / "a.db", "CREATE TABLE visits (id)", "INSERT INTO visits VALUES (x'41'), (x'42')")
-    assert with_findings(DuckDBSource.checked(path, unit="id"), "id").findings == ()
+    assert with_findings(DuckDBSource.check_file(path, unit="id"), "id").findings == ()
     write_sqlite(path, "INSERT INTO visits VALUES ('A')")
-    (finding,) = with_findings(DuckDBSource.checked(path, unit="id"), "id").findings
+    (finding,) = with_findings(DuckDBSource.check_file(path, unit="id"), "id").findings
     assert (finding.title, finding.column, finding.rows) == ("bytes", "id", 2)
 
 
@@ -218,7 +218,7 @@ def test_times_of_a_day_or_more_are_durations(tmp_path: Path, longest: float, lo
     """No day of them is lost, and the other cells are read as they were."""
     path, table = tmp_path / "x.sav", pd.DataFrame({"took": [5_400.0, longest, None]})
     pyreadstat.write_sav(table, str(path), variable_format={"took": "TIME8"})
-    assert dict(DuckDBSource.checked(path).columns[0].losses) == losses
+    assert dict(DuckDBSource.check_file(path).columns[0].losses) == losses
     expected = {"took = '01:30:00'": 1, "took = '25:00:00'": int(bool(losses)), "took is null": 1}
     assert asked(path, expected) == expected
 
@@ -228,7 +228,7 @@ def test_codes_of_which_some_have_a_label_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.sav"
     table = pd.DataFrame({"liked": [1.0, 2, 3, 4, 5, 5]})
     pyreadstat.write_sav(table, str(path), variable_value_labels={"liked": {1: "not at all", 5: "very much"}})
-    (finding,) = with_findings(DuckDBSource.checked(path), None).findings
+    (finding,) = with_findings(DuckDBSource.check_file(path), None).findings
     assert (finding.title, finding.rows) == ("codes of which some have no label", 3)
     assert counts(path, "liked in ('4', 'very much')", "number(liked) >= 4") == [3, 1]
 
@@ -272,7 +272,7 @@ def test_labels_are_the_values_that_one_asks_by(tmp_path: Path, name: str) -> No
         pyreadstat.write_sav(FRAME, str(path), compress=name == "x.zsav", variable_value_labels=LABELS)
     with pytest.raises(SourceError, match=r"as cells of .age. do not fit their kind"):
         DuckDBSource.open(path)
-    (age,) = (each for each in DuckDBSource.checked(path).columns if each.name == "age")
+    (age,) = (each for each in DuckDBSource.check_file(path).columns if each.name == "age")
     assert (age.kind, age.examples) == (Kind.INTEGER, ("not answered",))
     known = {"age": ColumnFormat(Kind.INTEGER, missing=("not answered",))}
     questions = {**ANSWERS, **LABELLED, "age < 30": 3, "age is null": 1}

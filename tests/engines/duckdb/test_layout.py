@@ -542,7 +542,7 @@ def expected_rows(rows: Sequence[Sequence[str]], rules: Mapping[str, object]) ->
 
 def records_of(path: Path, form: FileFormat) -> Counter[tuple[str | None, ...]]:
     """Return the records that a source holds, with how often each stands there."""
-    with DuckDBSource.found(path, kinds={}, form=form) as source:
+    with DuckDBSource.open_unprepared(path, kinds={}, form=form) as source:
         rows = source.connection.execute(f"SELECT * FROM {source.relation.sql}").fetchall()  # noqa: S608 - our own
     return Counter(tuple(map(str, row)) for row in rows)
 
@@ -561,7 +561,7 @@ def test_rules_judge_each_row_by_itself(
     def read(table: list[list[str]]) -> list[str] | None:
         written(path, [["id", "age"], *table])
         try:
-            with DuckDBSource.found(path, form=form) as source:
+            with DuckDBSource.open_unprepared(path, form=form) as source:
                 answer = source.check()
         except SourceError:
             return None
@@ -776,7 +776,7 @@ def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
     """However many bytes the line of names has."""
     header = ",".join(f"question_{number:05d}" for number in range(names))
     path = write_csv(tmp_path, f"{header}\n" + f"{','.join('7' * names)}\n" * 3)
-    layout = DuckDBSource.found(path, columns=["question_00000", f"question_{names - 1:05d}"], kinds={})
+    layout = DuckDBSource.open_unprepared(path, columns=["question_00000", f"question_{names - 1:05d}"], kinds={})
     with layout as source:
         assert len(source.schema.entire) == names
         assert source.count([parse("true", source.schema)]) == [3]

@@ -476,10 +476,10 @@ def test_columns_of_a_wide_file_are_checked_as_those_of_a_narrow_one(
         path = Path(folder, "a.csv")
         with path.open("w", newline="", encoding="utf-8") as file:
             writer(file, quoting=QUOTE_ALL).writerows([names, *rows[:1] * repeats, *rows])
-        narrow = DuckDBSource.checked(path, kinds=stated)
+        narrow = DuckDBSource.check_file(path, kinds=stated)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("noisycount.engines.duckdb.typed_texts._AT_ONCE", 2)
-            assert DuckDBSource.checked(path, kinds=stated) == narrow
+            assert DuckDBSource.check_file(path, kinds=stated) == narrow
     expected = _sparse_and_letters([*rows[:1] * repeats, *rows])
     assert {*narrow.letters} <= expected[1]
     if not narrow.odd_rows:  # which are left out of the rest of the check

@@ -152,7 +152,7 @@ def test_a_check_tells_what_is_not_kept_of_a_type(tmp_path: Path) -> None:
         "TIMESTAMP_NS": "what is finer than microseconds is cut off",
     }
     columns = ", ".join(f"c{n} {type_}" for n, type_ in enumerate(reasons))
-    check = DuckDBSource.checked(write_database(tmp_path, f"CREATE TABLE t ({columns})"))
+    check = DuckDBSource.check_file(write_database(tmp_path, f"CREATE TABLE t ({columns})"))
     for column, words in zip(check.columns, reasons.values(), strict=True):
         assert column.reason.endswith(words)
 
@@ -172,7 +172,7 @@ def test_a_check_reports_periods_and_durations_that_pandas_stored_as_numbers(
         }
     )
     frame.to_parquet(place / "1.parquet" if is_folder else place)
-    check = with_findings(DuckDBSource.checked(place), None)
+    check = with_findings(DuckDBSource.check_file(place), None)
     found = {finding.column: (finding.title, finding.rows) for finding in check.findings if finding.column}
     assert found == {
         "month": ("periods stored as numbers", 2),
@@ -191,7 +191,7 @@ def test_a_check_reports_durations_that_arrow_stored_as_numbers(tmp_path: Path, 
         "Länge": pa.array([3, 4], pa.duration(unit)),
     }
     pq.write_table(pa.table(columns), place)
-    check = with_findings(DuckDBSource.checked(place), None)
+    check = with_findings(DuckDBSource.check_file(place), None)
     found = {finding.column: (finding.title, finding.rows) for finding in check.findings if finding.column}
     assert found == {"stay": ("durations stored as numbers", 1), "Länge": ("durations stored as numbers", 2)}
 
@@ -203,7 +203,7 @@ def test_metadata_that_pandas_or_arrow_did_not_write_is_no_fault(tmp_path: Path,
     """Another program may use the same keys."""
     place = tmp_path / "visits.parquet"
     duckdb.sql(f"COPY (SELECT 1 AS age) TO '{place}' (FORMAT parquet, KV_METADATA {{{metadata}}})")
-    assert not DuckDBSource.checked(place).columns[0].losses
+    assert not DuckDBSource.check_file(place).columns[0].losses
 
 
 def test_a_check_reports_columns_of_parquet_files_whose_names_differ_in_case(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_check_reports_columns_of_parquet_files_whose_names_differ_in_case(tmp
     place = tmp_path / "visits.parquet"
     frame = pd.DataFrame({"part": [{"x": 1, "y": [2]}], "age": [31], "Age": [32], "town": ["Bern"]})
     frame.to_parquet(place)
-    check = with_findings(DuckDBSource.checked(place), None)
+    check = with_findings(DuckDBSource.check_file(place), None)
     assert check.renamed == {"Age_1": "Age"}
     (finding,) = [each for each in check.findings if each.column == "Age_1"]
     assert "calls it 'Age'" in finding.text

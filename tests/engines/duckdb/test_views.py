@@ -80,7 +80,7 @@ def test_a_view_that_changes_by_itself_is_refused(any_file: Path, table: str) ->
         ):
             count(any_file, table, "true", **stated)
     with pytest.raises(SourceError, match="may give other rows"):
-        DuckDBSource.checked(any_file, table=table)
+        DuckDBSource.check_file(any_file, table=table)
 
 
 def test_a_macro_or_a_generated_column_is_judged_too(tmp_path: Path) -> None:

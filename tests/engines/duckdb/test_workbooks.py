@@ -75,7 +75,7 @@ def test_texts_among_numbers_are_told(tmp_path: Path) -> None:
     """They refuse all until their owner accepts them."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines([*({"age": n} for n in range(20)), {"age": "unknown"}, {"age": "NA"}]))
-    (column,) = DuckDBSource.checked(path).columns
+    (column,) = DuckDBSource.check_file(path).columns
     assert (column.kind, column.unreadable, column.examples) == (Kind.INTEGER, 1, ("unknown",))
     with pytest.raises(SourceError, match="answers nothing, as cells of 'age'"):
         DuckDBSource.open(path)
@@ -87,7 +87,7 @@ def test_objects_within_objects_are_reported(tmp_path: Path) -> None:
     """Each is one text, in which questions cannot name its parts."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines([{"a": {"b": 1}, "c": "{}"}, {"a": [1], "c": 2}, {"a": "text"}, {"a": None}]))
-    check = with_findings(DuckDBSource.checked(path), None)
+    check = with_findings(DuckDBSource.check_file(path), None)
     assert [dict(column.losses) for column in check.columns] == [{"objects": 2}, {}]
     assert [finding.title for finding in check.findings] == ["objects within objects"]
 
@@ -157,7 +157,7 @@ SHEET_QUESTIONS = {
 
 def kinds(path: Path, **options: object) -> dict[str, Kind | None]:
     """The kind of each column, as a check finds it."""
-    return {column.name: column.kind for column in DuckDBSource.checked(path, **options).columns}
+    return {column.name: column.kind for column in DuckDBSource.check_file(path, **options).columns}
 
 
 def test_cells_are_typed_as_the_sheet_says(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_copy_counts_as_its_workbook_does(tmp_path: Path) -> None:
     path, copy = write_workbook(tmp_path / "x.xlsx", {"a": ROWS}), tmp_path / "copy"
     with DuckDBSource.open(path, copy=copy) as source:
         assert source.copied
-    with DuckDBSource.of_copy(copy, DuckDBSource.checked(path).forms) as source:
+    with DuckDBSource.of_copy(copy, DuckDBSource.check_file(path).forms) as source:
         assert dict(source.schema) == kinds(path)
 
 
@@ -184,7 +184,7 @@ def test_texts_among_numbers_of_a_sheet_are_told(tmp_path: Path) -> None:
     """They refuse all until their owner accepts them; usual words for missing values do not."""
     rows = [["age"], *([n] for n in range(30)), ["unbekannt"], ["k.A."]]
     path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
-    (column,) = DuckDBSource.checked(path).columns
+    (column,) = DuckDBSource.check_file(path).columns
     assert (column.kind, column.examples) == (Kind.INTEGER, ("unbekannt",))
     with pytest.raises(SourceError, match="answers nothing, as cells of 'age'"):
         DuckDBSource.open(path)
@@ -271,7 +271,7 @@ def test_whole_numbers_that_a_workbook_does_not_keep_are_reported(
 ) -> None:
     """Two ids of more than 15 digits may be one number in a workbook, also as the unit."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["person", "n"], *[[cell, cell] for cell in cells]]})
-    check = DuckDBSource.checked(path, unit="person" if None not in cells else None)
+    check = DuckDBSource.check_file(path, unit="person" if None not in cells else None)
     assert [column.losses.get("digits", 0) for column in check.columns] == [number, number]
     texts = with_findings(check, None).findings
     assert [finding.rows for finding in texts if "digits" in finding.title] == [number] * (2 if number else 0)
@@ -289,7 +289,7 @@ def test_errors_and_formulas_without_a_result_are_reported(tmp_path: Path) -> No
     ]
     rows = [["id", "a", *[None] * 24, "late"], *([n, cell, *[None] * 24, cell] for n, cell in enumerate(cells))]
     path = write_workbook(tmp_path / "x.xlsx", {"first": [["errors"], [Raw('t="e"', "<v>#N/A</v>")]], "a & b": rows})
-    check = with_findings(DuckDBSource.checked(path, table="a & b"), None)
+    check = with_findings(DuckDBSource.check_file(path, table="a & b"), None)
     losses = {column.name: dict(column.losses) for column in check.columns if column.losses}
     assert losses == {name: {"errors": 2, "formulas": 2} for name in ("a", "late")}
     texts = [finding.text for finding in check.findings if finding.column == "a"]
@@ -301,7 +301,7 @@ def test_errors_and_formulas_without_a_result_are_reported(tmp_path: Path) -> No
 def test_durations_of_a_workbook_are_reported(tmp_path: Path) -> None:
     """They are texts with as many hours as there are."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["took"], [timedelta(hours=30)], [timedelta(minutes=90)]]})
-    (column,) = DuckDBSource.checked(path).columns
+    (column,) = DuckDBSource.check_file(path).columns
     assert dict(column.losses) == {"durations": 2}
     assert counts(path, "took = '30:00:00'", "took = '01:30:00'") == [1, 1]
 

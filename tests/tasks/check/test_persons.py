@@ -404,7 +404,7 @@ def test_rows_of_persons_are_those_of_a_loop(tmp_path: Path) -> None:
         ]
         path = tmp_path / f"{trial}.parquet"
         pl.DataFrame(rows, schema=dict.fromkeys(("who", "a", "b", "c"), pl.Int64)).write_parquet(path)
-        persons = DuckDBSource.checked(path, unit="who").persons
+        persons = DuckDBSource.check_file(path, unit="who").persons
         assert persons is not None
         of_each = {row["who"]: [other for other in rows if other["who"] == row["who"]] for row in rows}
         sizes = pl.Series([len(each) for each in of_each.values()])

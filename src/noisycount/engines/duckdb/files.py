@@ -32,16 +32,17 @@ from noisycount.engines.duckdb.connection import (
 from noisycount.engines.duckdb.definitions import duckdb_relations, require_stable_duckdb, sqlite_relations
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
+from noisycount.engines.duckdb.relation import Description, Relation
 from noisycount.engines.duckdb.table import SQL_TYPES
 from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
-from noisycount.engines.views.relations import UnitClaim, UnprovenError
+from noisycount.engines.views.relations import UnprovenError
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.schema import close_names
 
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.lake import Lake
@@ -83,49 +84,6 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
     if dict(zip(copied.columns, map(str, copied.types), strict=True)) != types:
         raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
     return relation
-
-
-@frozen
-class Description:
-    """The owner's description of a file."""
-
-    unit: str | None = None  # column that names the person; None: every row is a privacy unit
-    columns: Sequence[str] | None = None  # columns that queries may use; None: all but the unit
-    table: str | None = None  # table or sheet; None: the only one
-    # stated forms of columns of texts; all others are guessed
-    kinds: Mapping[str, ColumnFormat] | None = None
-    form: FileFormat = FileFormat()  # layout of a file of texts
-    claim: UnitClaim = UnitClaim()  # statements about the rows of a view
-    is_for_check: bool = False  # True if the columns are only checked, the unit like the others, and nothing is counted
-    is_known: bool = False  # True if `kinds` was stored when the file was opened before
-
-    @property
-    def coded(self) -> list[str]:
-        """Columns whose values are their codes, not the labels of these."""
-        return [name for name, form in (self.kinds or {}).items() if form.codes]
-
-    @property
-    def spelled_unit(self) -> dict[str, ColumnFormat]:
-        """Form of the unit, by its name, if it is of text or integer and has a stated spelling; else empty."""
-        return {
-            name: form
-            for name, form in (self.kinds or {}).items()
-            if name == self.unit and form.kind in {Kind.TEXT, Kind.INTEGER} and form != ColumnFormat(form.kind)
-        }
-
-
-@frozen
-class Relation:
-    """A file as a relation of a connection."""
-
-    sql: str  # SQL of the relation, as it follows FROM
-    check: Check | None = None  # check of the columns of a file of texts; None for other files
-    # returns the relation of some of its files, by their indices; None: every cell was read, or is read once
-    part: Callable[[Connection, Sequence[int]], str] | None = None
-    is_computed: bool = False  # True if it is a view of the file, whose cells are computed when they are read
-    keys: tuple[str, ...] = ()  # columns whose values are in the names of folders
-    is_of_pandas: bool = False  # True if pandas wrote all of its files, in which NaN is a missing value
-    metadata: ParquetMetadata = ParquetMetadata()  # of Parquet files, for a check
 
 
 def _texts(connection: Connection, place: Path, description: Description) -> Relation:
@@ -495,10 +453,3 @@ def _with_database(place: Path, read: Callable[[Connection], Result]) -> Result:
             return read(connection)
 
     return without_engine_errors(work, f"{str(place)!r} cannot be read as DuckDB: check that {_DATABASE.check}")
-
-
-def stated_forms(kinds: Mapping[str, Kind | ColumnFormat] | None) -> dict[str, ColumnFormat] | None:
-    """Return stated kinds as forms; a kind alone becomes the usual form of its texts."""
-    if kinds is None:
-        return None
-    return {n: ColumnFormat(kind) if isinstance(kind, Kind) else kind for n, kind in kinds.items()}

@@ -1,17 +1,21 @@
-"""Lines of a file that name its columns, lines that are records, lines that its owner leaves out, and ragged lines."""
+# ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
+"""Lines of a file that name its columns, lines that are records, lines that its owner leaves out, and ragged lines.
+
+`names_like_values` finds a line of names that is likely a record.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from noisycount.engines.check import EXAMPLES, PADDED, OddRows
-from noisycount.engines.duckdb.connection import require_single_names
+from noisycount.engines.check import EXAMPLES, PADDED, Check, OddRows
+from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text, require_single_names
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.readings import BLANKS
-from noisycount.query.schema import close_names
+from noisycount.query.schema import Kind, close_names
 
 AROUND = f"{BLANKS}\ufeff"  # a mark of the encoding stands before a header that was put below other lines
 _NUMBER = re.compile(r"[+-]?[0-9.,]+")
@@ -340,3 +344,60 @@ class RaggedLines:
         if min(self.number * _RAGGED_SHARE, self.long * _LONG_SHARE) > self.widths.total():
             return form
         return replace(form, ragged="drop" if self.long == self.number else "pad_or_drop")
+
+
+_WIDE = 200  # columns that one statement looks at
+_SHARE = 4  # of so many names one looks like a value of its column
+_YEARS = range(1900, 2101)
+
+
+def names_like_values(
+    connection: Connection, check: Check, layout: Layout, repeated: int, labels_below: int
+) -> tuple[str, ...]:
+    """Return the names that look like values of their columns; none if most names do not.
+
+    A name does if it is a number or a date above numbers or dates, or recurs among other values of its column, in a row
+    that neither begins as the names do nor repeats most of them. `repeated`: how many rows hold names.
+    `labels_below`: how many rows right below are more names, which may repeat some.
+    """
+    if layout.form.header is not None or layout.form.names or not check.rows or len(layout.names) > _WIDE:
+        return ()
+    places = [place for place, cell in enumerate(layout.first) if cell.strip()]
+    labels = {place for place in places if _is_label(layout.first, place)}
+    if not places:
+        return ()
+    typed = {p for p in places if is_value(layout.first[p]) and check.columns[p].kind is not Kind.TEXT} - labels
+    around = quoted_text(AROUND)
+    columns = [quoted_name(layout.names[place]) for place in places]
+    names = [quoted_text(layout.first[place].strip(AROUND)) for place in places]
+    # Trimming is slow: only cells that begin as blanks do, or as the name with a blank behind it, are trimmed.
+    begins = "({0} < '!' OR {0} >= '\ufeff' OR ({0} >= {1} AND {0} < {1} || '\uff00'))"
+    test = f"({begins} AND trim({{0}}, {around}) = {{1}})"
+    tests = [test.format(column, name) for column, name in zip(columns, names, strict=True)]
+    equal = [f"coalesce({test}, false)::INT AS equal_{place}" for place, test in zip(places, tests, strict=True)]
+    rows = (
+        f"SELECT {', '.join(equal)}, {' + '.join(each.partition(' AS ')[0] for each in equal)} AS matches FROM loaded"
+    )
+    most = max(1, len(places) * 2 // 3)
+    is_other = f"matches <= {most} AND (matches = 1 OR equal_{places[0]} = 0)"
+    sums = [f"sum(equal_{place}) FILTER (WHERE {is_other}), sum(equal_{place})" for place in places]
+    query = f"SELECT {', '.join(sums)} FROM ({rows} WHERE rowid >= {labels_below} AND ({' OR '.join(tests)}))"
+    numbers = [number or 0 for number in connection.execute(query).fetchall()[0]]
+    counts = ", ".join(f"count({column})" for column in columns)
+    filled = connection.execute(f"SELECT {counts} FROM loaded").fetchall()[0]
+    recurring = {
+        place
+        for place, others, all_equal, cells in zip(places, numbers[::2], numbers[1::2], filled, strict=True)
+        if cells > all_equal and others > repeated * (place == places[0])
+    } - labels
+    likely = sorted(typed | recurring)
+    return tuple(layout.first[place] for place in likely) if likely and len(likely) * _SHARE >= len(places) else ()
+
+
+def _is_label(first: Sequence[str], place: int) -> bool:
+    """Return True if a name is a year, or a number that goes on beside it, as columns of a wide table are named."""
+    text = first[place].strip()
+    if not text.isdecimal():
+        return False
+    beside = {cell.strip() for cell in first[max(0, place - 1) : place + 2]}
+    return int(text) in _YEARS or bool(beside & {str(int(text) - 1), str(int(text) + 1)})

@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names and patterns that it quotes
-"""Rows of a table that look like no records, and lines of names that look like one: a check shows them to the owner."""
+"""Rows of a table that look like no records: a check shows them to the owner."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from operator import itemgetter
 from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.cells import given_cell
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
-from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, trimmed
+from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, names_like_values, trimmed
 from noisycount.engines.duckdb.texts import Lines
 from noisycount.engines.formats import MISSING_WORDS, FileFormat, compatible_text
 from noisycount.query.schema import Kind
@@ -62,8 +62,6 @@ _SUMS = (1, 2, 3, 1 / 2, 1 / 3)  # of all other rows, as these may be sums in pa
 _NEAR = 0.005  # of a sum of rounded numbers
 _ABOVE = 1.5  # times the mean of the other rows
 _EVIDENCE = 2  # cells of a row that look like more names
-_SHARE = 4  # of so many names one looks like a value of its column
-_YEARS = range(1900, 2101)
 
 
 def with_odd_rows(
@@ -75,17 +73,17 @@ def with_odd_rows(
     rows that a statement would leave out, by their place. `stated`: what the owner states of the file.
     """
     check = replace(check, faults=layout.faults, unnamed=layout.unnamed, rows_by_rule=layout.rows_by_rule)
-    kinds_of_rows = [kind_of_rows for kind_of_rows in _odd_rows(connection, check, layout) if kind_of_rows[1]]
-    rows_by_kind = {kind: rows for kind, rows, _ in kinds_of_rows}
+    groups = [group for group in _odd_rows(connection, check, layout) if group[1]]
+    rows_by_kind = {kind: rows for kind, rows, _ in groups}
     repeated = len(rows_by_kind.get("names again", ())) + len(rows_by_kind.get("tables", ()))
     rows_beside_names = rows_by_kind.pop(_BESIDE, {})
     labels_below = len(rows_by_kind.get("names", rows_by_kind.get("groups", ()))) + len(rows_beside_names)
-    if like_values := _names_like_values(connection, check, layout, repeated, labels_below):
+    if like_values := names_like_values(connection, check, layout, repeated, labels_below):
         return replace(check, names_like_values=like_values), {}
     line_of_row = lines({row for rows in rows_by_kind.values() for row in [*rows][:EXAMPLES]})
     odd = {
         kind: _summary(kind, rows, layout.names, line_of_row, wholes)
-        for kind, rows, wholes in kinds_of_rows
+        for kind, rows, wholes in groups
         if kind in rows_by_kind
     }
     left_out = dict(rows_beside_names)
@@ -103,9 +101,8 @@ def _summary(
     """Return what the owner should know of odd rows, which are given with their cells."""
     columns = zip(*rows.values(), strict=True)
     cells = {name: Counter(filter(None, column)) for name, column in zip(names, columns, strict=True)}
-    texts = [text for texts_of_column in wholes.values() for text in texts_of_column] or [
-        *filter(None, map(first_cell, rows.values()))
-    ]
+    names_of_wholes = [text for texts in wholes.values() for text in texts]
+    texts = names_of_wholes or [*filter(None, map(first_cell, rows.values()))]
     lines = tuple(line_of_row[row] for row in [*rows][:EXAMPLES] if row in line_of_row)
     return OddRows(kind, len(rows), lines, tuple(dict.fromkeys(texts)), cells, wholes)
 
@@ -148,9 +145,8 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
             and (trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end))
         }
         notes_and_totals = _notes_and_totals(connection, check, notes, {*names, *empty, *again})
-        yield from (
-            kind_of_rows for kind_of_rows in notes_and_totals if below is None or not kind_of_rows[2]
-        )  # columns will have other names
+        # if there are groups, columns will have other names than those of wholes
+        yield from (group for group in notes_and_totals if below is None or not group[2])
 
 
 def _other_table(connection: Connection, check: Check, others: Collection[int]) -> _Rows:
@@ -213,7 +209,7 @@ def _notes_and_totals(
     for kind in ("totals", "named"):
         rows: _Rows = {}
         wholes: _Wholes = {}
-        for _, column, rows_of_column in (each for each in whole_rows if each[0] == kind):
+        for _, column, rows_of_column in (group for group in whole_rows if group[0] == kind):
             other_rows = {place: row for place, row in rows_of_column.items() if place not in notes}
             texts = dict.fromkeys(row[names.index(column)].strip(AROUND) for row in other_rows.values())
             rows |= other_rows
@@ -234,10 +230,10 @@ def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) ->
     texts = [name for name, kind in kinds.items() if kind is Kind.TEXT]
     if not texts or check.rows * len(texts) > _MOST_SUMMED:
         return
-    is_compared = f"rowid NOT IN ({', '.join(map(str, aside))})" if aside else "true"
+    scope = f"rowid NOT IN ({', '.join(map(str, aside))})" if aside else "true"
     # A statement about a table of thousands of columns takes longer to bind than to run.
     columns = ", ".join(map(quoted_name, texts))
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE compared AS SELECT {columns} FROM typed WHERE {is_compared}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE compared AS SELECT {columns} FROM typed WHERE {scope}")
     query = "SELECT {0}, count(*) FROM compared GROUP BY 1"
     counts = {column: dict(connection.execute(query.format(quoted_name(column))).fetchall()) for column in texts}
     is_cross = len(counts) > 1 and prod(map(len, counts.values())) == check.rows - len(aside)
@@ -252,11 +248,9 @@ def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) ->
             test = f"coalesce({name} = {quoted_text(text)}, false)"
             is_total, is_few = _TOTAL.fullmatch(word) is not None, number < _OFTEN
             has_gaps = _has_gaps(connection, test, other_columns)
-            is_sum = (
-                (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, is_compared, test, numbers)
-            )
+            is_sum = (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, scope, test, numbers)
             if is_sum or has_gaps or (is_total and is_few) or (has_equal and (is_total or " " in word)):
-                query = f"SELECT rowid FROM typed WHERE {test} AND {is_compared} LIMIT {_CANDIDATES}"
+                query = f"SELECT rowid FROM typed WHERE {test} AND {scope} LIMIT {_CANDIDATES}"
                 places = connection.execute(query).fetchall()
                 yield "totals" if is_sum else "named", column, _rows_at(connection, places)
 
@@ -266,14 +260,14 @@ def _plain(text: str) -> str:
     return (text if text.isascii() else compatible_text(text)).strip(AROUND)
 
 
-def _adds_up(connection: Connection, is_compared: str, test: str, numbers: Sequence[str]) -> bool:
+def _adds_up(connection: Connection, scope: str, test: str, numbers: Sequence[str]) -> bool:
     """Return True if a sum over some rows is that over the others, or a small multiple of it, and their mean larger."""
     if not numbers:
         return False
     parts = [f"{part}({{0}}::DOUBLE) FILTER (WHERE {way} {test})" for part in ("sum", "avg") for way in ("", "NOT")]
     selected = ", ".join(part.format(number) for number in numbers for part in parts)
     aggregates = [
-        value or 0 for value in connection.execute(f"SELECT {selected} FROM typed WHERE {is_compared}").fetchall()[0]
+        value or 0 for value in connection.execute(f"SELECT {selected} FROM typed WHERE {scope}").fetchall()[0]
     ]
     for total, others, mean, other_mean in zip(*(aggregates[first::4] for first in range(4)), strict=True):
         is_above = total > 0 < others and mean >= _ABOVE * other_mean
@@ -454,56 +448,3 @@ _WORD = 3  # letters of a name that are no other word by chance
 def _letters(text: str) -> str:
     """Return the letters and digits of a text, in one case."""
     return "".join(filter(str.isalnum, text)).casefold()
-
-
-def _names_like_values(
-    connection: Connection, check: Check, layout: Layout, repeated: int, labels_below: int
-) -> tuple[str, ...]:
-    """Return the names that look like values of their columns; none if most names do not.
-
-    A name does if it is a number or a date above numbers or dates, or recurs among other values of its column, in a row
-    that neither begins as the names do nor repeats most of them. `repeated`: how many rows hold names.
-    `labels_below`: how many rows right below are more names, which may repeat some.
-    """
-    if layout.form.header is not None or layout.form.names or not check.rows or len(layout.names) > _WIDE:
-        return ()
-    places = [place for place, cell in enumerate(layout.first) if cell.strip()]
-    labels = {place for place in places if _is_label(layout.first, place)}
-    if not places:
-        return ()
-    typed = {p for p in places if is_value(layout.first[p]) and check.columns[p].kind is not Kind.TEXT} - labels
-    around = quoted_text(AROUND)
-    columns = [quoted_name(layout.names[place]) for place in places]
-    names = [quoted_text(layout.first[place].strip(AROUND)) for place in places]
-    # Trimming is slow: only cells that begin as blanks do, or as the name with a blank behind it, are trimmed.
-    begins = "({0} < '!' OR {0} >= '\ufeff' OR ({0} >= {1} AND {0} < {1} || '\uff00'))"
-    test = f"({begins} AND trim({{0}}, {around}) = {{1}})"
-    tests = [test.format(column, name) for column, name in zip(columns, names, strict=True)]
-    equal = [f"coalesce({test}, false)::INT AS equal_{place}" for place, test in zip(places, tests, strict=True)]
-    rows = (
-        f"SELECT {', '.join(equal)}, {' + '.join(each.partition(' AS ')[0] for each in equal)} AS matches FROM loaded"
-    )
-    most = max(1, len(places) * 2 // 3)
-    is_other = f"matches <= {most} AND (matches = 1 OR equal_{places[0]} = 0)"
-    sums = [f"sum(equal_{place}) FILTER (WHERE {is_other}), sum(equal_{place})" for place in places]
-    query = f"SELECT {', '.join(sums)} FROM ({rows} WHERE rowid >= {labels_below} AND ({' OR '.join(tests)}))"
-    numbers = [number or 0 for number in connection.execute(query).fetchall()[0]]
-    filled = connection.execute(f"SELECT {', '.join(f'count({column})' for column in columns)} FROM loaded").fetchall()[
-        0
-    ]
-    recurring = {
-        place
-        for place, others, all_equal, cells in zip(places, numbers[::2], numbers[1::2], filled, strict=True)
-        if cells > all_equal and others > repeated * (place == places[0])
-    } - labels
-    likely = sorted(typed | recurring)
-    return tuple(layout.first[place] for place in likely) if likely and len(likely) * _SHARE >= len(places) else ()
-
-
-def _is_label(first: Sequence[str], place: int) -> bool:
-    """Return True if a name is a year, or a number that goes on beside it, as columns of a wide table are named."""
-    text = first[place].strip()
-    if not text.isdecimal():
-        return False
-    beside = {cell.strip() for cell in first[max(0, place - 1) : place + 2]}
-    return int(text) in _YEARS or bool(beside & {str(int(text) - 1), str(int(text) + 1)})

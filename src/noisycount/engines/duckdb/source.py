@@ -18,11 +18,18 @@ from noisycount.engines import places
 from noisycount.engines.check import Check, ColumnCheck, typed_check
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
-from noisycount.engines.duckdb.cells import given_cell, typed_cell
 from noisycount.engines.duckdb.check_facts import with_values
 from noisycount.engines.duckdb.dialect import Counting
+from noisycount.engines.duckdb.relation import (
+    Description,
+    Relation,
+    column_checks,
+    stated_forms,
+    with_nan_forms,
+    with_stated_unit,
+    without_dropped_rows,
+)
 from noisycount.engines.duckdb.table import (
-    READ_TYPES,
     column_types,
     converted,
     create_records,
@@ -31,7 +38,7 @@ from noisycount.engines.duckdb.table import (
     whole_schema,
 )
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import CountedSource, missing_units, require_readable, require_typed
+from noisycount.engines.interface import CountedSource, missing_units, require_readable
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
@@ -64,72 +71,6 @@ def require_state(place: "Path | Lake", state: str, while_it: str) -> None:
     """Raise SourceError if a file is no longer in the given state."""
     if state_of(place) != state:
         raise SourceError(f"{redacted_name(place)!r} changed while it {while_it}: open it again")
-
-
-def _texts(relation: files.Relation) -> Sequence[ColumnCheck]:
-    """Return the checks of the columns of a file of texts; none if the file states the types of its columns."""
-    return () if relation.check is None else relation.check.columns
-
-
-def _with_unit_as_stated(
-    connection: duck.Connection, relation: files.Relation, told: files.Description
-) -> files.Relation:
-    """Return the relation with the texts of the unit read as its owner states, for a file that states its types."""
-    for unit, form in told.spelled_unit.items():
-        type_ = column_types(connection, relation.sql).get(unit, "")
-        if form.kind is Kind.INTEGER and form != ColumnFormat(
-            Kind.INTEGER, missing=form.missing, drop_missing=form.drop_missing
-        ):
-            raise SourceError(f"kinds states how the texts of {unit!r} are read, but they are numbers: leave it out")
-        if type_ and READ_TYPES.get(type_, (None,))[0] is not form.kind:
-            raise SourceError(f"kinds states how the texts of {unit!r} are read, but its type is {type_}: leave it out")
-        name = duck.quoted_name(unit)
-        text = f"CAST({name} AS VARCHAR)"
-        value = typed_cell(text, form)
-        if form.kind is Kind.INTEGER:  # of any width
-            value = f"CASE WHEN {given_cell(text, form)} THEN {name} END"
-        if type_:  # a unit that is no column is refused later, by its name
-            return _selected(relation, f"* REPLACE ({value} AS {name})")
-    return relation
-
-
-def _without_dropped_rows(relation: files.Relation, told: files.Description) -> files.Relation:
-    """Return the relation without rows that name no unit, if the owner drops them. A check keeps all rows."""
-    form = None if told.unit is None else (told.kinds or {}).get(told.unit)
-    if form is None or not form.drop_missing or told.is_for_check:
-        return relation
-    return _selected(relation, "*", f"WHERE {duck.quoted_name(told.unit or '')} IS NOT NULL")
-
-
-def _selected(relation: files.Relation, columns: str, condition: str = "") -> files.Relation:
-    """Return the relation of these columns and of the rows that meet a condition."""
-
-    def query(sql: str) -> str:
-        return f"(SELECT {columns} FROM {sql} {condition})"
-
-    part = relation.part
-    selected = None if part is None else lambda *words: query(part(*words))
-    return replace(relation, sql=query(relation.sql), part=selected)
-
-
-def _typed_description(
-    place: object, told: files.Description, relation: files.Relation, schema: Schema
-) -> files.Description:
-    """Return the description with the kinds that apply to a file that states its types.
-
-    These are the form of the unit, and the columns of reals in which NaN is missing. If pandas wrote the file, NaN is
-    missing in every column of reals, unless the owner states the kind of that column.
-    """
-    kinds = told.kinds or {}
-    others = {name: form for name, form in kinds.items() if name not in told.spelled_unit}
-    if told.is_known:
-        others = {name: form for name, form in others.items() if schema.entire.kinds.get(name) is form.kind}
-    missing = require_typed(repr(str(place)), others, schema, told.unit)
-    if relation.is_of_pandas:
-        reals = {name for name, kind in schema.entire.kinds.items() if kind is Kind.REAL}
-        missing |= reals - kinds.keys() - {told.unit}
-    nan_missing = {name: ColumnFormat(Kind.REAL, nan="missing") for name in sorted(missing)}
-    return replace(told, kinds={**nan_missing, **told.spelled_unit} or None)
 
 
 def _without_engine_errors(work: Callable[[], duck.Result], path: object, kind: files.Format) -> duck.Result:
@@ -169,9 +110,9 @@ class DuckDBSource(CountedSource):
     cursors: duck.Cursors
     path: "Path | Lake"
     schema: Schema
-    told: files.Description
+    description: Description
     state: str
-    relation: files.Relation
+    relation: Relation
     format: files.Format
     values: Mapping[str, str]  # SQL of the value of each column that counts read, by its name
     # for each file, digests of the columns whose cells were all read; `require_sound` adds to them
@@ -181,9 +122,9 @@ class DuckDBSource(CountedSource):
     proving: Lock = field(default_factory=Lock)  # held while `require_sound` reads columns
 
     @classmethod
-    def open(cls, path: Path | str, **said: Any) -> Self:  # noqa: ANN401 - as `found` takes it
-        """Open a file as `found` does. Raise SourceError if the file or one of its cells cannot be read."""
-        source = cls.found(path, **said)
+    def open(cls, path: Path | str, **options: Any) -> Self:  # noqa: ANN401 - as `open_unprepared` takes it
+        """Open a file as `open_unprepared` does. Raise SourceError if the file or one of its cells cannot be read."""
+        source = cls.open_unprepared(path, **options)
         try:
             source.prepare()
         except BaseException:
@@ -192,7 +133,7 @@ class DuckDBSource(CountedSource):
         return source
 
     @classmethod
-    def found(  # noqa: PLR0913 - one argument a property of the file
+    def open_unprepared(  # noqa: PLR0913 - one argument a property of the file
         cls,
         path: Path | str,
         *,
@@ -225,13 +166,13 @@ class DuckDBSource(CountedSource):
             proofs: For each file in its present state, the digests of columns that `require_sound` has read.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
-        told = files.Description(unit, columns, table, files.stated_forms(kinds), form, claim, is_for_check, is_known)
-        return cls._read(files.format_of(Path(path), told), Path(path), told, seconds, copy, proofs)
+        description = Description(unit, columns, table, stated_forms(kinds), form, claim, is_for_check, is_known)
+        return cls._open_as(files.format_of(Path(path), description), Path(path), description, seconds, copy, proofs)
 
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
         """Raise SourceError if a file, of which a copy exists, names a view that may not be counted."""
-        if files.format_of(path, files.Description(table=table, claim=claim)) is files.SQLITE:
+        if files.format_of(path, Description(table=table, claim=claim)) is files.SQLITE:
             foreign.require_stable_sqlite(path, table, claim)
 
     @classmethod
@@ -244,9 +185,9 @@ class DuckDBSource(CountedSource):
         unit: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> Self:
-        """Open a copy that `found` wrote, with the forms that the texts of its columns had."""
-        told = files.Description(unit, columns, None, forms)
-        return cls._read(files.COPY, copy, told, proofs=proofs)
+        """Open a copy that `open_unprepared` wrote, with the forms that the texts of its columns had."""
+        description = Description(unit, columns, None, forms)
+        return cls._open_as(files.COPY, copy, description, proofs=proofs)
 
     @classmethod
     def of_lake(
@@ -269,12 +210,12 @@ class DuckDBSource(CountedSource):
             raise SourceError(
                 f"{place.shown!r} needs packages that are not here: {install_hint('lake')}{beyond}"
             ) from None
-        return cls._read(files.LAKE, lake, files.Description(unit, columns, kinds=kinds), seconds)
+        return cls._open_as(files.LAKE, lake, Description(unit, columns, kinds=kinds), seconds)
 
     @classmethod
-    def checked(cls, path: Path | str, *, columns: Sequence[str] | None = None, **said: Any) -> Check:  # noqa: ANN401 - as `found` takes it
-        """Return the check of a file, for its owner, even if cells are unreadable. The options are those of `found`."""
-        source = cls.found(path, is_for_check=True, **said)
+    def check_file(cls, path: Path | str, *, columns: Sequence[str] | None = None, **options: Any) -> Check:  # noqa: ANN401 - as `open_unprepared` takes it
+        """Return the check of a file, for its owner, even if cells are unreadable; see `open_unprepared`."""
+        source = cls.open_unprepared(path, is_for_check=True, **options)
         with source, source.cursors.one() as cursor:
             check = with_values(cursor, source.check(), source.unit)
         types = {column.name: column.type for column in check.columns}
@@ -287,11 +228,11 @@ class DuckDBSource(CountedSource):
         return files.shares_records(path, one, other, public_tables)
 
     @classmethod
-    def _read(  # noqa: PLR0913, PLR0917 - one argument a property of the file
+    def _open_as(  # noqa: PLR0913, PLR0917 - one argument a property of the file
         cls,
         kind: files.Format,
         path: "Path | Lake",
-        told: files.Description,
+        description: Description,
         seconds: float | None = None,
         copy: Path | None = None,
         proofs: Sequence[set[str]] | None = None,
@@ -301,31 +242,32 @@ class DuckDBSource(CountedSource):
         state = state_of(place)
         connection = duck.private_connection()
 
-        def readable() -> tuple[Schema, files.Relation, files.Description, dict[str, str]]:
-            if told.coded and kind is not files.STATISTICS and kind is not files.COPY:
-                raise foreign.no_labels(told.coded[0])
-            relation = kind.relation(connection, place, told)
-            if not kind.holds_texts and kind is not files.COPY:
-                relation = _with_unit_as_stated(connection, relation, told)
-            relation = _without_dropped_rows(relation, told)
-            unit = None if told.is_for_check else told.unit
-            require_readable(repr(str(path)), [each for each in _texts(relation) if each.name == unit])
+        def readable() -> tuple[Schema, Relation, Description, dict[str, str]]:
+            if description.coded and kind is not files.STATISTICS and kind is not files.COPY:
+                raise foreign.no_labels(description.coded[0])
+            relation = kind.relation(connection, place, description)
+            states_types = not kind.holds_texts and kind is not files.COPY
+            if states_types:
+                relation = with_stated_unit(connection, relation, description)
+            relation = without_dropped_rows(relation, description)
+            unit = None if description.is_for_check else description.unit
+            require_readable(repr(str(path)), [column for column in column_checks(relation) if column.name == unit])
             types = column_types(connection, relation.sql)
-            schema = whole_schema(types).for_questions(unit, told.columns)
-            typed = (
-                told if kind.holds_texts or kind is files.COPY else _typed_description(place, told, relation, schema)
-            )
-            nan_missing = () if typed is told else [n for n, form in (typed.kinds or {}).items() if form.nan]
+            schema = whole_schema(types).for_questions(unit, description.columns)
+            whole_description, nan_missing = description, list[str]()
+            if states_types:
+                whole_description = with_nan_forms(place, description, relation, schema)
+                nan_missing = [name for name, form in (whole_description.kinds or {}).items() if form.nan]
             values = converted(types, schema, nan_missing)
             values |= {} if schema.unit is None else {schema.unit: duck.quoted_name(schema.unit)}
-            selected = [f"{value} AS {duck.quoted_name(name)}" for name, value in values.items()]
-            create_records(connection, relation.sql, selected, is_computed=relation.is_computed)
+            columns = [f"{value} AS {duck.quoted_name(name)}" for name, value in values.items()]
+            create_records(connection, relation.sql, columns, is_computed=relation.is_computed)
             if relation.part is None:
                 require_units(connection, "records", schema.unit)
-            return schema, relation, typed, values
+            return schema, relation, whole_description, values
 
         try:
-            schema, relation, told, values = _without_engine_errors(readable, path, kind)
+            schema, relation, description, values = _without_engine_errors(readable, path, kind)
             proofs = [set() for _ in files_of(place)] if proofs is None and isinstance(place, Path) else proofs
             require_state(place, state, "was read")
             copied = (
@@ -339,7 +281,7 @@ class DuckDBSource(CountedSource):
             connection.close()
             raise
         cursors = duck.Cursors(connection)
-        return cls(cursors, place, schema, told, state, relation, kind, values, proofs or (), seconds, copied)
+        return cls(cursors, place, schema, description, state, relation, kind, values, proofs or (), seconds, copied)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
         """Raise SourceError if cells are unreadable or cannot be read; see `Source.prepare`."""
@@ -358,17 +300,23 @@ class DuckDBSource(CountedSource):
         part = self.relation.part
         if part is None:
             return
-        read = self.values if columns is None else {*columns, self.unit}
-        proved = {self._proof(name): name for name in self.values if name in read}
+        columns_read = self.values if columns is None else {*columns, self.unit}
+        column_of_proof = {self._proof(name): name for name in self.values if name in columns_read}
         with self.proving:
-            numbers = [number for number, known in enumerate(self.proofs) if not proved.keys() <= known]
-            new = {proof: name for proof, name in proved.items() if any(proof not in self.proofs[n] for n in numbers)}
-            if not new:
+            numbers = [
+                number for number, file_proofs in enumerate(self.proofs) if not column_of_proof.keys() <= file_proofs
+            ]
+            new_proofs = {
+                proof: name
+                for proof, name in column_of_proof.items()
+                if any(proof not in self.proofs[n] for n in numbers)
+            }
+            if not new_proofs:
                 return
             self.require_unchanged()
 
             def without_unit() -> int:
-                hashes = ", ".join(f"max(hash({self.values[name]}))" for name in new.values())
+                hashes = ", ".join(f"max(hash({self.values[name]}))" for name in new_proofs.values())
                 units = "0" if self.schema.unit is None else f"count(*) - count({self.values[self.schema.unit]})"
                 with self.cursors.one() as cursor:
                     (row,) = cursor.execute(f"SELECT {units}, {hashes} FROM {part(cursor, numbers)}").fetchall()
@@ -378,13 +326,13 @@ class DuckDBSource(CountedSource):
                 raise missing_units(self.unit or "")
             self.require_unchanged()
             for number in numbers:
-                self.proofs[number].update(new)
+                self.proofs[number].update(new_proofs)
 
     def _proof(self, name: str) -> str:
         """Return the digest of how the cells of a column are read, and of whether the column is the unit."""
-        facts: list[object] = [duckdb.__version__, self.told.table, self.values[name], name == self.unit]
+        facts: list[object] = [duckdb.__version__, self.description.table, self.values[name], name == self.unit]
         # the form of the unit decides which rows are dropped
-        facts += [form.parts for form in self.told.spelled_unit.values()]
+        facts += [form.parts for form in self.description.spelled_unit.values()]
         return sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
@@ -400,9 +348,13 @@ class DuckDBSource(CountedSource):
     @property
     def forms(self) -> dict[str, ColumnFormat]:
         """Forms of the cells of each column; see `CheckedSource.forms`."""
-        found = {column.name: column.form for column in _texts(self.relation) if column.form}
-        whole = self.schema.entire
-        return found or {**{name: ColumnFormat(kind) for name, kind in whole.items()}, **(self.told.kinds or {})}
+        forms_of_kinds = {name: ColumnFormat(kind) for name, kind in self.schema.entire.items()}
+        return self._text_forms or {**forms_of_kinds, **(self.description.kinds or {})}
+
+    @property
+    def _text_forms(self) -> dict[str, ColumnFormat]:
+        """Forms of the columns of a file of texts; empty for other files."""
+        return {column.name: column.form for column in column_checks(self.relation) if column.form}
 
     @property
     def form(self) -> FileFormat | None:
@@ -411,25 +363,29 @@ class DuckDBSource(CountedSource):
 
     def used(self) -> list[ColumnCheck]:
         """Return the checks of the unit and of the columns that queries may use; none unless the file holds texts."""
-        return [column for column in _texts(self.relation) if column.name in self.schema or column.name == self.unit]
+        return [
+            column for column in column_checks(self.relation) if column.name in self.schema or column.name == self.unit
+        ]
 
     def check(self, unit: str | None = None) -> Check:
         """Return the check of the records; see `Source.check`."""
-        named = unit or self.unit
-        if self.told.is_for_check and named not in self.schema:
-            named = None  # `checked` refuses a unit that is no column, by its name
-        if self.relation.check is not None and named is None:
+        unit_column = unit or self.unit
+        if self.description.is_for_check and unit_column not in self.schema:
+            unit_column = None  # `check_file` refuses a unit that is no column, by its name
+        if self.relation.check is not None and unit_column is None:
             return self.relation.check
         names = () if self.relation.check else tuple(self.schema)
-        rows, *counts, distinct = self._counting.values(names, named)
-        units = None if named is None else distinct
-        given = counts[: len(names)]
+        rows, *counts, distinct = self._counting.values(names, unit_column)
+        units = None if unit_column is None else distinct
+        filled_cells = counts[: len(names)]
         if self.relation.check is not None:
-            given = [rows - column.missing for column in self.relation.check.columns if column.name in self.schema]
-        with_gaps = [name for name, cells in zip(self.schema, given, strict=True) if cells < rows]
-        persons = None if named is None else self._counting.persons(with_gaps, named)
+            filled_cells = [
+                rows - column.missing for column in self.relation.check.columns if column.name in self.schema
+            ]
+        with_gaps = [name for name, cells in zip(self.schema, filled_cells, strict=True) if cells < rows]
+        persons = None if unit_column is None else self._counting.persons(with_gaps, unit_column)
         if persons is not None:
-            kind = self.schema.entire.kinds.get(named or "")
+            kind = self.schema.entire.kinds.get(unit_column or "")
             is_stated = isinstance(self.path, Path) and kind in {Kind.TEXT, Kind.INTEGER}
             persons = replace(persons, has_stated_ids=is_stated)
         if self.relation.check is not None:
@@ -440,24 +396,24 @@ class DuckDBSource(CountedSource):
         reasons = {name: type_reason(type_) for name, type_ in types.items()}
         reasons |= dict.fromkeys(self.relation.keys, "folders are named by it")
         if self.relation.is_of_pandas:
-            of_pandas = [name for name, form in (self.told.kinds or {}).items() if form.nan]
+            of_pandas = [name for name, form in (self.description.kinds or {}).items() if form.nan]
             reasons |= dict.fromkeys(of_pandas, "pandas wrote the file, in which NaN is a missing value")
-        check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=self.told.kinds)
+        check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=self.description.kinds)
         return replace(self.relation.metadata.add_to(check), persons=persons)
 
     @property
     def version(self) -> str:
         """State of the file with its forms, since the counted values may change with either."""
-        found = {column.name: column.form for column in _texts(self.relation) if column.form}
-        forms = {name: form.parts for name, form in (found or self.told.kinds or {}).items()}
+        stated_forms = self._text_forms or self.description.kinds or {}
+        forms = {name: form.parts for name, form in stated_forms.items()}
         form = None if self.form is None else self.form.parts
-        said = [self.told.table, forms, *([] if form is None else [form])]
-        return f"{self.state} {json.dumps(said, sort_keys=True)}" if any(said) else self.state
+        statements = [self.description.table, forms, *([] if form is None else [form])]
+        return f"{self.state} {json.dumps(statements, sort_keys=True)}" if any(statements) else self.state
 
     @property
     def unit(self) -> str | None:
         """Column that names the person; None: each record is a privacy unit."""
-        return self.told.unit
+        return self.description.unit
 
     @property
     def connection(self) -> duck.Connection:
@@ -483,8 +439,8 @@ class DuckDBSource(CountedSource):
 
     def _prepare(self, parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> None:
         """Prepare the columns that a question reads, if the caller has not prepared them."""
-        read = {column.name for each in predicates if each for column in columns(each)}
-        self.prepare(read | {each.column.name for each in parts})
+        columns_read = {column.name for predicate in predicates if predicate for column in columns(predicate)}
+        self.prepare(columns_read | {part.column.name for part in parts})
 
     @property
     def _counting(self) -> Counting:
