@@ -242,9 +242,9 @@ def test_the_codes_of_a_column_can_be_chosen_in_place_of_the_labels(tmp_path: Pa
     known = {"liked": ColumnFormat(Kind.INTEGER, codes=True)}
     questions = {"liked >= 4": 3, "liked between 2 and 3": 2, "sex = 'female'": 3}
     assert asked(path, questions, kinds=known) == questions
-    assert with_findings(DuckDBSource.checked(path, kinds=known), None).findings == ()
+    assert with_findings(DuckDBSource.check_file(path, kinds=known), None).findings == ()
     wrong = replace(known["liked"], kind=Kind.BOOLEAN)
-    (liked, *_) = DuckDBSource.checked(path, kinds={"liked": wrong}).columns
+    (liked, *_) = DuckDBSource.check_file(path, kinds={"liked": wrong}).columns
     assert all(form.codes for form in liked.fitting)
     with pytest.raises(SourceError, match="kinds states codes of 'age', which has no labels in the file"):
         DuckDBSource.open(path, kinds={"age": ColumnFormat(Kind.INTEGER, codes=True)})

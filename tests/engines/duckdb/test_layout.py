@@ -821,7 +821,7 @@ def test_a_title_above_a_table_without_names_is_left_out(tmp_path: Path, delimit
     """The first record becomes a record again, once the owner states that no line has names."""
     lines = [["P1", "30", "yes"], ["P2", "41", "no"], ["P3", "50", "yes"]]
     body = "".join(delimiter.join(f'"{cell}"' for cell in line) + "\n" for line in lines)
-    check = DuckDBSource.checked(write_csv(tmp_path, f'"Report of visits"\n{body}'))
+    check = DuckDBSource.check_file(write_csv(tmp_path, f'"Report of visits"\n{body}'))
     assert check.form is not None
     assert (check.form.skip, check.faults) == (1, {})
     assert check.names_like_values == ("30", "yes")
