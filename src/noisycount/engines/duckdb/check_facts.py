@@ -5,11 +5,11 @@ Only the owner may see them. `with_values` and `ParquetMetadata.add_to` add them
 """
 
 import json
-import struct
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from io import BytesIO
 from typing import Self
 
 from noisycount.engines.check import FEW, Check, ColumnCheck
@@ -128,62 +128,34 @@ def _renamed_columns(connection: Connection, pattern: str) -> dict[str, str]:
 
 def _stored_as_numbers(connection: Connection, patterns: Sequence[str]) -> dict[str, str]:
     """Return the key of `findings.LOSSES` of each column of periods or durations, which files store as numbers."""
-    listed = ", ".join(map(quoted_text, patterns))
-    query = f"SELECT DISTINCT key, value FROM parquet_kv_metadata([{listed}])"
-    found: dict[str, str] = {}
+    files = ", ".join(map(quoted_text, patterns))
+    query = f"SELECT DISTINCT key, value FROM parquet_kv_metadata([{files}])"
+    losses: dict[str, str] = {}
     for key, value in connection.execute(query).fetchall():
-        # Metadata may be other than pandas or Arrow writes them.
-        with suppress(ValueError, KeyError, TypeError, IndexError, struct.error):
+        # Metadata may be other than pandas or Arrow writes them; nanoarrow raises RuntimeError.
+        with suppress(ValueError, KeyError, TypeError, RuntimeError):
             if key == b"pandas":
-                found |= _pandas_numbers(value)
+                losses |= _pandas_numbers(value)
             elif key == b"ARROW:schema":
-                found |= dict.fromkeys(_arrow_durations(value), "stored durations")
-    return found
+                losses |= dict.fromkeys(_arrow_durations(value), "stored durations")
+    return losses
 
 
 def _pandas_numbers(value: bytes) -> dict[str, str]:
     """Return the key of `findings.LOSSES` of each column of periods or durations in the metadata of pandas."""
-    types = {each["field_name"]: str(each["numpy_type"]) for each in json.loads(value)["columns"]}
+    types = {column["field_name"]: str(column["numpy_type"]) for column in json.loads(value)["columns"]}
     keys = {name: _PANDAS_NUMBERS.get(type_.partition("[")[0]) for name, type_ in types.items()}
     return {name: key for name, key in keys.items() if key is not None}
 
 
-def _arrow_durations(value: bytes) -> Iterator[str]:
-    """Yield the names of the columns of durations in the schema that Arrow writes into a Parquet file.
+def _arrow_durations(value: bytes) -> list[str]:
+    """Return the names of the columns of durations in the schema that Arrow writes into a Parquet file, in base64."""
+    from nanoarrow import c_array_stream  # noqa: PLC0415 - for such files only, and slow to import
+    from nanoarrow.ipc import InputStream  # noqa: PLC0415 - as above
 
-    The schema is a message of Arrow's format in base64: a head of 4 or 8 bytes, then tables of flatbuffers. The numbers
-    of fields and types are those of `Message.fbs` and `Schema.fbs` in https://github.com/apache/arrow/tree/main/format.
-    """
-    message = b64decode(value)
-    buffer = message[8 if message.startswith(b"\xff\xff\xff\xff") else 4 :]
-    schema = _table_field(buffer, _offset_target(buffer, 0), 2)
-    columns = _offset_target(buffer, _table_field(buffer, _offset_target(buffer, schema), 1))
-    for place in range(columns + 4, columns + 4 + 4 * _number(buffer, columns), 4):
-        column = _offset_target(buffer, place)
-        if buffer[_table_field(buffer, column, 2)] == _ARROW_DURATION:
-            name = _offset_target(buffer, _table_field(buffer, column, 0))
-            yield buffer[name + 4 : name + 4 + _number(buffer, name)].decode()
+    stream = InputStream.from_readable(BytesIO(b64decode(value)))
+    columns = c_array_stream(stream).get_schema().children
+    return [column.name for column in columns if column.format.startswith(_ARROW_DURATION)]
 
 
-_ARROW_DURATION = 18
-
-
-def _number(buffer: bytes, place: int) -> int:
-    """Return the number of 32 bits at a place: an offset, or the length of a list or a text."""
-    return int(struct.unpack_from("<I", buffer, place)[0])
-
-
-def _offset_target(buffer: bytes, place: int) -> int:
-    """Return the place to which the offset at a place leads."""
-    return place + _number(buffer, place)
-
-
-def _table_field(buffer: bytes, table: int, number: int) -> int:
-    """Return the place of a field of a table. Raise KeyError if the table leaves the field out."""
-    (back,) = struct.unpack_from("<i", buffer, table)
-    offsets = table - back
-    size, place = struct.unpack_from("<H", buffer, offsets)[0], 4 + 2 * number
-    offset = struct.unpack_from("<H", buffer, offsets + place)[0] if place < size else 0
-    if not offset:
-        raise KeyError(number)
-    return int(table + offset)
+_ARROW_DURATION = "tD"  # with the unit behind it, as Arrow's C interface writes types
