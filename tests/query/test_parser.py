@@ -201,7 +201,7 @@ REFUSALS = [
     ("or '' for a quote within a text: 'O''Brien'", "health = 'O'Brien'"),
     ("'a' after in: put the list in parentheses", "health in 'a'"),
     ("leave arithmetic out", "age + 1 > 2", "age * 2 > 2"),
-    ("where calls 'count'", "count(*) > 1"),
+    ("write count(true) for the number of all rows", "count(*) > 1"),
     ("there is no such day", "born = '2021-02-29'"),
     ("there is no such day or time", "seen = '2021-02-28 25:00'"),
     ("two digits each, '1950-02-01'", "born = '1950-2-1'"),

@@ -24,7 +24,9 @@ from tests.helpers.reference_pages import blocks, rows, section, text
 PAGE = "language.md"
 
 COLUMNS = rows(text(PAGE), "column", "kind", "a literal")
-SCHEMA = Schema({name: KINDS[kind] for name, kind, _ in COLUMNS})
+PERSON = "person"
+KINDS_OF_ALL = {name: KINDS[kind] for name, kind, _ in COLUMNS} | {PERSON: Kind.INTEGER}
+SCHEMA = Schema(KINDS_OF_ALL).for_questions(PERSON, None)
 TRUTHS = {"true": True, "false": False, "unknown": None}
 _DAY = "a day as YYYY-MM-DD, from 0001-01-01 to 9999-12-31"
 _FIRST, _LAST = date.min.toordinal(), date.max.toordinal()
@@ -41,6 +43,7 @@ TOLD = {
     "a character other than ' and NUL": lambda chance: chance.choice('aZ9 %_"\\;-é👍\n'),
     _DAY: lambda chance: date.fromordinal(chance.randint(_FIRST, _LAST)).isoformat(),
     "a time of day as HH:MM": lambda chance: f"{chance.randrange(24):02}:{chance.randrange(60):02}",
+    "a whole number from 1 to 1000": lambda chance: str(chance.randint(1, 1000)),
     "two digits from 00 to 59": lambda chance: f"{chance.randrange(60):02}",
     **{
         f"the name of a column of {kind}": lambda chance, kinds=kinds: chance.choice(_names(*kinds))
@@ -91,22 +94,23 @@ def accepted(question: str) -> bool:
 
 def judged(question: str, record: dict[str, object]) -> bool | None:
     """Return the truth value of a question for a record, from its count and that of its negation."""
-    source = MemorySource([record], SCHEMA)
+    source = MemorySource([{**record, PERSON: 1}], KINDS_OF_ALL, PERSON)
     counts = source.count([parse(question, SCHEMA), parse(f"not ({question})", SCHEMA)])
     assert counts in ([1, 0], [0, 1], [0, 0])
     return None if counts == [0, 0] else counts == [1, 0]
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("rule", ["question", "person-question"])
 @pytest.mark.parametrize("size", [200, pytest.param(500, marks=pytest.mark.thorough)])
-def test_sentences_of_the_grammar_are_accepted(grammar: Grammar, size: int) -> None:
+def test_sentences_of_the_grammar_are_accepted(grammar: Grammar, rule: str, size: int) -> None:
     """Whatever the grammar of the page can say is a question, and reads back to itself."""
     chance = random.Random(19)  # noqa: S311 - repeatable, not secret
     for _ in range(size):
-        tokens = grammar.sentence("question", chance, depth=chance.randrange(12))
+        tokens = grammar.sentence(rule, chance, depth=chance.randrange(12))
         question = written(tokens, chance)
         assert accepted(question), question
-        assert grammar.accepts("question", tokens), question
+        assert grammar.accepts(rule, tokens), question
 
 
 @pytest.mark.thorough
@@ -134,7 +138,9 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
     source = "\n".join(blocks(text(PAGE), "ebnf"))
     assert set(grammar.rules) <= named
     assert all(
-        len(re.findall(rf"(?<![\w-]){name}(?![\w-])", source)) > 1 for name in grammar.rules if name != "question"
+        len(re.findall(rf"(?<![\w-]){name}(?![\w-])", source)) > 1
+        for name in grammar.rules
+        if name not in {"question", "person-question"}
     )
 
 
@@ -142,6 +148,22 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
 def test_questions_mean_what_the_page_says(question: str, meaning: str) -> None:
     """The meaning beside a question is the one that `--dry-run` prints."""
     assert english(parse(question, SCHEMA)) == meaning
+
+
+@pytest.mark.parametrize(("question", "meaning"), rows(text(PAGE), "question about persons", "counts persons for whom"))
+def test_questions_about_persons_mean_what_the_page_says(question: str, meaning: str) -> None:
+    """The meaning of a question about persons is the one that `--dry-run` shows, and its text reads back."""
+    predicate = parse(question, SCHEMA)
+    assert english(predicate) == meaning
+    assert parse(canonical_text(predicate), SCHEMA) == predicate
+
+
+@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question about persons", "refusal to persons"))
+def test_questions_about_persons_are_refused_as_the_page_says(question: str, message: str) -> None:
+    """A refused question about persons names the text to write."""
+    with pytest.raises(PredicateError) as caught:
+        parse(question, SCHEMA)
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question", "refusal"))
@@ -210,7 +232,7 @@ def test_keywords_are_those_of_the_code() -> None:
     (line,) = re.findall(r"\*\*Keywords\*\*: (.*)\.", text(PAGE))
     assert [word.strip("`") for word in line.split(", ")] == sorted(KEYWORDS)
     (line,) = re.findall(r"\*\*Functions\*\*: (.*), where", text(PAGE))
-    assert [word.strip("`") for word in line.split(", ")] == sorted(FUNCTIONS)
+    assert [word.strip("`") for word in line.split(", ")] == sorted([*FUNCTIONS, *words.OF_PERSONS])
 
 
 def test_literals_of_the_columns_are_literals() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines import expressions
 from noisycount.engines.dialect import NOTHING, Dialect, Expression, Lists, whole
+from noisycount.engines.person_values import with_person_values
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyCounts, KeyQuestion, KeySet
@@ -31,11 +32,13 @@ def count_statement(predicates: Sequence[Predicate], records: expressions.Statem
     It scans all records, so that its time does not reveal how many match. The last column is positive if a record has
     no unit.
     """
+    records = with_person_values(records, predicates)
     conditions, dialect = list(map(records.condition, predicates)), records.dialect
     person = records.person
-    if person is None:
+    if person is None or records.is_one_row_a_person:
         counts = [dialect.number_where(each) for each in conditions]
-        return records.read(sa.select(*counts, NOTHING), predicates)
+        nobody = NOTHING if person is None or person.is_required else _number_of_nobody(person.value)
+        return records.read(sa.select(*counts, nobody), predicates)
     if dialect.counts_distinct and len(conditions) == 1:
         both_counts = _distinct_units(conditions[0], person.value, is_blind=True)
         return records.read(sa.select(*both_counts, _number_of_nobody(person.value)), predicates)
@@ -101,10 +104,11 @@ def cells_statement(question: CellQuestion, records: expressions.StatementRecord
 
     The cells come first, then the nodes of each level of `_several`, numbered on.
     """
+    records = with_person_values(records, [question.where], question.keys.parts)
     if records.person is None:
         return _records_by_cell(question, records)
     several = _several(question)
-    if several or _most(question) is not None or not records.dialect.counts_distinct:
+    if several or _most(question, records) is not None or not records.dialect.counts_distinct:
         return _units_by_node(question, records, several)
     return _units_by_cell(question, records)
 
@@ -122,8 +126,10 @@ def _is_of_single_cells(level: Level) -> bool:
     return bool(np.unique(inside).size == inside.size)
 
 
-def _most(question: CellQuestion) -> int | None:
+def _most(question: CellQuestion, records: expressions.StatementRecords) -> int | None:
     """Return the largest number of cells of a unit, or None if it does not bound the cells."""
+    if records.is_one_row_a_person:
+        return None
     is_bound = question.max_groups is not None and question.max_groups < question.size
     return question.max_groups if is_bound else None
 
@@ -200,7 +206,7 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
     dialect = records.dialect
     keyed = records.keyed(question.keys.parts, question.where)
     rows = with_cells(question, keyed, dialect).subquery("with_cells")
-    most, pair = _most(question), (rows.c.u, rows.c.cell)
+    most, pair = _most(question, records), (rows.c.u, rows.c.cell)
     matches = _is_any(question.where, rows, dialect).label("kept" if most is None else "m")
     all_pairs = sa.select(*pair, matches).group_by(*pair)
     if most is None:
@@ -350,6 +356,7 @@ def keys_statement(question: KeyQuestion, records: expressions.StatementRecords)
 
     The last column is positive if a record has no unit.
     """
+    records = with_person_values(records, [question.where], question.parts)
     dialect, names = records.dialect, expressions.key_names(question.parts)
     nobody: Expression = NOTHING
     if records.person is None:
@@ -380,12 +387,13 @@ def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> 
     if inside:
         match = [] if question.where is None else [dialect.is_set(matches)]
         matches = dialect.flag(sa.and_(*match, *inside))
-    all_pairs = sa.select(*pair, matches.label("kept" if question.max_groups is None else "m")).group_by(*pair)
-    if question.max_groups is None:
+    has_no_bound = question.max_groups is None or records.is_one_row_a_person
+    all_pairs = sa.select(*pair, matches.label("kept" if has_no_bound else "m")).group_by(*pair)
+    if has_no_bound:
         return all_pairs
     pairs = all_pairs.subquery("all_pairs")
     tag = expressions.group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
-    return expressions.kept(sa.select(pairs, tag.label("tag")), records, question.max_groups)
+    return expressions.kept(sa.select(pairs, tag.label("tag")), records, question.max_groups or 1)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:

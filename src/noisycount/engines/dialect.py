@@ -16,6 +16,7 @@ from sqlalchemy.types import NullType, TypeEngine
 
 from noisycount.errors import SourceError
 from noisycount.query.grouping import NumberRanges
+from noisycount.query.person_values import Shifted
 from noisycount.query.schema import Kind
 
 
@@ -112,6 +113,16 @@ class Dialect:
     def part(self, name: str, moment: Expression) -> Expression:
         """Return the year, month or day of a date or time."""
         return sa.cast(sa.extract(name, moment), sa.BigInteger)
+
+    def moved(self, moment: Expression, shift: Shifted) -> Expression:
+        """Return a date or time that is moved by a duration, which leaves it within the years 1 to 9999."""
+        amount, unit = (shift.days, "DAY") if shift.days else (shift.months, "MONTH")
+        interval: Expression = sa.literal_column(f"INTERVAL '{amount}' {unit}", sa.Interval())
+        return sa.cast(moment + interval, moment.type)
+
+    def total(self, number: Expression) -> Expression:
+        """Return the sum of whole numbers of 64 bits, which may have more bits."""
+        return sa.func.sum(sa.cast(number, sa.Numeric(38, 0)))
 
     def unit_text(self, unit: Expression, kind: Kind | None) -> Expression:
         """Return the text of a unit, as `truth.unit_text` defines it; empty if the unit is missing.

@@ -6,7 +6,7 @@ than every number; texts are compared by code points.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from functools import reduce
 from math import inf, nextafter
 from operator import add
@@ -22,6 +22,7 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import EachValue, GroupBy, Key, NumberRanges, Period
+from noisycount.query.person_values import Shifted, with_conditions
 from noisycount.query.schema import Kind
 from noisycount.query.typed import PeriodLength
 
@@ -88,8 +89,20 @@ def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
     """Return the predicate with a `Blank` for each literal, and append the literals' values to `values`.
 
     Predicates of one shape share a statement, which is compiled once. Patterns, and texts with half a surrogate pair,
-    belong to the shape.
+    belong to the shape. A value of a person that occurs twice has one shape, so that it is computed once.
     """
+    shapes: dict[tree.Predicate, tree.Predicate] = {}  # of the conditions inside values of a person
+
+    def condition(where: tree.Predicate) -> tree.Predicate:
+        if where not in shapes:
+            shapes[where] = _with_blanks(with_conditions(where, condition), values)
+        return shapes[where]
+
+    return _with_blanks(with_conditions(predicate, condition), values)
+
+
+def _with_blanks(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
+    """Return the predicate with a `Blank` for each literal outside values of a person."""
 
     def blank(literal: tree.Literal) -> tree.Literal:
         if isinstance(literal.value, str) and _SURROGATE.search(literal.value):
@@ -105,9 +118,9 @@ def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
         case tree.Membership(column, choices):
             return tree.Membership(column, tuple(map(blank, choices)))
         case tree.Not(operand):
-            return tree.Not(shape_of(operand, values))
+            return tree.Not(_with_blanks(operand, values))
         case tree.And(operands) | tree.Or(operands):
-            return type(predicate)(tuple(shape_of(each, values) for each in operands))
+            return type(predicate)(tuple(_with_blanks(each, values) for each in operands))
         case _:
             return predicate
 
@@ -240,15 +253,30 @@ class StatementRecords:
     person: Person | None  # None: every record is a unit
     dialect: Dialect
     uses_indexes: bool = False  # True if only matching records are read: faster, but the time reveals their number
+    is_one_row_a_person: bool = False  # True if no person has two records
 
     def value(self, column: tree.Column, kind: Kind | None = None) -> Expression:
         """Return the value of a column, as its own kind, or whole numbers as reals."""
+        if isinstance(column, Shifted):
+            return self._shifted(column)
         if column.is_parsed:
             return parsed(self.of_column(column.stored), column.kind, self.dialect)
         value = self.of_column(column)
         if column.kind is Kind.BOOLEAN and not self.dialect.has_booleans:
             return sa.type_coerce(value, _Bit)
         return value if kind in {None, column.kind} else self.dialect.double(value)
+
+    def _shifted(self, column: Shifted) -> Expression:
+        """Return a date or time that is moved by a duration; missing outside the years 1 to 9999."""
+        moment = self.value(column.base)
+        first, last = column.bounds
+        if first > last:
+            return sa.cast(sa.null(), type_of(column.kind))
+        ends: tuple[date, date] = (first, last)
+        if column.kind is Kind.TIMESTAMP:
+            ends = (datetime.combine(first, time.min), datetime.combine(last, time.max))
+        low, high = (sa.literal(end, type_of(column.kind)) for end in ends)
+        return sa.case((moment.between(low, high), self.dialect.moved(moment, column)))
 
     def condition(self, predicate: tree.Predicate) -> Expression:
         """Return an expression that is true, false or unknown as the predicate is."""

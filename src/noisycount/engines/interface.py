@@ -182,7 +182,7 @@ class CheckedSource(Source, Protocol):
 
 
 def _require_known(used: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
-    for column in used:
+    for column in (stored for each in used for stored in each.stored_columns):
         if schema.get(column.name) is not column.stored.kind:
             raise SourceError(
                 f"{use} {column}, which questions may not use here: parse them against the schema of this source"

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.interface import TypedSource, missing_units
-from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text
+from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_text, with_person_values
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, GroupBy, Key, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Predicate
+from noisycount.query.person_values import value_of
+from noisycount.query.predicate import Column, Predicate, operands
 from noisycount.query.schema import Kind, Schema
 
 _BATCH = 100_000  # groups
@@ -84,9 +85,21 @@ def _groups(
     records: Sequence[Record], column: str | None, parts: Sequence[GroupBy], where: Predicate | None
 ) -> Iterator[tuple[Unit, Keys]]:
     """Yield the unit of each matching record, and the keys of its group."""
-    for number, record in enumerate(records):
+    for number, record in enumerate(_with_person_values(records, column, [part.column for part in parts], [where])):
         if where is None or truth(where, record):
             yield (Unit.of(number, record, column), tuple(part.key(record[part.column.name]) for part in parts))
+
+
+def _with_person_values(
+    records: Sequence[Record], unit: str | None, columns: Sequence[Column], predicates: Sequence[Predicate | None]
+) -> Sequence[Record]:
+    """Return the records, each with the values of its person that columns and predicates read."""
+    if unit is None or not any(map(value_of, [*columns, *(each for p in predicates if p for each in operands(p))])):
+        return records
+    rows: dict[Hashable, list[Record]] = defaultdict(list)
+    for record in records:
+        rows[Unit.of(0, record, unit).name].append(record)
+    return [each for of_person in rows.values() for each in with_person_values(of_person, columns, predicates)]
 
 
 class MemorySource(TypedSource):
@@ -152,8 +165,8 @@ class MemorySource(TypedSource):
         self._open_records()
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        records = self._open_records()
-        units: list[set[object]] = [set() for _ in predicates]
+        units: list[set[Hashable]] = [set() for _ in predicates]
+        records = _with_person_values(self._open_records(), self.unit, (), predicates)
         for number, record in enumerate(records):
             unit = Unit.of(number, record, self.unit).name
             for matching, predicate in zip(units, predicates, strict=True):

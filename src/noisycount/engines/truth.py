@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import Key
+from noisycount.query.person_values import Function, PersonValue, Shifted, value_of, values_in
 from noisycount.query.readings import READERS
+from noisycount.query.schema import INTEGERS
 
 OTHER = "other"
 """Text of the group of all records whose keys are not listed."""
@@ -140,6 +142,9 @@ def _operand_value(operand: tree.Column | tree.Literal, record: Record) -> objec
 
 def _value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the kind of the column
     """Return the value of a column in a record, for a parsed column the value that its text spells."""
+    if isinstance(column, Shifted):
+        moment = _value(column.base, record)
+        return None if moment is None else column.moved(moment)
     value: Any = record[column.name]
     return READERS[column.kind](value) if column.is_parsed and value is not None else value
 
@@ -157,3 +162,42 @@ def ordered(value: object) -> object:
     if not isinstance(value, float):
         return value
     return (True, 0.0) if isnan(value) else (False, value)
+
+
+def with_person_values(
+    rows: Sequence[Record], columns: Iterable[tree.Column], predicates: Iterable[tree.Predicate | None]
+) -> list[dict[str, object]]:
+    """Return the rows of one person, each with the values of the person that columns and predicates read, by name."""
+    values = dict.fromkeys(value for column in columns if (value := value_of(column)) is not None)
+    values |= dict.fromkeys(values_in(predicates))
+    found = {value.name: _person_value(value, rows) for value in values}
+    return [{**row, **found} for row in rows]
+
+
+def _person_value(value: PersonValue, rows: Sequence[Record]) -> object:
+    """Return a value of a person from the rows of the person."""
+    extended = with_person_values(rows, (), [value.where])
+    chosen = [row for row in extended if truth(value.where, row)]
+    if value.column is None:
+        numbers = {Function.ANY: bool(chosen), Function.EVERY: len(chosen) == len(rows), Function.COUNT: len(chosen)}
+        return numbers[value.function]
+    if value.function in {Function.FIRST, Function.LAST}:
+        order = value.by or value.column
+        end = _end([moment for row in chosen if (moment := _value(order, row)) is not None], value.function)
+        chosen = [row for row in chosen if end is not None and _value(order, row) == end]
+    cells = [cell for row in chosen if (cell := _value(value.column, row)) is not None]
+    match value.function:
+        case Function.COUNT:
+            return len(set(map(ordered, cells)))
+        case Function.TOTAL:
+            return min(max(sum(cells), INTEGERS[0]), INTEGERS[-1])
+        case Function.LARGEST:
+            return _end(cells, value.function)
+        case _:
+            return _end(cells, Function.SMALLEST)
+
+
+def _end(cells: Sequence[Any], function: Function) -> object:
+    """Return the smallest or largest of some values; None if there are none."""
+    choose: Any = min if function in {Function.SMALLEST, Function.FIRST} else max
+    return choose(cells, key=ordered, default=None)

@@ -4,6 +4,7 @@ An answer repeats its query in these words; `predicate.canonical_text` writes th
 """
 
 from noisycount.display.texts import printable
+from noisycount.query.person_values import EVERY_ROW, Function, PersonValue, Shifted
 from noisycount.query.predicate import (
     And,
     Column,
@@ -32,12 +33,12 @@ _NUMBER_PHRASES, _ORDER_PHRASES = (dict(zip(Operator, said, strict=True)) for sa
 
 
 def english(predicate: Predicate) -> str:
-    """Return the predicate in plain English, for use after "records where"."""
+    """Return the predicate in plain English, for use after "records where" or "persons for whom"."""
     match predicate:
         case Constant(value):
             return "anything holds" if value else "nothing holds"
         case Flag(column):
-            return f"{_subject(column)} is true"
+            return _condition_of_person(column, 0) or f"{_subject(column)} is true"
         case Comparison(left, operator, right):
             phrases = _NUMBER_PHRASES if left.kind.is_number else _ORDER_PHRASES
             return f"{_subject(left)} {phrases[operator]} {_spoken(right)}"
@@ -68,7 +69,7 @@ def _english_negation(operand: Predicate) -> str:
         case Constant(value):
             return english(Constant(value=not value))
         case Flag(column):
-            return f"{_subject(column)} is false"
+            return _condition_of_person(column, 1) or f"{_subject(column)} is false"
         case Comparison(left, operator, right):
             return english(Comparison(left, operator.negated, right))
         case Not(inner):
@@ -84,12 +85,56 @@ def _english_group(predicate: Predicate) -> str:
     return f"({text})" if isinstance(predicate, And | Or) else text
 
 
+# For each condition of a person: the words before the condition of the rows, then those of its negation.
+_QUANTIFIERS = {
+    Function.ANY: ("there is a row", "there is no row"),
+    Function.EVERY: ("every row is one", "not every row is one"),
+}
+
+
+def _condition_of_person(column: Column, form: int) -> str:
+    """Return the words of `any` or `every`, or of its negation (`form` 1); an empty text for other columns."""
+    if not isinstance(column, PersonValue) or column.function not in _QUANTIFIERS:
+        return ""
+    words = _QUANTIFIERS[column.function][form]
+    has_no_condition = column.where == EVERY_ROW
+    return words.removesuffix(" is one") if has_no_condition else f"{words} where {_english_group(column.where)}"
+
+
 def _subject(column: Column) -> str:
-    """Return a column as the subject of a sentence."""
+    """Return a column, or a value of a person, as the subject of a sentence."""
+    match column:
+        case Shifted(base=base):
+            amount, sign = column.text.removeprefix(f"{base.text} ").split(" ", 1)[::-1]
+            return f"{amount} {'after' if sign == '+' else 'before'} {_subject(base)}"
+        case PersonValue():
+            return _value_subject(column)
     name = quoted_name(column.name)
     if not column.is_parsed:
         return name
     return f"the {'number' if column.kind is Kind.REAL else 'date'} in {name}"
+
+
+def _value_subject(value: PersonValue) -> str:
+    """Return a value of a person as the subject of a sentence."""
+    column = None if value.column is None else _subject(value.column)
+    of_rows = "" if value.where == EVERY_ROW else f" where {_english_group(value.where)}"
+    match value.function:
+        case Function.COUNT if column is None:
+            return f"the number of rows{of_rows}"
+        case Function.COUNT:
+            return (
+                f"the number of different {column} in rows{of_rows}" if of_rows else f"the number of different {column}"
+            )
+        case Function.TOTAL:
+            words = f"the sum of {column}"
+        case Function.FIRST | Function.LAST if value.by is not None:
+            return f"the {column} of the {value.function.value} {_subject(value.by)}{of_rows}"
+        case _ if value.kind.is_moment:
+            words = f"the {'first' if value.function is Function.SMALLEST else 'last'} {column}"
+        case _:
+            words = f"the {'smallest' if value.function is Function.SMALLEST else 'largest'} {column}"
+    return words + of_rows
 
 
 def _spoken(operand: Column | Literal) -> str:

@@ -21,10 +21,13 @@ from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
+from noisycount.query.language import parse_value
+from noisycount.query.normal_form import normal_form
+from noisycount.query.person_values import PersonValue
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, schema_of
-from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength
+from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, pieces_of
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
 
@@ -275,7 +278,11 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
         yield text
         return
     item = ""
-    for piece in text.split(","):
+    try:
+        pieces = pieces_of(text)
+    except ValueError:  # an unusual name of a column
+        pieces = text.split(",")
+    for piece in pieces:
         goes_on = ":" in item and _REAL.fullmatch(piece.strip())
         if item and not goes_on:
             yield item
@@ -290,6 +297,8 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     """Return one grouping, from the name of a column and the edges or period after a colon."""
     if item in schema:
         return EachValue(Column(item, schema[item]), schema_of(schema).normalisers.get(item, str))
+    if end := call_end(item):
+        return _part_of_value(parse_value(item[:end], schema), item[end:].strip().removeprefix(":"), schema)
     name, colon, how = item.rpartition(":")
     if not colon:
         name = item
@@ -306,9 +315,21 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
         type_ = schema.others.get(name) if isinstance(schema, Schema) else None
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
         raise PredicateError(f"by names {name[:80]!r}, {why}: {did_you_mean(name, list(schema))}")
-    column = Column(name, schema[name])
     if isinstance(schema, Schema):
         schema.require_clear(name, how.split(","), "by")
+    return _ranges(Column(name, schema[name]), how)
+
+
+def _part_of_value(value: PersonValue, how: str, schema: Mapping[str, Kind]) -> GroupBy:
+    """Return the grouping of persons by one of their values, in the normal form of its condition."""
+    value = value.with_where(normal_form(value.where))
+    if how:
+        return _ranges(value, how)
+    return EachValue(value, schema_of(schema).normalisers.get(value.origin.name, str))
+
+
+def _ranges(column: Column, how: str) -> GroupBy:
+    """Return the grouping of a column by the edges or the period after its colon."""
     if how.strip().lower() in PERIODS:
         return Period(column, PERIODS[how.strip().lower()])
     return NumberRanges(column, _edges(how, column))

@@ -15,6 +15,7 @@ from noisycount.display.texts import printable
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
+from noisycount.query.person_values import is_of_person, row_conditions
 from noisycount.query.readings import READERS
 from noisycount.query.schema import Kind, PublicValues, did_you_mean
 
@@ -29,7 +30,7 @@ class _End:
 
 def _only_values(test: tree.Predicate) -> list[Any] | None:
     """Return the only values of a column for which a test is true; None if the test does not list them."""
-    column = next(tree.columns(test))
+    column = next(tree.operands(test))
     values = [_value(column, literal) for literal in _named(test)]
     if not values or None in values:
         return None
@@ -160,7 +161,7 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
         if isinstance(operand, tree.And | tree.Or | tree.Constant):
             yield from contradictions(operand, public)
         else:
-            tests[tuple(tree.columns(operand))].append(operand)
+            tests[tuple(tree.operands(operand))].append(operand)
     for read, about_one in tests.items():
         least = _least(about_one, _is_impossible)
         if least is None and len(read) == 1 and (values := _values_of(read[0], public)) is not None:
@@ -171,8 +172,8 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
 
 def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
     """Return the public values of a column, for a parsed column the values of its texts; None if it has none."""
-    values = public.get(column.name)
-    if values is None or not column.is_parsed:
+    values = public.get(column.origin.name)
+    if values is None or not column.origin.is_parsed:
         return values
     spelt = dict.fromkeys(map(READERS[column.kind], values.listed))
     return PublicValues(column.kind, tuple(value for value in spelt if value is not None))
@@ -246,12 +247,12 @@ def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Co
             for operand in operands:
                 yield from outside(operand, public)
         case tree.Comparison(column, tree.Operator.EQUAL | tree.Operator.NOT_EQUAL, tree.Literal() as literal) if (
-            column.name in public and not column.is_parsed
+            column.origin.name in public and not column.origin.is_parsed
         ):
-            if literal.value not in public[column.name]:
+            if literal.value not in public[column.origin.name]:
                 yield column, literal
-        case tree.Membership(column, choices) if column.name in public and not column.is_parsed:
-            yield from ((column, choice) for choice in choices if choice.value not in public[column.name])
+        case tree.Membership(column, choices) if column.origin.name in public and not column.origin.is_parsed:
+            yield from ((column, choice) for choice in choices if choice.value not in public[column.origin.name])
 
 
 def missing_literals(
@@ -263,7 +264,7 @@ def missing_literals(
             for operand in operands:
                 yield from missing_literals(operand, missing)
         case tree.Comparison(tree.Column() as column) | tree.Membership(column):
-            values = () if column.is_parsed else missing.get(column.name, ())
+            values = () if column.origin.is_parsed else missing.get(column.origin.name, ())
             yield from ((column, literal) for literal in _named(predicate) if literal.value in values)
 
 
@@ -308,7 +309,7 @@ def impossible_hints(
         >>> impossible_hints([parse_predicate("age between 64 and 1", {"age": Kind.INTEGER}).normal])
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
-    listed = list(predicates)
+    listed = [*row_conditions(predicates)]
     absent = [*dict.fromkeys(found for each in listed for found in missing_literals(each, missing))]
     unknown = [*dict.fromkeys(found for each in listed for found in outside(each, public) if found not in absent)]
     parts = (
@@ -319,10 +320,13 @@ def impossible_hints(
     def reason(part: tree.Predicate) -> str:
         return _remedy(part) if part in plain else _as_public(part, public)
 
+    def nobody(part: tree.Predicate) -> str:
+        return "no person" if is_of_person(next(tree.tests(part))) else "no record"
+
     hints = chain(
         (_ask_for_missing(column, literal) for column, literal in absent),
-        (not_public(column.name, public[column.name], literal.value) for column, literal in unknown),
-        (f"no record can satisfy {tree.canonical_text(part)}{reason(part)}" for part in parts),
+        (not_public(column.origin.name, public[column.origin.name], literal.value) for column, literal in unknown),
+        (f"{nobody(part)} can satisfy {tree.canonical_text(part)}{reason(part)}" for part in parts),
     )
     more = len(absent) + len(unknown) + len(parts) - _SHOWN
     others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
@@ -330,7 +334,7 @@ def impossible_hints(
 
 
 def _ask_for_missing(column: tree.Column, literal: tree.Literal) -> str:
-    return stands_for_missing(column.name, literal.value, f"ask with {tree.quoted_name(column.name)} is null")
+    return stands_for_missing(column.origin.name, literal.value, f"ask with {column.text} is null")
 
 
 def stands_for_missing(name: str, value: object, remedy: str) -> str:
@@ -353,7 +357,7 @@ def _written(value: object) -> str:
 
 def _as_public(part: tree.Predicate, public: Public) -> str:
     """Return the end of a hint that gives the public values of a column as the reason."""
-    name = next(tree.columns(part)).name
+    name = next(tree.operands(part)).origin.name
     return f", as the public values of {printable(name)} are {printable(public[name].words)}"
 
 

@@ -1,24 +1,29 @@
 """Parser of the predicate language. It turns the text of an untrusted analyst into a typed tree, or raises an error.
 
-`_Grammar` checks the syntax, and `_TypedSyntax` the columns and their kinds.
+`syntax` checks the grammar; `_TypedSyntax` the columns and their kinds.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from reprlib import repr as shortened
-from typing import Any, NoReturn, TypeAlias
+from typing import Any
 
 from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
+from noisycount.query.person_values import EVERY_ROW, NONE, Function, PersonValue, Shifted, require_one_level
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema
-from noisycount.query.tokens import COMMA, OPENING, VALUES, Token, TokenKind, require_bytes, tokens
+from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean
+from noisycount.query.syntax import EQUALITIES, ORDERS, Node, outside, syntax_of
+from noisycount.query.tokens import require_bytes
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_SHOWN_DIGITS = 40  # of a number in a message
+_LONGEST_TEXT = 30  # characters of a text that an error repeats
+_LAST_MOMENT = datetime.max  # noqa: DTZ901 - columns have no zone
 
 
 def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
@@ -28,6 +33,11 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     `in`, `between`, `like`, `is null` and their negations; a boolean column; `true` and `false`; `number()` and
     `date()` of a column of texts. Names match exactly, else by the only name that differs in case. A day beside a
     timestamp represents all of its moments.
+
+    If the records name persons, values of a person stand where a column may stand: `any(P)`, `none(P)`, `every(P)`,
+    `count(P)`, `count(distinct column where P)`, `min(column where P)`, `max`, `sum`, `first(day where P)`,
+    `first(column by day where P)` and `last`, where P is a condition of one row, and `where P` may be left out. Dates
+    and times move by durations such as `+ 30 days`.
 
     Raises:
         PredicateError: The text is not a predicate of the language, or does not suit the schema.
@@ -39,7 +49,8 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     """
     known = schema if isinstance(schema, Schema) else Schema(schema)
     try:
-        predicate = _TypedSyntax(known).predicate(_Grammar(tokens(text)).whole())
+        predicate = _TypedSyntax(known).predicate(syntax_of(text))
+        require_one_level(predicate)
     except PredicateError:
         odd = (name for name in known if not tree.SIMPLE_NAME.fullmatch(name) and re.search(r"[^\W\d]", name))
         if name := next((name for name in odd if name in _QUOTED.sub("", text)), None):
@@ -50,158 +61,60 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     return predicate
 
 
-Node: TypeAlias = tuple[Any, ...]  # first the keyword, operator or kind of value, then its parts
-_SHOWN_DIGITS = 40
-_LAST_MOMENT = datetime.max  # noqa: DTZ901 - columns have no zone
-_EQUALITIES, _ORDERS = ("=", "<>"), ("<", "<=", ">", ">=")
-_MISPLACED = {
-    "name": "column",
-    "number": "literal",
-    "text": "literal",
-    "tuple": "tuple",
-    "true": "boolean",
-    "false": "boolean",
-    "null": "null",
-}
+def parse_value(text: str, schema: Mapping[str, Kind]) -> PersonValue:
+    """Return a value of a person, such as `first(day where lab = 'pos')`, from its text.
+
+    Raises:
+        PredicateError: The text is no value of a person, or does not suit the schema.
+    """
+    known = schema if isinstance(schema, Schema) else Schema(schema)
+    node = syntax_of(text)
+    column = _TypedSyntax(known).column(node) if node[0] == "value" and node[1] != NONE else None
+    if not isinstance(column, PersonValue):
+        raise PredicateError(f"by has {tree.short_text(text)}, which is no value of a person: write count(lab = 'pos')")
+    require_one_level(tree.Missing(column))
+    return column
 
 
-class _Grammar:
-    """Parser of tokens that ignores the kinds of columns. Parentheses leave no node of their own."""
+def _named(name: str, schema: Schema, beside: Kind) -> tree.Column:
+    """Return the column of a name, matched exactly or by the only name that differs in case.
 
-    def __init__(self, found: Sequence[Token]) -> None:
-        self.found, self.at = found, 0
+    Args:
+        name: The name in the query.
+        schema: The schema.
+        beside: The kind of the column on the other side of the comparison, for the advice.
 
-    def whole(self) -> Node:
-        """Return the node of all tokens."""
-        node = self.disjunction()
-        if self.at < len(self.found):
-            self.refuse()
-        return node
-
-    def refuse(self) -> NoReturn:
-        raise PredicateError(
-            "where is no complete predicate: write comparisons such as age >= 30, "
-            f"joined by and, or, not{_about_decimals(self.found)}"
-        )
-
-    def take(self, *words: str) -> str | None:
-        """Return the next token and advance if it is one of these keywords or symbols; else return None."""
-        token = self.found[self.at] if self.at < len(self.found) else None
-        if token is None or token.kind in VALUES or token.text not in words:
-            return None
-        self.at += 1
-        return token.text
-
-    def need(self, word: str) -> None:
-        if self.take(word) is None:
-            self.refuse()
-
-    def disjunction(self) -> Node:
-        return self.joined("or", lambda: self.joined("and", self.equality))
-
-    def joined(self, word: str, operand: Callable[[], Node]) -> Node:
-        """Return one node for a sequence of operands with the same connective."""
-        found = [operand()]
-        while self.take(word):
-            found.append(operand())
-        if len(found) == 1:
-            return found[0]
-        return (word, *(part for node in found for part in (node[1:] if node[0] == word else [node])))
-
-    def equality(self) -> Node:
-        return self.chain(_EQUALITIES, lambda: self.chain(_ORDERS, self.test))
-
-    def chain(self, symbols: Sequence[str], operand: Callable[[], Node]) -> Node:
-        node = operand()
-        while symbol := self.take(*symbols):
-            node = (symbol, node, operand())
-        return node
-
-    def test(self) -> Node:
-        node = self.difference()
-        while True:
-            is_negated = self.take("not")
-            word = self.take("in", "between", "like", "is")
-            if word == "in":
-                self.need("(")
-                node = ("in", node, *self.listed())
-            elif word == "between":
-                low = self.difference()
-                self.need("and")
-                node = ("between", node, low, self.difference())
-            elif word is not None:
-                is_negated = self.take("not") if word == "is" else is_negated
-                node = (word, node, self.difference())
-            elif is_negated:
-                self.refuse()
-            else:
-                return node
-            node = ("not", node) if is_negated else node
-
-    def listed(self) -> list[Node]:
-        """Return the nodes between commas, up to the closing parenthesis."""
-        if self.take(")"):
-            return []
-        found = [self.disjunction()]
-        while self.take(","):
-            found.append(self.disjunction())
-        self.need(")")
-        return found
-
-    def difference(self) -> Node:
-        return self.chain("-", self.operand)
-
-    def operand(self) -> Node:
-        if self.take("not"):
-            return ("not", self.equality())
-        if self.take("-"):
-            return ("-", self.operand())
-        if self.take("("):
-            inside = self.listed()
-            return inside[0] if len(inside) == 1 else ("tuple",)
-        if constant := self.take("true", "false", "null"):
-            return (constant,)
-        if self.at < len(self.found) and self.found[self.at].kind is TokenKind.FUNCTION:
-            self.at += 1
-            return ("function", self.found[self.at - 1].text, self.argument())
-        if self.at == len(self.found) or self.found[self.at].kind not in VALUES:
-            self.refuse()
-        token = self.found[self.at]
-        self.at += 1
-        return (token.kind.value, token.text)
-
-    def argument(self) -> Node:
-        """Return the only operand in parentheses after the name of a function."""
-        self.need("(")
-        node = self.operand()
-        self.need(")")
-        return node
-
-
-def _about_decimals(found: Sequence[Token]) -> str:
-    """Return advice if the text has a number with a decimal comma; else an empty text."""
-    for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
-        numbers = whole.kind is decimals.kind is TokenKind.NUMBER
-        if numbers and comma == COMMA and before.kind not in VALUES and before not in (OPENING, COMMA):
-            return f", and decimals with a point: {whole.text.replace('.', '')}.{decimals.text}"
-    return ""
-
-
-def _outside(node: Node) -> PredicateError:
-    """Return the error about a node in a place where it has no meaning."""
-    dates = ""
-    match node:
-        case ("-", *parts):
-            what = "arithmetic"
-            dates = ", and dates in single quotes: '2026-01-31'" if parts[1:] else ""
-        case (word, *_) if word in _MISPLACED:
-            what = f"a misplaced {_MISPLACED[word]}"
-        case (word, *_):
-            what = f"{word!r} where a column or a literal belongs"
-    return PredicateError(
-        f"where has {what}: write a column, an operator, then a literal or another column, "
-        f"and join such comparisons by and, or, not{dates}"
+    Raises:
+        PredicateError: No column or several columns match, or queries may not use the column.
+    """
+    names = [*schema, *schema.others]
+    same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
+    if len(same) > 1:
+        either = " or ".join(map(tree.typed_name, same))
+        raise PredicateError(f"where names {shortened(name)}, which could be {either}: write one of them exactly")
+    if same and same[0] in schema:
+        return tree.Column(same[0], schema[same[0]])
+    other = None
+    if same:
+        name = same[0]
+        fault = f"whose type {schema.others[name]} no question can use"
+        if schema.others[name] == "time_ns":
+            fault += " until its owner stores it in microseconds or as texts such as '08:30:00'"
+    elif schema.unit is not None and name.casefold() == schema.unit.casefold():
+        fault = "which is the unit that is counted, and no question may use it"
+    else:
+        fault, other = "which is no column that questions may use", _no_column(name, beside)
+    raise PredicateError(
+        f"where names {shortened(name)}, {fault}: {did_you_mean(name, [*schema], tree.typed_name, other)}"
     )
+
+
+def _no_column(name: str, beside: Kind) -> str:
+    """Return advice for a name that is no column, by the kind of the other side of the comparison."""
+    if beside is not Kind.TEXT:
+        return f"{beside.example} beside a {beside.value} column"
+    text = f": {printable(tree.quoted_text(name))}" if len(name) <= _LONGEST_TEXT else ""
+    return f"single quotes for a text{text}"
 
 
 def _parsed(function: str, column: tree.Column) -> tree.Column:
@@ -219,12 +132,6 @@ def _parsed(function: str, column: tree.Column) -> tree.Column:
     if column.kind is Kind.TIMESTAMP and kind is Kind.DATE:
         remedy = "compare the column itself: a day such as '2026-01-31' stands for all of its moments"
     raise PredicateError(f"where has {function}() of {column}, and it reads texts: {remedy}")
-
-
-def _joined(connective: type[tree.And] | type[tree.Or], predicates: Iterable[tree.Predicate]) -> tree.Predicate:
-    """Join predicates by a connective. Operands that are joined by the same connective replace their node."""
-    operands = [part for each in predicates for part in (each.operands if isinstance(each, connective) else (each,))]
-    return connective(tuple(operands)) if len(operands) > 1 else operands[0]
 
 
 def _is_day_of(column: tree.Column, literal: tree.Column | tree.Literal) -> bool:
@@ -267,7 +174,7 @@ def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.P
     if not _is_day_of(column, high) or whole.low.value > whole.high.value:  # type: ignore[operator]  # of one kind
         return whole  # a range with the greater end first is true of no record
     begins = tree.Comparison(column, tree.Operator.AT_LEAST, whole.low)
-    return _joined(tree.And, [begins, _compared_with_day(column, tree.Operator.AT_MOST, high.value)])
+    return tree.joined(tree.And, [begins, _compared_with_day(column, tree.Operator.AT_MOST, high.value)])
 
 
 def _require_real(column: tree.Column, numerals: Iterable[str]) -> None:
@@ -290,7 +197,14 @@ def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Pr
     days = [choice for choice in choices if _is_day_of(column, choice)]
     moments = tuple(choice for choice in choices if choice not in days)
     listed = [tree.Membership(column, moments)] if moments or not days else []
-    return _joined(tree.Or, [*listed, *(_compared_with_day(column, tree.Operator.EQUAL, day.value) for day in days)])
+    return tree.joined(
+        tree.Or, [*listed, *(_compared_with_day(column, tree.Operator.EQUAL, day.value) for day in days)]
+    )
+
+
+def _is_value(node: Node) -> bool:
+    """Return True if a node is a value of a person, or a date that is moved by a duration."""
+    return node[0] == "value" or (node[0] in {"+", "-"} and len(node) == 3 and node[2][0] == "duration")  # noqa: PLR2004
 
 
 @frozen
@@ -302,13 +216,16 @@ class _TypedSyntax:
     def predicate(self, node: Node) -> tree.Predicate:
         match node:
             case ("and" | "or" as word, *operands):
-                return _joined(tree.And if word == "and" else tree.Or, map(self.predicate, operands))
+                return tree.joined(tree.And if word == "and" else tree.Or, map(self.predicate, operands))
             case ("not", operand):
                 return tree.Not(self.predicate(operand))
             case ("true" | "false" as word,):
                 return tree.Constant(word == "true")
             case ("name" | "function", *_):
                 return tree.Flag(self.column(node))
+            case ("value", name, *_):
+                flag = tree.Flag(self.column(node))
+                return tree.Not(flag) if name == NONE else flag
         return self.test(node)
 
     def test(self, node: Node) -> tree.Predicate:
@@ -317,6 +234,11 @@ class _TypedSyntax:
                 listed = [self.literal(choice) for choice in choices]
                 column = self.column(tested)
                 return _membership(column, self.beside(column, listed, choices))
+            case ("between", tested, *ends) if any(map(_is_value, ends)):
+                bounds = zip((">=", "<="), ends, strict=True)
+                return tree.joined(
+                    tree.And, [self.comparison(tested, tree.Operator(word), end) for word, end in bounds]
+                )
             case ("between", tested, *ends):
                 column = self.column(tested)
                 low, high = self.beside(column, [self.literal(end) for end in ends], ends)
@@ -324,15 +246,15 @@ class _TypedSyntax:
             case ("like", tested, text):
                 column, pattern = self.column(tested), self.literal(text)
                 if isinstance(pattern.value, str):
-                    return tree.Pattern(column, self.normal_pattern(column.name, pattern.value))
+                    return tree.Pattern(column, self.normal_pattern(column.origin.name, pattern.value))
                 raise PredicateError(f"where has {pattern} after like: write a text such as 'a%'")
             case ("is", tested, ("null",)):
                 return tree.Missing(self.column(tested))
             case ("is", *_):
                 raise PredicateError("where has is without null: write is null, is not null, or =")
-            case (word, left, right) if word in _EQUALITIES + _ORDERS:
+            case (word, left, right) if word in EQUALITIES + ORDERS:
                 return self.comparison(left, tree.Operator(word), right)
-        raise _outside(node)
+        raise outside(node)
 
     def comparison(self, one: Node, operator: tree.Operator, other: Node) -> tree.Predicate:
         left = self.operand(one)
@@ -352,20 +274,44 @@ class _TypedSyntax:
         return tree.Comparison(left, operator, right)
 
     def operand(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column | tree.Literal:
-        return self.column(node, beside) if node[0] in {"name", "function"} else self.literal(node)
+        is_column = node[0] in {"name", "function"} or _is_value(node)
+        return self.column(node, beside) if is_column else self.literal(node)
 
     def column(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column:
         match node:
             case ("name", name):
-                return tree.Column.named(name, self.schema, beside)
+                return _named(name, self.schema, beside)
             case ("function", name, ("name" | "function", *_) as argument):
                 return _parsed(name, self.column(argument))
+            case ("value", name, column, order, condition):
+                return self.person_value(name, column, order, condition)
+            case ("+" | "-" as sign, base, ("duration", amount, unit)):
+                return Shifted.by(self.column(base), int(sign + amount), unit)
             case ("function", name, _):
                 remedy = "write a date alone, in single quotes" if name == "date" else "write a number alone"
                 raise PredicateError(f"where has {name}() of what is no column: write {name}(code), and {remedy}")
             case ("number" | "text", _):
                 raise PredicateError("where has a literal before in, between, like or is: use a column")
-        raise _outside(node)
+        raise outside(node)
+
+    def person_value(self, name: str, column: Node | None, order: Node | None, condition: Node | None) -> PersonValue:
+        """Return a value of a person. Its column and its order are columns of the records.
+
+        Raises:
+            PredicateError: The records name no persons, or the function does not apply to its column.
+        """
+        if self.schema.unit is None:
+            raise PredicateError(
+                f"where has {name}(), which is about all rows of a person, and the data set counts rows: ask about one "
+                "row, or let its owner name the column of persons as unit"
+            )
+        named = [None if node is None else self.column(node) for node in (column, order)]
+        for used in named:
+            if used is not None and next(used.stored_columns) != used:
+                raise PredicateError(f"where has {name}() of {used}: name a column of the records")
+        where = EVERY_ROW if condition is None else self.predicate(condition)
+        function = Function.ANY if name == NONE else Function(name)
+        return PersonValue.of(function, where, *named)
 
     def literal(self, node: Node) -> tree.Literal:
         match node:
@@ -378,14 +324,14 @@ class _TypedSyntax:
                 return tree.Literal(Kind.TEXT, text)
             case ("true" | "false" as word,):
                 return tree.Literal(Kind.BOOLEAN, word == "true")
-            case ("name" | "function", *_):
+            case ("name" | "function" | "value", *_):
                 raise PredicateError(
                     "where has a column after in, between or like: write literals there, "
                     "and compare columns by = <> < <= > >="
                 )
             case ("null",):
                 raise PredicateError("where compares with null, which nothing equals: write is null")
-        raise _outside(node)
+        raise outside(node)
 
     def beside(
         self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]
@@ -396,9 +342,9 @@ class _TypedSyntax:
         """
         bare = (node[1] if node[0] == "-" else node for node in nodes)
         numerals = [node[1] for node in bare if node[0] == "number"]
-        self.schema.require_clear(column.name, numerals, "where")
+        self.schema.require_clear(column.origin.name, numerals, "where")
         if column.kind is Kind.TEXT:
-            literals = [self.normal(column.name, literal) for literal in literals]
+            literals = [self.normal(column.origin.name, literal) for literal in literals]
         fitted = [literal.beside(column.kind) for literal in literals]
         if any(literal.kind is Kind.REAL for literal in fitted):
             fitted = [literal.beside(Kind.REAL) for literal in fitted]

@@ -13,6 +13,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.language import parse
+from noisycount.query.person_values import Function, PersonValue, with_conditions
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.tokens import tokens
 
@@ -33,7 +34,24 @@ def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column |
     if isinstance(right.value, bool):
         flag = tree.Flag(left)
         return flag if right.value is (operator is tree.Operator.EQUAL) else tree.Not(flag)
-    return tree.Comparison(left, operator, _literal(left, right))
+    literal = _literal(left, right)
+    if isinstance(left, PersonValue) and left.function is Function.COUNT and left.column is None:
+        exists = _EXISTENCE.get((operator, literal.value))
+        if exists is not None:
+            flag = tree.Flag(PersonValue.of(Function.ANY, left.where))
+            return flag if exists else tree.Not(flag)
+    return tree.Comparison(left, operator, literal)
+
+
+# Comparisons of a number of rows that state whether there is a row.
+_EXISTENCE: Mapping[tuple[tree.Operator, object], bool] = {
+    (tree.Operator.AT_LEAST, 1): True,
+    (tree.Operator.MORE, 0): True,
+    (tree.Operator.NOT_EQUAL, 0): True,
+    (tree.Operator.LESS, 1): False,
+    (tree.Operator.AT_MOST, 0): False,
+    (tree.Operator.EQUAL, 0): False,
+}
 
 
 def _literal(column: tree.Column, literal: tree.Literal) -> tree.Literal:
@@ -69,7 +87,7 @@ def normal_form(predicate: tree.Predicate) -> tree.Predicate:
         >>> tree.canonical_text(normal_form(tree.Not(tree.Or((under, under)))))
         'age >= 65'
     """
-    form = _formed(predicate, negated=False)
+    form = _formed(with_conditions(predicate, normal_form), negated=False)
     text = tree.canonical_text(form)
     if len(text) > _SURELY_WITHIN_BOUNDS:
         try:

@@ -4,7 +4,8 @@ Each class checks itself when it is built, so that every engine can count every 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from enum import Enum
 from functools import lru_cache
@@ -16,7 +17,7 @@ from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import Date, Kind, Schema, did_you_mean
+from noisycount.query.schema import Date, Kind
 
 # Words of the language. As names of columns they need quotes.
 KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
@@ -89,36 +90,26 @@ class Column:
         """The column of the records; for a parsed column, the column of its texts."""
         return Column(self.name, Kind.TEXT) if self.is_parsed else self
 
-    @classmethod
-    def named(cls, name: str, schema: Schema, beside: Kind) -> "Column":
-        """Return the column of a name, matched exactly or by the only name that differs in case.
+    @property
+    def text(self) -> str:
+        """The column as a query writes it."""
+        name = quoted_name(self.name)
+        return f"{_FUNCTION_NAMES[self.kind]}({name})" if self.is_parsed else name
 
-        Args:
-            name: The name in the query.
-            schema: The schema.
-            beside: The kind of the column on the other side of the comparison, for the advice.
+    @property
+    def negated_text(self) -> str:
+        """The negation of a boolean column, as a query writes it."""
+        return f"not {self.text}"
 
-        Raises:
-            PredicateError: No column or several columns match, or queries may not use the column.
-        """
-        names = [*schema, *schema.others]
-        same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
-        if len(same) > 1:
-            either = " or ".join(map(_typed, same))
-            raise PredicateError(f"where names {shortened(name)}, which could be {either}: write one of them exactly")
-        if same and same[0] in schema:
-            return cls(same[0], schema[same[0]])
-        other = None
-        if same:
-            name = same[0]
-            fault = f"whose type {schema.others[name]} no question can use"
-            if schema.others[name] == "time_ns":
-                fault += " until its owner stores it in microseconds or as texts such as '08:30:00'"
-        elif schema.unit is not None and name.casefold() == schema.unit.casefold():
-            fault = "which is the unit that is counted, and no question may use it"
-        else:
-            fault, other = "which is no column that questions may use", _no_column(name, beside)
-        raise PredicateError(f"where names {shortened(name)}, {fault}: {did_you_mean(name, [*schema], _typed, other)}")
+    @property
+    def origin(self) -> "Column":
+        """The column of the records that has the values."""
+        return self
+
+    @property
+    def stored_columns(self) -> Iterator["Column"]:
+        """The columns of the records that are read for a value."""
+        yield self
 
 
 @frozen
@@ -163,7 +154,7 @@ class Literal:
 
 
 _SHORT_DATE = re.compile(r"([0-9]{4})-(?=[0-9]-|[0-9]{2}-[0-9](?![0-9]))([0-9]{1,2})-([0-9]{1,2})")
-_SHORT = 30  # characters of a text that an error repeats
+_LONGEST_PART = 60  # characters of a part of a query that an error repeats
 _NUMERAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
@@ -302,22 +293,57 @@ class Or:
 Predicate: TypeAlias = Constant | Flag | Comparison | Range | Membership | Pattern | Missing | Not | And | Or
 
 
-def columns(predicate: Predicate) -> Iterator[Column]:
-    """Yield the columns that a predicate reads, in order and with repetitions."""
+def tests(predicate: Predicate) -> Iterator[Predicate]:
+    """Yield the comparisons and other tests that a predicate joins by and, or and not."""
     match predicate:
-        case Constant():
-            return
-        case Comparison(left, _, right):
-            yield left
-            if isinstance(right, Column):
-                yield right
         case Not(operand):
-            yield from columns(operand)
+            yield from tests(operand)
         case And(operands) | Or(operands):
             for operand in operands:
-                yield from columns(operand)
+                yield from tests(operand)
         case _:
-            yield predicate.column
+            yield predicate
+
+
+def operands(predicate: Predicate) -> Iterator[Column]:
+    """Yield what a predicate compares: columns and values of a person, in order and with repetitions."""
+    for test in tests(predicate):
+        match test:
+            case Constant():
+                continue
+            case Comparison(left, _, right):
+                yield left
+                if isinstance(right, Column):
+                    yield right
+            case _:
+                yield test.column  # type: ignore[union-attr]  # of every other test
+
+
+def columns(predicate: Predicate) -> Iterator[Column]:
+    """Yield the columns of the records that a predicate reads, in order and with repetitions."""
+    for operand in operands(predicate):
+        yield from operand.stored_columns
+
+
+def with_operands(predicate: Predicate, changed: Callable[[Column], Column]) -> Predicate:
+    """Return a predicate in which each column and value that it compares is replaced by `changed` of it."""
+    match predicate:
+        case Constant():
+            return predicate
+        case Not(operand):
+            return Not(with_operands(operand, changed))
+        case And(operands_) | Or(operands_):
+            return type(predicate)(tuple(with_operands(each, changed) for each in operands_))
+        case Comparison(left, operator, right):
+            return Comparison(changed(left), operator, changed(right) if isinstance(right, Column) else right)
+        case _:
+            return replace(predicate, column=changed(predicate.column))
+
+
+def joined(connective: type[And] | type[Or], predicates: Iterable[Predicate]) -> Predicate:
+    """Join predicates by a connective. Operands that are joined by the same connective replace their node."""
+    parts = [part for each in predicates for part in (each.operands if isinstance(each, connective) else (each,))]
+    return connective(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _require_comparable(column: Column, other: Column | Literal, *, is_order: bool = False) -> None:
@@ -331,7 +357,7 @@ def _remedy(column: Column, other: Column | Literal, *, is_order: bool) -> str:
     """Return advice on a comparison of a column with something of another kind."""
     if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
         text = "" if is_order else f"'{other.value}' for the text itself, or "
-        number = f"number({_typed(column.name)}) for the numbers that its texts spell"
+        number = f"number({typed_name(column.name)}) for the numbers that its texts spell"
         return f"write {text}{number}; its owner can state a kind for the column in noisycount.toml"
     numeral = str(other.value).strip() if isinstance(other, Literal) else ""
     if column.kind.is_number and _NUMERAL.fullmatch(numeral):
@@ -363,9 +389,9 @@ def canonical_text(predicate: Predicate) -> str:
         case Constant(value):
             return str(value).lower()
         case Flag(column):
-            return _name(column)
+            return column.text
         case Comparison(left, operator, right):
-            return f"{_name(left)} {operator.value} {value_text(right)}"
+            return f"{left.text} {operator.value} {value_text(right)}"
         case Not(operand):
             return _canonical_negation(operand)
         case And(operands) | Or(operands):
@@ -380,7 +406,7 @@ def connective(node: And | Or) -> str:
 
 
 def _canonical_test(test: Range | Membership | Pattern | Missing, negation: str) -> str:
-    name = _name(test.column)
+    name = test.column.text
     match test:
         case Range(_, low, high):
             return f"{name} {negation}between {value_text(low)} and {value_text(high)}"
@@ -395,6 +421,8 @@ def _canonical_test(test: Range | Membership | Pattern | Missing, negation: str)
 def _canonical_negation(operand: Predicate) -> str:
     if isinstance(operand, Range | Membership | Pattern | Missing):
         return _canonical_test(operand, "not ")
+    if isinstance(operand, Flag):
+        return operand.column.negated_text
     return f"not {_grouped(operand, And, Or)}"
 
 
@@ -417,16 +445,10 @@ def quoted_text(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _name(column: Column) -> str:
-    """Return a column as a query writes it."""
-    name = quoted_name(column.name)
-    return f"{_FUNCTION_NAMES[column.kind]}({name})" if column.is_parsed else name
-
-
 def value_text(operand: Column | Literal) -> str:
     """Return a column or a literal as a query writes it."""
     if isinstance(operand, Column):
-        return _name(operand)
+        return operand.text
     match operand.value:
         case bool(value):
             return str(value).lower()
@@ -438,14 +460,11 @@ def value_text(operand: Column | Literal) -> str:
             return quoted_text(str(value))
 
 
-def _typed(name: str) -> str:
+def short_text(text: str) -> str:
+    """Return a part of a query for one line of an error, cut if it is long."""
+    return printable(text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]}…")
+
+
+def typed_name(name: str) -> str:
     """Return a name as a query writes it, for one line of an error."""
     return printable(quoted_name(name))
-
-
-def _no_column(name: str, beside: Kind) -> str:
-    """Return advice for a name that is no column, by the kind of the other side of the comparison."""
-    if beside is not Kind.TEXT:
-        return f"{beside.example} beside a {beside.value} column"
-    text = f": {printable(quoted_text(name))}" if len(name) <= _SHORT else ""
-    return f"single quotes for a text{text}"

@@ -25,7 +25,8 @@ from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
 from noisycount.query.schema import Kind, close_names, did_you_mean
-from noisycount.query.typed import MAX_CELLS, Keys, TypedKey, expand_keys
+from noisycount.query.tokens import tokens
+from noisycount.query.typed import MAX_CELLS, Keys, TypedKey, call_end, expand_keys
 
 Margins: TypeAlias = tuple[tuple[str, ...], ...]
 _NO_VALUES: Public = MappingProxyType({})
@@ -57,7 +58,8 @@ class TableQuestion:
     @property
     def columns(self) -> set[Column]:
         """Columns of the groupings and of the condition."""
-        return {part.column for part in self.parts} | set(columns(self.where) if self.where else ())
+        of_parts = {column for part in self.parts for column in part.column.stored_columns}
+        return of_parts | set(columns(self.where) if self.where else ())
 
     @property
     def name(self) -> str:
@@ -244,7 +246,7 @@ def _grid(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]], public
 def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
     """Return the grouping with a name. If none matches exactly, ignore case."""
     for part in parts:
-        if name in {part.text, part.column.name}:
+        if name in {part.text, part.column.name} or _names_value(name, part):
             return part
     for part in parts:
         if name.casefold() == part.column.name.casefold():
@@ -253,10 +255,17 @@ def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
     raise QueryError("{keys} name {column}, which is not in {by}: {remedy}", column=short(name), remedy=remedy)
 
 
+def _names_value(name: str, part: GroupBy) -> bool:
+    """Return True if a name is that of a value of a person, whatever its blanks and capital letters."""
+    end = call_end(name)
+    rest = name[end:].strip()
+    return bool(end) and part.text.endswith(rest) and tokens(name[:end]) == tokens(part.column.text)
+
+
 def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public) -> tuple[Key, ...]:
     """Return the keys of one grouping, each once: the listed keys, else the keys that the column determines."""
     if listed is None:
-        known = part.known_keys or public_keys(part, public.get(part.column.name))
+        known = part.known_keys or public_keys(part, public.get(part.column.origin.name))
         if known is not None:
             return known
     if listed is None or isinstance(listed, str | bytes):

@@ -26,11 +26,12 @@ class TokenKind(Enum):
     KEYWORD = "keyword"
     FUNCTION = "function"
     SYMBOL = "symbol"
+    DURATION = "duration"
 
 
 @frozen
 class Token:
-    """A token: a name or a text without its quotes, a number, a keyword, a function or a symbol."""
+    """A token: a name or a text without its quotes, a number, a keyword, a function, a symbol or a duration."""
 
     kind: TokenKind
     text: str
@@ -45,17 +46,23 @@ VALUES = (TokenKind.NAME, TokenKind.TEXT, TokenKind.NUMBER)
 NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
     Token(TokenKind.KEYWORD, word) for word in ("not", "like", "in", "between", "true", "false", "null")
 )
+_COUNT = Token(TokenKind.FUNCTION, "count")
 OPENING, CLOSING, COMMA, MINUS = (Token(TokenKind.SYMBOL, symbol) for symbol in "(),-")
 
+OF_CONDITIONS = ("any", "none", "every", "count")  # functions of a condition of rows
+OF_PERSONS = (*OF_CONDITIONS, "min", "max", "first", "last", "sum")  # functions of all rows of a person
+_CLAUSES = ("where", "by")  # words inside functions; elsewhere they are names
+_DURATION = r"[0-9]{1,8}\s+(?i:days?|months?|years?)\b"
 _PATTERN = re.compile(
     rf"""
       (?P<blank>\s+)
-    | (?P<function>(?i:{"|".join(FUNCTIONS)})(?=\s*\())
+    | (?P<function>(?i:{"|".join((*FUNCTIONS, *OF_PERSONS))})(?=\s*\())
+    | (?P<duration>{_DURATION})
     | (?P<word>{tree.SIMPLE_NAME.pattern})
     | "(?P<name>(?:[^"]|"")+)"
     | '(?P<text>(?:[^']|'')*)'
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-))
+    | (?P<symbol><>|!=|<=|>=|=(?![=<>])|<|>|\(|\)|,|-(?!-)|\+(?=\s*{_DURATION}))
     """,
     re.VERBOSE,
 )
@@ -85,6 +92,8 @@ _REFUSED = {
 }
 
 _OUTSIDE = "use columns, literals, comparisons, and, or, not, in, between, like, is null, number(), date()"
+# Beginning of the text after `distinct` if it is a keyword, and not the name of a column in a condition.
+_COLUMN = re.compile(rf'\s+("|(?!({"|".join(sorted(tree.KEYWORDS))})\b)\w)', re.IGNORECASE)
 
 
 def tokens(text: str) -> list[Token]:
@@ -103,10 +112,12 @@ def tokens(text: str) -> list[Token]:
         match = _PATTERN.match(text, position)
         if match is None:
             _require_neighbours(found)  # an unexpected token before the character explains more
+            if found[-2:] == [_COUNT, OPENING] and text[position] == "*":
+                raise PredicateError("where has count(*): write count(true) for the number of all rows of a person")
             raise PredicateError(_unknown_character(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
-            found.append(_token(match))
+            found.append(_clause(match, found) or _token(match))
     if not found:
         raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
     if len(found) > MAXIMUM_TOKENS:
@@ -134,10 +145,20 @@ def require_bytes(text: str) -> None:
         raise PredicateError(f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once")
 
 
+def _clause(match: re.Match[str], found: Sequence[Token]) -> Token | None:
+    """Return the keyword `where`, `by` or `distinct` of a function; None for any other token."""
+    word = match[0].lower()
+    if match.lastgroup != "word" or not found:
+        return None
+    is_clause = word in _CLAUSES and (found[-1].is_value or found[-1] == CLOSING)
+    is_distinct = word == "distinct" and [*found[-2:]] == [_COUNT, OPENING] and _COLUMN.match(match.string, match.end())
+    return Token(TokenKind.KEYWORD, word) if is_clause or is_distinct else None
+
+
 def _token(match: re.Match[str]) -> Token:
     sort, text = match.lastgroup, match[match.lastgroup or 0]
-    if sort == "function":
-        return Token(TokenKind.FUNCTION, text.lower())
+    if sort in ("duration", "function"):
+        return Token(TokenKind(sort), " ".join(text.lower().split()))
     if sort == "word" and text.lower() in tree.KEYWORDS:
         return Token(TokenKind.KEYWORD, text.lower())
     if sort in ("word", "name"):
@@ -182,6 +203,8 @@ def _require_neighbours(found: Sequence[Token]) -> None:
             fault = "has {0} before the text {1}: write the text alone, or an operator between them"
         elif first.kind is second.kind is TokenKind.NUMBER:
             fault = "has {1} after {0}: write one number, with one point, or a date in single quotes: '2026-01-31'"
+        elif second.kind is TokenKind.DURATION and not (first == MINUS or first.text == "+"):
+            fault = f"has {{1}} after {{0}}: write a date or time before it, as in day + {second.text}"
         elif first == IN and second != OPENING:
             fault = "has {1} after in: put the list in parentheses, as in ('yes', 'no')"
         elif first.kind is TokenKind.TEXT and second.kind in (TokenKind.NAME, TokenKind.NUMBER):

@@ -17,6 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.sampling.scalar import as_written
 from noisycount.query.predicate import quoted_name
 from noisycount.query.schema import Kind
+from noisycount.query.tokens import OF_PERSONS
 
 if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label
@@ -34,7 +35,8 @@ _NAME = r'"(?:[^"]|"")+"|[^",:=]+'
 _ITEM = re.compile(rf"\s*({_NAME})\s*(?::(.*))?", re.DOTALL)
 _KEYS = re.compile(rf"\s*({_NAME})\s*=(.*)", re.DOTALL)
 _WORD = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^',][^,]*?|))\s*(,|$)", re.DOTALL)
-_PIECE = re.compile(r'(?:[^",]|"(?:[^"]|"")*")+|(?<=,)(?=,|$)|^(?=,|$)')
+# Beginning of a value of a person such as count(lab = 'pos'), which may stand in place of a column.
+_CALL = re.compile(rf"\s*(?i:{'|'.join(OF_PERSONS)})\s*\(")
 
 MAX_CELLS = 1_000_000
 
@@ -102,8 +104,54 @@ class ColumnGrouping:
     @property
     def typed(self) -> str:
         """The grouping as it is typed, with quotes around a name that needs them."""
-        name = quoted_name(self.column)
+        name = self.column if is_call(self.column) else quoted_name(self.column)
         return f"{name}:{self.grouping}" if self.grouping else name
+
+
+def is_call(text: str) -> bool:
+    """Return True if a text is a value of a person, such as `count(lab = 'pos')`, and not the name of a column."""
+    return call_end(text) == len(text.rstrip()) > 0
+
+
+def call_end(text: str) -> int:
+    """Return the place behind the value of a person with which a text begins; 0 if it begins with none.
+
+    Example:
+        >>> call_end("count(town in ('a)', 'b')):0,1,2")
+        26
+    """
+    match = _CALL.match(text)
+    depth, quote = 0, ""
+    for place, character in enumerate(text if match else ""):
+        if quote or character in {"'", '"'}:
+            quote = character if not quote else "" if character == quote else quote
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+            if depth == 0:
+                return place + 1
+    return 0
+
+
+def pieces_of(text: str) -> list[str]:
+    """Return the items between the commas of a list. Commas in double quotes or in values of persons separate nothing.
+
+    Raises:
+        ValueError: A quote or a parenthesis is not closed.
+    """
+    found, start = [], 0
+    while True:
+        end = start + call_end(text[start:])
+        match = _TO_COMMA.match(text, end)
+        if match is None or (end == start and _CALL.match(text[start:])):
+            raise ValueError(f'must close quotes and parentheses, got {text!r}, such as "my town"')
+        found.append(text[start : match.end()])
+        if match.end() == len(text):
+            return found
+        start = match.end() + 1
+
+
+# The rest of an item of a list.
+_TO_COMMA = re.compile(r'(?:[^",]|"(?:[^"]|"")*")*(?=,|\Z)')
 
 
 def parse_confidence(text: str) -> float:
@@ -166,9 +214,7 @@ def _require_once(names: Sequence[str], refusal: str) -> None:
 
 def parse_by_text(text: str) -> list[ColumnGrouping]:
     """Return the columns of one text. Numbers after a colon are edges until the next name."""
-    pieces = _PIECE.findall(text)
-    if ",".join(pieces) != text:
-        raise ValueError(f'must close the quotes of a name, got {text!r}, such as "my town"')
+    pieces = pieces_of(text)
     joined: list[str] = []
     for piece in pieces:
         is_edge = _NUMBER.fullmatch(piece) and joined and ":" in joined[-1]
@@ -186,10 +232,11 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
         >>> parse_column_keys("town=Bern,'Biel, old',null")[1][1:]
         [TypedKey(text='Biel, old', is_quoted=True), TypedKey(text=None, is_quoted=False)]
     """
-    match = _KEYS.fullmatch(text)
+    end = call_end(text)
+    match = re.fullmatch(r"\s*=(.*)", text[end:], re.DOTALL) if end else _KEYS.fullmatch(text)
     if match is None:
         raise ValueError(f"must be a column and its keys, such as town=Bern,Biel, got {text!r}")
-    name, listed = _unquoted(match[1]), match[2]
+    name, listed = (text[:end].strip(), match[1]) if end else (_unquoted(match[1]), match[2])
     if not listed.strip():
         raise ValueError(f"must list keys of {name}, such as {name}=a,b, got {text!r}")
     return name, list(_words(listed, text))
@@ -203,10 +250,11 @@ def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
 
 
 def _item(piece: str, whole: str) -> ColumnGrouping:
-    match = _ITEM.fullmatch(piece)
-    if match is None or not match[1].strip():
+    end = call_end(piece)
+    match = re.fullmatch(r"(\s*)(?::(.*))?", piece[end:], re.DOTALL) if end else _ITEM.fullmatch(piece)
+    if match is None or not (end or match[1].strip()):
         raise ValueError(f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}")
-    name, grouping = _unquoted(match[1]), (match[2] or "").strip()
+    name, grouping = piece[:end].strip() if end else _unquoted(match[1]), (match[2] or "").strip()
     edges = grouping.split(",")
     if match[2] is None or grouping in PERIODS or all(map(_NUMBER.fullmatch, edges)):
         return ColumnGrouping(name, grouping)

@@ -17,6 +17,7 @@ from noisycount.engines.formats import SYMBOL_BEFORE, compatible_text
 from noisycount.engines.resemblances import CLOCK, ORDERED_CLOCK, looks_like_date
 from noisycount.query import predicate as tree
 from noisycount.query.normal_form import EXACT_INTEGERS
+from noisycount.query.person_values import row_conditions
 from noisycount.query.readings import BLANKS, read_day, read_number
 from noisycount.query.schema import Kind
 
@@ -74,7 +75,9 @@ def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
 they are written as 12.5, write number(code) >= 100, in which all others are missing values; if not, let its owner \
 state a kind for the column in noisycount.toml, or store them as numbers
     """
-    return [*islice(dict.fromkeys(sentence for each in predicates for sentence in _sentences(each)), _SHOWN)]
+    return [
+        *islice(dict.fromkeys(sentence for each in row_conditions(predicates) for sentence in _sentences(each)), _SHOWN)
+    ]
 
 
 def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
@@ -87,7 +90,7 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
         >>> reading_hints([parse_predicate("dose = 10000000000000000", {"dose": Kind.REAL}).normal])
         ["column 'dose' (real) keeps about 15 digits: other whole numbers near 10000000000000000 are equal to it"]
     """
-    asked = [*predicates]
+    asked = [*row_conditions(predicates)]
     read = dict.fromkeys(column for each in asked for column in tree.columns(each) if column.is_parsed)
     hints = [
         f"{function}({printable(tree.quoted_name(column.name))}) reads texts written as {written}; all others count as "
@@ -99,21 +102,9 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
     return [*islice(hints, _SHOWN), *islice(equal, _SHOWN)]
 
 
-def _tests(predicate: tree.Predicate) -> Iterator[tree.Predicate]:
-    """Yield the comparisons and other tests that a predicate joins by and, or and not."""
-    match predicate:
-        case tree.Not(operand):
-            yield from _tests(operand)
-        case tree.And(operands) | tree.Or(operands):
-            for operand in operands:
-                yield from _tests(operand)
-        case _:
-            yield predicate
-
-
 def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
     """Yield hints about equal reals, orders of texts, and times of day that are texts."""
-    for test in _tests(predicate):
+    for test in tree.tests(predicate):
         match test:
             case tree.Comparison(column, operator, tree.Column() as other) if _orders_texts(column, operator):
                 one, two = (printable(tree.quoted_name(each.name)) for each in (column, other))
@@ -149,7 +140,7 @@ def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_eq
 
 def _sentences(predicate: tree.Predicate) -> Iterator[str]:
     """Yield the refusals of the order comparisons of texts in a predicate."""
-    for test in _tests(predicate):
+    for test in tree.tests(predicate):
         match test:
             case tree.Comparison(column, operator, tree.Literal() as literal) if operator not in _EQUALITIES:
                 yield from _sentences_about(column, operator.value, (literal,))

@@ -10,6 +10,7 @@ from noisycount.engines.conformance.records import CELLS, PATTERNS, QUESTIONS, D
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.language import parse
+from noisycount.query.person_values import EVERY_ROW, Function, PersonValue, Shifted, is_of_person
 from noisycount.query.readings import READERS
 from noisycount.query.schema import INTEGERS, Kind
 
@@ -38,6 +39,52 @@ def random_predicates(
     maker = _PredicateMaker(Draws(seed), columns)
     for _ in range(number):
         yield maker.predicate(maker.depth(), _MOST_LEAVES)
+
+
+def random_person_predicates(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[tree.Predicate]:
+    """Yield random predicates about values of persons, and about rows that are compared with values of their person."""
+    draws = Draws(seed)
+    rows = [tree.Column(name, kind) for name, kind in schema.items()]
+    for _ in range(number):
+        if not draws.is_one_in(4):
+            yield _PredicateMaker(draws, random_person_values(rows, draws)).predicate(draws.below(3), _MOST_LEAVES)
+            continue
+        of_rows = _PredicateMaker(draws, [*rows, *random_person_values(rows, draws, depth=1)])
+        predicate = of_rows.predicate(1 + draws.below(3), _MOST_LEAVES)
+        levels = {is_of_person(test) for test in tree.tests(predicate)}
+        yield tree.Flag(PersonValue.of(Function.ANY, predicate)) if levels >= {True, False} else predicate
+
+
+def random_person_values(rows: Sequence[tree.Column], draws: Draws, depth: int = 2) -> list[tree.Column]:
+    """Draw values of a person, of which some are moved by a duration; their conditions use others up to a depth."""
+    inner = random_person_values(rows, draws, depth - 1) if depth and draws.is_one_in(2) else []
+    maker = _PredicateMaker(draws, [*rows, *inner])
+    values: list[tree.Column] = []
+    for _ in range(3):
+        value: tree.Column = _person_value(rows, maker)
+        if value.kind.is_moment and draws.is_one_in(2):
+            amount = draws.one_of((1, 30, 366, 11, 9_999)) * draws.one_of((1, -1))
+            value = Shifted.by(value, amount, draws.one_of(("day", "month", "year")))
+        values.append(value)
+    return values
+
+
+def _person_value(rows: Sequence[tree.Column], maker: "_PredicateMaker") -> PersonValue:
+    """Draw a value of a person."""
+    draws = maker.draws
+    where = EVERY_ROW if draws.is_one_in(4) else maker.predicate(draws.below(2), 3)
+    function = draws.one_of([*Function, Function.COUNT])
+    if function in {Function.ANY, Function.EVERY} or (function is Function.COUNT and draws.is_one_in(2)):
+        return PersonValue.of(function, where)
+    orders: Sequence[tree.Column | None] = [None]
+    columns = list(rows)
+    if function is Function.TOTAL:
+        columns = [column for column in rows if column.kind is Kind.INTEGER]
+    elif function in {Function.SMALLEST, Function.LARGEST}:
+        columns = [column for column in rows if column.kind is not Kind.BOOLEAN]
+    elif function in {Function.FIRST, Function.LAST}:
+        orders = [column for column in rows if column.kind.is_moment or column.kind is Kind.INTEGER]
+    return PersonValue.of(function, where, draws.one_of(columns), draws.one_of(orders))
 
 
 def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value

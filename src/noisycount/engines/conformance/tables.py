@@ -1,8 +1,9 @@
 """The exercises of the conformance suite: records with predicates and tables, also of persons in many groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from itertools import product
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from noisycount.engines.conformance.predicates import (
     LITERALS,
     fixed_predicates,
     parsed_predicates,
+    random_person_predicates,
+    random_person_values,
     random_predicates,
 )
 from noisycount.engines.conformance.records import (
@@ -26,6 +29,7 @@ from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, EachValue, GroupBy, Key, KeyQuestion, KeySet, NumberRanges, Period
+from noisycount.query.person_values import value_of
 from noisycount.query.predicate import Column, Comparison, Constant, Literal, Missing, Not, Operator, Pattern, Predicate
 from noisycount.query.readings import FUNCTIONS, READERS
 from noisycount.query.schema import Kind
@@ -44,6 +48,18 @@ def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterato
     for index, where in enumerate(wheres):
         condition = where if index % 3 == 0 else None
         yield maker.keys(condition) if index % 4 == 0 else maker.cells(condition)
+
+
+def random_person_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[TableQuestion]:
+    """Yield random tables of values of persons, some beside columns of rows."""
+    draws = Draws(seed)
+    rows = [Column(name, kind) for name, kind in schema.items()]
+    wheres = random_person_predicates(schema, number, f"where of {seed}")
+    for where in wheres:
+        values: list[Column] = [*filter(None, map(value_of, random_person_values(rows, draws)))]
+        maker = _TableMaker(draws, [*values, *rows] if draws.is_one_in(3) else values)
+        condition = where if draws.is_one_in(2) else None
+        yield maker.keys(condition) if draws.is_one_in(3) else maker.cells(condition)
 
 
 @frozen
@@ -169,6 +185,9 @@ _RANDOM = 5_000
 """Number of random predicates without a unit, and of those with one."""
 
 _TABLES = 100
+_VALUES = 2_000  # number of random predicates about values of persons
+_FEW_PERSONS = 40
+_MOST_ROWS = 9
 
 
 def exercises() -> Iterator[Exercise]:
@@ -177,6 +196,7 @@ def exercises() -> Iterator[Exercise]:
     yield from _persons()
     yield _crowd()
     yield from _spelled()
+    yield _values_of_persons()
     yield from _named_columns()
     yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_column_predicates(MIXED)])
     yield Exercise(
@@ -213,6 +233,30 @@ def _persons() -> Iterator[Exercise]:
         predicates, name = [Constant(value=True), *_age_predicates()], f"persons that are {kind.value}"
         tables = list(truncated_tables(_NAMES[:4]))  # of the five towns
         yield Exercise(name, schema, records, PERSON, predicates, tables)
+
+
+def _values_of_persons() -> Exercise:
+    """Return an exercise with persons of up to nine records, in which few different cells make many ties."""
+    draws = Draws("values of persons")
+    cells: Mapping[Kind, Sequence[Any]] = {
+        Kind.INTEGER: (0, 1, 2, 30, -(2**63), 2**63 - 1),
+        Kind.REAL: (0.0, -0.0, 0.5, nan, inf),
+        Kind.TEXT: ("a", "A", "", "é", "b "),
+        Kind.BOOLEAN: (True, False),
+        Kind.DATE: (date.min, date(2020, 1, 31), date(2020, 2, 29), date(2020, 3, 1), date.max),
+        Kind.TIMESTAMP: (datetime(2020, 1, 31, 12), datetime(2020, 2, 29), datetime.max),  # noqa: DTZ001, DTZ901
+    }
+    columns = {f"{kind.value}_a": kind for kind in cells} | {"day": Kind.DATE, "code": Kind.TEXT}
+    records = [
+        {PERSON: person, **{name: draws.one_of([*cells[kind], None]) for name, kind in columns.items()}}
+        for person in range(_FEW_PERSONS)
+        for _ in range(1 + draws.below(_MOST_ROWS))
+    ]
+    records += records[::7]  # equal records of one person
+    name = "values of persons"
+    predicates = list(random_person_predicates(columns, _VALUES, name))
+    tables = list(random_person_tables(columns, _VALUES // 4, name))
+    return Exercise(name, {PERSON: Kind.INTEGER, **columns}, records, PERSON, predicates, tables)
 
 
 def _crowd() -> Exercise:

@@ -20,6 +20,7 @@ from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPAC
 from noisycount.engines.persons import Persons, persons_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
+from noisycount.query.person_values import Shifted
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
@@ -80,6 +81,13 @@ class DuckDBDialect(shared.Dialect):
     def integer(self, value: shared.Expression) -> shared.Expression:
         """Return a whole number unchanged: unsigned numbers of 64 bits are compared too."""
         return value
+
+    def moved(self, moment: shared.Expression, shift: Shifted) -> shared.Expression:
+        """Return a date or time that is moved by a duration."""
+        interval = (
+            sa.func.to_days(shared.whole(shift.days)) if shift.days else sa.func.to_months(shared.whole(shift.months))
+        )
+        return sa.cast(moment + interval, moment.type)
 
     def unit_text(self, unit: shared.Expression, kind: Kind | None) -> shared.Expression:
         """Return the text of a unit, also for types that questions cannot use."""

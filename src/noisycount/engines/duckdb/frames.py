@@ -26,7 +26,8 @@ from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
-from noisycount.query.predicate import And, Column, Flag, Missing, Not, Or, Predicate, columns
+from noisycount.query.person_values import value_of
+from noisycount.query.predicate import And, Column, Flag, Missing, Not, Or, Predicate, columns, operands
 from noisycount.query.schema import Kind, Schema
 
 
@@ -34,12 +35,15 @@ def columns_read_as_texts(predicate: Predicate) -> set[str]:
     """Return the columns whose categories a predicate reads as texts: it parses them or compares them with a column.
 
     A test of a category against a literal is either true or false. A parsed text can be missing, and its test unknown.
+    Values of a person compare texts with each other.
     """
+    if any(value_of(operand) for operand in operands(predicate)):
+        return {column.name for column in columns(predicate)}
     match predicate:
         case Not(operand):
             return columns_read_as_texts(operand)
-        case And(operands) | Or(operands):
-            return set().union(*map(columns_read_as_texts, operands))
+        case And(parts) | Or(parts):
+            return set().union(*map(columns_read_as_texts, parts))
         case _:
             read = [*columns(predicate)]
             return {column.name for column in read if column.is_parsed or len(read) > 1}
@@ -137,7 +141,7 @@ def require_readable_cells(
 
 def _columns_read(parts: Sequence[GroupBy], where: Predicate | None) -> Iterator[Column]:
     """Yield the columns that a table with these groupings and this condition reads."""
-    yield from (part.column for part in parts)
+    yield from (column for part in parts for column in part.column.stored_columns)
     yield from () if where is None else columns(where)
 
 

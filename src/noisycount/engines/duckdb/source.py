@@ -440,7 +440,7 @@ class DuckDBSource(CountedSource):
     def _prepare(self, parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> None:
         """Prepare the columns that a question reads, if the caller has not prepared them."""
         columns_read = {column.name for predicate in predicates if predicate for column in columns(predicate)}
-        self.prepare(columns_read | {part.column.name for part in parts})
+        self.prepare(columns_read | {column.name for part in parts for column in part.column.stored_columns})
 
     @property
     def _counting(self) -> Counting:

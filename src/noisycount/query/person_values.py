@@ -1,0 +1,310 @@
+"""Values of a person, computed from all rows of the person: `count(lab = 'pos')`, `first(day where drug = 'B01')`.
+
+In a predicate such a value stands where a column may stand. `Shifted` is a date or time that is moved by a duration.
+Every value is a function of the rows of one person, so that a count of persons moves by at most one if a person joins.
+"""
+
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from enum import Enum
+from typing import TypeVar
+
+from noisycount.errors import PredicateError
+from noisycount.frozen import frozen
+from noisycount.query import predicate as tree
+from noisycount.query.predicate import Column, Operator, Predicate
+from noisycount.query.schema import Kind
+
+EVERY_ROW = tree.Constant(value=True)
+MOST_NESTED = 3  # largest depth of values inside values: each level takes one more pass over the rows
+_MOST_YEARS = 10_000  # longest duration
+
+Moment = TypeVar("Moment", bound=date)
+
+
+class Function(Enum):
+    """A function of the rows of a person, by its name in the language."""
+
+    ANY = "any"
+    EVERY = "every"
+    COUNT = "count"
+    SMALLEST = "min"
+    LARGEST = "max"
+    FIRST = "first"
+    LAST = "last"
+    TOTAL = "sum"
+
+
+# Name of the function that is true of a person of whom `any` is false.
+NONE = "none"
+_OF_CONDITIONS = {Function.ANY: Kind.BOOLEAN, Function.EVERY: Kind.BOOLEAN, Function.COUNT: Kind.INTEGER}
+_OF_MOMENTS = {Function.SMALLEST: "first", Function.LARGEST: "last"}
+_EXTREMES = {Function.FIRST: Function.SMALLEST, Function.LAST: Function.LARGEST}
+
+
+@frozen(kw_only=True)
+class PersonValue(Column):
+    """A value of a person. `PersonValue.of` makes it.
+
+    | function | value | without rows |
+    | --- | --- | --- |
+    | `any` | some row satisfies `where` | false |
+    | `every` | each row satisfies `where` | true |
+    | `count` | number of rows that satisfy it; with `column`, of the different values in them | 0 |
+    | `min`, `max` | smallest or largest value of `column` in these rows | missing |
+    | `first`, `last` | smallest `column` of those of these rows that have the first or last `by` | missing |
+    | `sum` | sum of `column` in these rows, or the nearest number of 64 bits | 0 |
+    """
+
+    function: Function
+    where: Predicate  # condition of the rows from which the value is computed
+    column: Column | None = None  # column whose values are compared, counted or added; None: rows are counted
+    by: Column | None = None  # column that orders the rows of `first` and `last`
+
+    @classmethod
+    def of(
+        cls, function: Function, where: Predicate = EVERY_ROW, column: Column | None = None, by: Column | None = None
+    ) -> "PersonValue":
+        """Return a value of a person, with its kind and its text in the language.
+
+        Raises:
+            PredicateError: The function does not apply to the kind of its column.
+        """
+        kind = _OF_CONDITIONS.get(function)
+        if kind is None:
+            if column is None:
+                raise PredicateError(f"where has {function.value}() without a column: write {function.value}(day)")
+            _require_kind(function, column, by)
+            kind = column.kind
+        if by is None:
+            function = _EXTREMES.get(function, function)
+        name = _text(function, where, column, by)
+        return cls(name=name, kind=kind, function=function, where=where, column=column, by=by)
+
+    def __str__(self) -> str:
+        return f"{tree.short_text(self.name)} ({self.kind.value})"
+
+    @property
+    def text(self) -> str:
+        """The value as a query writes it."""
+        return self.name
+
+    @property
+    def negated_text(self) -> str:
+        """The negation of a condition of a person, as a query writes it."""
+        if self.function is Function.ANY:
+            return f"{NONE}({tree.canonical_text(self.where)})"
+        return f"not {self.name}"
+
+    @property
+    def origin(self) -> Column:
+        """Column of the records that has the values, or this value if it is a number of rows or a truth."""
+        return self if self.column is None or self.function is Function.COUNT else self.column.origin
+
+    @property
+    def stored_columns(self) -> Iterator[Column]:
+        """Columns of the records that the value reads."""
+        for column in filter(None, (self.column, self.by)):
+            yield from column.stored_columns
+        yield from tree.columns(self.where)
+
+    @property
+    def inner(self) -> Iterator["PersonValue"]:
+        """Values of the person that the condition of the rows uses."""
+        return values_in([self.where])
+
+    @property
+    def definition(self) -> "PersonValue":
+        """The value without `by`: `first(c by d where P)` is the smallest `c` where `P` and `d` is its first value."""
+        if self.by is None:
+            return self
+        end = PersonValue.of(_EXTREMES[self.function], self.where, self.by)
+        is_at_end = tree.Comparison(self.by, Operator.EQUAL, end)
+        where = is_at_end if self.where == EVERY_ROW else tree.joined(tree.And, [self.where, is_at_end])
+        return replace(self, function=Function.SMALLEST, where=where, by=None)
+
+    def with_where(self, where: Predicate) -> "PersonValue":
+        """Return the value with another condition of the rows."""
+        return self if where is self.where else PersonValue.of(self.function, where, self.column, self.by)
+
+
+def _require_kind(function: Function, column: Column, by: Column | None) -> None:
+    """Raise PredicateError if a function does not apply to a column."""
+    name = function.value
+    if function is Function.TOTAL and column.kind is not Kind.INTEGER:
+        raise PredicateError(f"where has sum() of {column}: only whole numbers have an exact sum on every engine")
+    if function in {Function.SMALLEST, Function.LARGEST} and column.kind is Kind.BOOLEAN:
+        raise PredicateError(f"where has {name}() of {column}: write any({column.text}) or every({column.text})")
+    if function in _EXTREMES:
+        order = column if by is None else by
+        if not order.kind.is_moment and (by is None or order.kind is not Kind.INTEGER):
+            raise PredicateError(
+                f"where has {name}() in the order of {order}: write {name}(column by day), where day is a column of "
+                "dates, times or whole numbers"
+            )
+
+
+def _text(function: Function, where: Predicate, column: Column | None, by: Column | None) -> str:
+    """Return a value as a query writes it."""
+    condition = tree.canonical_text(where)
+    if column is None:
+        return f"{function.value}({condition})"
+    name = _OF_MOMENTS.get(function, function.value) if column.kind.is_moment else function.value
+    distinct = "distinct " if function is Function.COUNT else ""
+    order = "" if by is None else f" by {by.text}"
+    of_rows = "" if where == EVERY_ROW else f" where {condition}"
+    return f"{name}({distinct}{column.text}{order}{of_rows})"
+
+
+@frozen(kw_only=True)
+class Shifted(Column):
+    """A date or time that is moved by a duration. It is missing if the result is outside the years 1 to 9999.
+
+    A month ends with its last day: one month after 31 January is the last day of February.
+    """
+
+    base: Column  # date or time that is moved
+    months: int = 0  # months, negative for earlier
+    days: int = 0  # days, negative for earlier
+
+    @classmethod
+    def by(cls, base: Column, amount: int, unit: str) -> "Shifted":
+        """Return a column that is moved by days, months or years.
+
+        Raises:
+            PredicateError: The column has no dates or times, or the duration is longer than 10,000 years.
+        """
+        if not base.kind.is_moment:
+            raise PredicateError(f"where moves {base} by a duration: only dates and times move")
+        if isinstance(base, Shifted):
+            raise PredicateError("where moves a date twice: write one duration, such as + 30 days")
+        months, days = {"day": (0, amount), "month": (amount, 0), "year": (12 * amount, 0)}[unit]
+        if abs(months) > 12 * _MOST_YEARS or abs(days) > 366 * _MOST_YEARS:
+            raise PredicateError(f"where has a duration of more than {_MOST_YEARS:,} years: write a shorter one")
+        return cls(name=_shifted_text(base, months, days), kind=base.kind, base=base, months=months, days=days)
+
+    def __str__(self) -> str:
+        return f"{tree.short_text(self.name)} ({self.kind.value})"
+
+    @property
+    def text(self) -> str:
+        """The column as a query writes it."""
+        return self.name
+
+    @property
+    def origin(self) -> Column:
+        """Column of the records that has the values."""
+        return self.base.origin
+
+    @property
+    def stored_columns(self) -> Iterator[Column]:
+        """Columns of the records that the value reads."""
+        return self.base.stored_columns
+
+    @property
+    def bounds(self) -> tuple[date, date]:
+        """First and last day that can be moved within the years 1 to 9999."""
+        first, last = date.min, date.max
+        if self.days:
+            span = timedelta(days=abs(self.days))
+            earliest, latest = date.min.toordinal(), date.max.toordinal()
+            if span.days > latest - earliest:
+                return date.max, date.min
+            return (first, last - span) if self.days > 0 else (first + span, last)
+        whole = abs(self.months)
+        if whole >= 12 * 9999:
+            return date.max, date.min
+        if self.months >= 0:
+            end = 12 * 9999 + 11 - whole
+            return first, date(end // 12, end % 12 + 1, monthrange(end // 12, end % 12 + 1)[1])
+        return date(1 + whole // 12, whole % 12 + 1, 1), last
+
+    def moved(self, moment: Moment) -> Moment | None:
+        """Return a moment moved by the duration; None if it leaves the years 1 to 9999.
+
+        Example:
+            >>> day = Column("day", Kind.DATE)
+            >>> Shifted.by(day, 1, "month").moved(date(2026, 1, 31)), Shifted.by(day, 1, "day").moved(date.max)
+            (datetime.date(2026, 2, 28), None)
+        """
+        try:
+            if self.days:
+                return moment + timedelta(days=self.days)
+            year, month = divmod(12 * moment.year + moment.month - 1 + self.months, 12)
+            last = monthrange(year, month + 1)[1]
+            return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+        except (OverflowError, ValueError):
+            return None
+
+
+def _shifted_text(base: Column, months: int, days: int) -> str:
+    amount, unit = (days, "day") if not months else (months // 12, "year") if months % 12 == 0 else (months, "month")
+    plural = "" if abs(amount) == 1 else "s"
+    return f"{base.text} {'-' if amount < 0 else '+'} {abs(amount)} {unit}{plural}"
+
+
+def value_of(operand: Column) -> PersonValue | None:
+    """Return the value of a person on one side of a comparison, without its duration; None for a column of rows."""
+    base = operand.base if isinstance(operand, Shifted) else operand
+    return base if isinstance(base, PersonValue) else None
+
+
+def values_in(predicates: Iterable[Predicate | None]) -> Iterator[PersonValue]:
+    """Yield the values of a person that predicates compare, without those inside other values."""
+    for predicate in predicates:
+        for operand in () if predicate is None else tree.operands(predicate):
+            if (value := value_of(operand)) is not None:
+                yield value
+
+
+def is_of_person(test: Predicate) -> bool | None:
+    """Return True if a test compares only values of a person, False if it reads rows, None if it compares nothing."""
+    of_person = [value_of(operand) is not None for operand in tree.operands(test)]
+    return all(of_person) if of_person else None
+
+
+def row_conditions(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
+    """Yield predicates, and the conditions of rows inside their values of a person."""
+    for predicate in predicates:
+        yield predicate
+        yield from row_conditions(value.where for value in values_in([predicate]))
+
+
+def require_one_level(predicate: Predicate) -> None:
+    """Raise PredicateError if a question joins conditions of rows and of persons, or nests values too deep."""
+    tests = [*tree.tests(predicate)]
+    levels = [(test, is_of_person(test)) for test in tests]
+    rows = [test for test, of_person in levels if of_person is False]
+    if rows and any(of_person for _, of_person in levels):
+        text = tree.canonical_text(rows[0])
+        raise PredicateError(
+            f"where joins {tree.short_text(text)}, a condition of one row, with conditions of a person: "
+            f"write any({text}) if some row of the person shall satisfy it"
+        )
+    if _depth([predicate]) > MOST_NESTED:
+        raise PredicateError(
+            f"where nests values of a person more than {MOST_NESTED} deep, such as any() inside any(): ask less at once"
+        )
+
+
+def _depth(predicates: Iterable[Predicate]) -> int:
+    """Return how deep values of a person stand inside each other."""
+    return max((1 + _depth([value.where]) for value in values_in(predicates)), default=0)
+
+
+def with_conditions(predicate: Predicate, changed: Callable[[Predicate], Predicate]) -> Predicate:
+    """Return a predicate in which the condition of each value of a person is replaced by `changed` of it."""
+    if not any(True for _ in values_in([predicate])):
+        return predicate
+
+    def with_changed(operand: Column) -> Column:
+        if isinstance(operand, Shifted):
+            base = with_changed(operand.base)
+            return replace(operand, base=base, name=_shifted_text(base, operand.months, operand.days))
+        if isinstance(operand, PersonValue):
+            return operand.with_where(changed(operand.where))
+        return operand
+
+    return tree.with_operands(predicate, with_changed)

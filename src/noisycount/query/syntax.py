@@ -1,0 +1,191 @@
+"""Syntax of the predicate language: tokens to nodes, whatever the kinds of the columns. `language` types the nodes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from noisycount.errors import PredicateError
+from noisycount.query.person_values import Function
+from noisycount.query.readings import FUNCTIONS
+from noisycount.query.tokens import COMMA, OF_CONDITIONS, OPENING, VALUES, Token, TokenKind, tokens
+
+Node: TypeAlias = tuple[Any, ...]  # first the keyword, operator or kind of value, then its parts
+EQUALITIES, ORDERS = ("=", "<>"), ("<", "<=", ">", ">=")
+_MISPLACED = {
+    "name": "column",
+    "number": "literal",
+    "text": "literal",
+    "tuple": "tuple",
+    "true": "boolean",
+    "false": "boolean",
+    "null": "null",
+}
+
+
+def syntax_of(text: str) -> Node:
+    """Return the node of a text. Raise PredicateError if the text has no complete syntax."""
+    return _Grammar(tokens(text)).whole()
+
+
+class _Grammar:
+    """Parser of tokens that ignores the kinds of columns. Parentheses leave no node of their own."""
+
+    def __init__(self, found: Sequence[Token]) -> None:
+        self.found, self.at = found, 0
+
+    def whole(self) -> Node:
+        """Return the node of all tokens."""
+        node = self.disjunction()
+        if self.at < len(self.found):
+            self.refuse()
+        return node
+
+    def refuse(self) -> NoReturn:
+        raise PredicateError(
+            "where is no complete predicate: write comparisons such as age >= 30, "
+            f"joined by and, or, not{_about_decimals(self.found)}"
+        )
+
+    def take(self, *words: str) -> str | None:
+        """Return the next token and advance if it is one of these keywords or symbols; else return None."""
+        token = self.found[self.at] if self.at < len(self.found) else None
+        if token is None or token.kind in VALUES or token.text not in words:
+            return None
+        self.at += 1
+        return token.text
+
+    def need(self, word: str) -> None:
+        if self.take(word) is None:
+            self.refuse()
+
+    def disjunction(self) -> Node:
+        return self.joined("or", lambda: self.joined("and", self.equality))
+
+    def joined(self, word: str, operand: Callable[[], Node]) -> Node:
+        """Return one node for a sequence of operands with the same connective."""
+        found = [operand()]
+        while self.take(word):
+            found.append(operand())
+        if len(found) == 1:
+            return found[0]
+        return (word, *(part for node in found for part in (node[1:] if node[0] == word else [node])))
+
+    def equality(self) -> Node:
+        return self.chain(EQUALITIES, lambda: self.chain(ORDERS, self.test))
+
+    def chain(self, symbols: Sequence[str], operand: Callable[[], Node]) -> Node:
+        node = operand()
+        while symbol := self.take(*symbols):
+            node = (symbol, node, operand())
+        return node
+
+    def test(self) -> Node:
+        node = self.difference()
+        while True:
+            is_negated = self.take("not")
+            word = self.take("in", "between", "like", "is")
+            if word == "in":
+                self.need("(")
+                node = ("in", node, *self.listed())
+            elif word == "between":
+                low = self.difference()
+                self.need("and")
+                node = ("between", node, low, self.difference())
+            elif word is not None:
+                is_negated = self.take("not") if word == "is" else is_negated
+                node = (word, node, self.difference())
+            elif is_negated:
+                self.refuse()
+            else:
+                return node
+            node = ("not", node) if is_negated else node
+
+    def listed(self) -> list[Node]:
+        """Return the nodes between commas, up to the closing parenthesis."""
+        if self.take(")"):
+            return []
+        found = [self.disjunction()]
+        while self.take(","):
+            found.append(self.disjunction())
+        self.need(")")
+        return found
+
+    def difference(self) -> Node:
+        node = self.operand()
+        while symbol := self.take("-", "+"):
+            node = (symbol, node, self.duration() or self.operand())
+        return node
+
+    def duration(self) -> Node | None:
+        """Return the node of a duration such as `30 days`, if one follows."""
+        if self.at == len(self.found) or self.found[self.at].kind is not TokenKind.DURATION:
+            return None
+        self.at += 1
+        amount, unit = self.found[self.at - 1].text.split(" ")
+        return ("duration", amount, unit.removesuffix("s"))
+
+    def operand(self) -> Node:
+        if self.take("not"):
+            return ("not", self.equality())
+        if self.take("-"):
+            return ("-", self.operand())
+        if self.take("("):
+            inside = self.listed()
+            return inside[0] if len(inside) == 1 else ("tuple",)
+        if constant := self.take("true", "false", "null"):
+            return (constant,)
+        if self.at < len(self.found) and self.found[self.at].kind is TokenKind.FUNCTION:
+            self.at += 1
+            name = self.found[self.at - 1].text
+            return ("function", name, self.argument()) if name in FUNCTIONS else self.person_value(name)
+        if self.at == len(self.found) or self.found[self.at].kind not in VALUES:
+            self.refuse()
+        token = self.found[self.at]
+        self.at += 1
+        return (token.kind.value, token.text)
+
+    def person_value(self, name: str) -> Node:
+        """Return the node of a value of a person: its function, column, order and condition of the rows."""
+        self.need("(")
+        is_distinct = name == Function.COUNT.value and self.take("distinct") is not None
+        column = order = condition = None
+        if name in OF_CONDITIONS and not is_distinct:
+            condition = self.disjunction()
+        else:
+            column = self.operand()
+            order = self.operand() if self.take("by") else None
+            condition = self.disjunction() if self.take("where") else None
+        self.need(")")
+        return ("value", name, column, order, condition)
+
+    def argument(self) -> Node:
+        """Return the only operand in parentheses after the name of a function."""
+        self.need("(")
+        node = self.operand()
+        self.need(")")
+        return node
+
+
+def _about_decimals(found: Sequence[Token]) -> str:
+    """Return advice if the text has a number with a decimal comma; else an empty text."""
+    for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
+        numbers = whole.kind is decimals.kind is TokenKind.NUMBER
+        if numbers and comma == COMMA and before.kind not in VALUES and before not in (OPENING, COMMA):
+            return f", and decimals with a point: {whole.text.replace('.', '')}.{decimals.text}"
+    return ""
+
+
+def outside(node: Node) -> PredicateError:
+    """Return the error about a node in a place where it has no meaning."""
+    dates = ""
+    match node:
+        case ("-" | "+", *parts):
+            what = "arithmetic"
+            dates = ", and dates in single quotes: '2026-01-31'" if parts[1:] else ""
+        case (word, *_) if word in _MISPLACED:
+            what = f"a misplaced {_MISPLACED[word]}"
+        case (word, *_):
+            what = f"{word!r} where a column or a literal belongs"
+    return PredicateError(
+        f"where has {what}: write a column, an operator, then a literal or another column, "
+        f"and join such comparisons by and, or, not{dates}"
+    )
