@@ -119,7 +119,8 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
     if any(not (letter.isprintable() or letter in "\t\n\r") for letter in text):  # which an engine may take for letters
         raise UnprovenError("its definition has characters that cannot be seen")
     try:
-        words = [each.text for each in Dialect.get_or_raise(_DIALECTS[dialect]).tokenize(text) if not _is_quoted(each)]
+        tokens = Dialect.get_or_raise(_DIALECTS[dialect]).tokenize(text)
+        words = [token.text for token in tokens if not _is_quoted(token)]
         tree = parse_one(text, read=_DIALECTS[dialect])
     except (SqlglotError, RecursionError, ValueError):
         raise UnprovenError("its definition cannot be read") from None
@@ -191,17 +192,17 @@ def read_definitions(
 
     `enters_stored`: whether also those that a materialised view read when it was stored.
     """
-    seen: set[int] = set()
-    waiting = [view]
-    while waiting:
-        relation = waiting.pop()
-        if id(relation) in seen:
+    visited: set[int] = set()
+    pending = [view]
+    while pending:
+        relation = pending.pop()
+        if id(relation) in visited:
             continue
-        seen.add(id(relation))
+        visited.add(id(relation))
         yield relation
         if isinstance(relation, ViewDefinition) and (enters_stored or not relation.is_stored):
             tables = _tables(parse_definition(relation, dialect), dialect)
-            waiting += [relations(table.db or relation.schema, table.name) for table in tables]
+            pending += [relations(table.db or relation.schema, table.name) for table in tables]
 
 
 def _tables(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
@@ -276,8 +277,8 @@ def base_tables(
 
     Raises UnprovenError if a definition cannot be read.
     """
-    read = [each for each in read_definitions(view, relations, dialect) if isinstance(each, BaseTable)]
-    return [table for table in read if not (table.may_be_public and table.name in public)]
+    tables = [relation for relation in read_definitions(view, relations, dialect) if isinstance(relation, BaseTable)]
+    return [table for table in tables if not (table.may_be_public and table.name in public)]
 
 
 def require_steady(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> None:
@@ -298,22 +299,22 @@ _JOINS = {*(("", kind) for kind in ("", "INNER", "CROSS")), ("LEFT", ""), ("LEFT
 
 def parts_of(tree: exp.Expr) -> Iterator[exp.Select]:
     """Yield the SELECT of a definition, or each of those between which it has UNION ALL."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
+    pending = [tree]
+    while pending:
+        node = pending.pop()
         while isinstance(node, exp.Subquery | exp.Paren) and not (node.alias or node.args.get("joins")):
             node = node.this
         if isinstance(node, exp.Union) and not node.args.get("distinct"):
-            waiting += [node.expression, node.this]
+            pending += [node.expression, node.this]
         elif not isinstance(node, exp.Select):
-            raise UnprovenError(f"it has {_shown(node)}, of which nothing can be proved")
+            raise UnprovenError(f"it has {_node_text(node)}, of which nothing can be proved")
         elif any(query is not node for query in node.find_all(exp.Query, exp.Subquery) if not _is_bracket(query)):
             raise UnprovenError("it has a query in a query: join, or make the inner one a view")
         else:
             yield node
 
 
-def _shown(node: exp.Expr) -> str:
+def _node_text(node: exp.Expr) -> str:
     return node.key.upper() if isinstance(node, exp.SetOperation) else repr(node.sql()[:60])
 
 
@@ -327,13 +328,13 @@ def joined_tables(select: exp.Select) -> Iterator[tuple[exp.Join | None, exp.Tab
     source = select.args.get("from_")
     if source is None:
         raise UnprovenError("it reads no table")
-    joined = [*_flattened(None, source.this)]
+    pairs = [*_flattened(None, source.this)]
     for join in select.args.get("joins") or ():
-        joined += _flattened(join, join.this)
-    commas = [is_comma(join) for join, _ in joined[1:] if join is not None]
+        pairs += _flattened(join, join.this)
+    commas = [is_comma(join) for join, _ in pairs[1:] if join is not None]
     if any(commas) and not all(commas):  # which an engine may bind weaker than a join
         raise UnprovenError("it has a comma beside a join: write CROSS JOIN")
-    yield from joined
+    yield from pairs
 
 
 def _flattened(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join | None, exp.Table]]:
@@ -349,8 +350,8 @@ def _flattened(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join
         yield join, node
     else:
         raise UnprovenError(f"it reads {node.sql()[:60]!r}, of which nothing can be proved")
-    for each in node.args.get("joins") or ():
-        yield from _flattened(each, each.this)
+    for inner_join in node.args.get("joins") or ():
+        yield from _flattened(inner_join, inner_join.this)
 
 
 def is_comma(join: exp.Join) -> bool:
@@ -360,13 +361,13 @@ def is_comma(join: exp.Join) -> bool:
 
 def conditions_of(clause: exp.Expr) -> Iterator[exp.Expr]:
     """Yield conditions that are all true if the condition of a join, or of WHERE, is."""
-    waiting = [clause.args.get("on") if isinstance(clause, exp.Join) else clause.this]
-    while waiting:
-        node = waiting.pop()
+    pending = [clause.args.get("on") if isinstance(clause, exp.Join) else clause.this]
+    while pending:
+        node = pending.pop()
         if node is None:
             continue
         node = node.unnest()
-        waiting += [node.expression, node.this] if isinstance(node, exp.And) else []
+        pending += [node.expression, node.this] if isinstance(node, exp.And) else []
         if not isinstance(node, exp.And):
             yield node
 
@@ -401,23 +402,23 @@ def _is_aggregate(node: exp.Expr) -> bool:
     return not (isinstance(parent, exp.Window) and parent.this is node)
 
 
-def resolve_number(expression: exp.Expr, shown: Sequence[exp.Expr]) -> exp.Expr:
+def resolve_number(expression: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
     """Return the shown column that a number means in GROUP BY."""
     if isinstance(expression, exp.Literal) and not expression.is_string and expression.name.isdigit():
-        if not 0 < int(expression.name) <= len(shown):
+        if not 0 < int(expression.name) <= len(outputs):
             raise UnprovenError("it groups by a column that it does not show")
-        return shown[int(expression.name) - 1]
+        return outputs[int(expression.name) - 1]
     return expression
 
 
 def loose_columns(expression: exp.Expr, texts: set[str]) -> Iterator[exp.Column]:
     """Yield the columns of an expression that are neither aggregated nor parts of a key."""
-    waiting = [expression]
-    while waiting:
-        node = waiting.pop()
+    pending = [expression]
+    while pending:
+        node = pending.pop()
         if node.unnest().sql() in texts or _is_aggregate(node):
             continue
         if isinstance(node, exp.Column):
             yield node
         else:
-            waiting += [] if isinstance(node, exp.Filter) and _is_aggregate(node.this) else node.iter_expressions()
+            pending += [] if isinstance(node, exp.Filter) and _is_aggregate(node.this) else node.iter_expressions()

@@ -143,23 +143,23 @@ class Proof:
         tree = parse_definition(view, self.dialect)
         parts = list(parts_of(tree))
         require_known(tree)
-        results = [self._select(each, view, columns, is_stored=is_stored) for each in parts]
-        private = frozenset[str]().union(*(each.private for each in results))
-        is_disjoint = sum(len(each.private) for each in results) == len(private)
+        results = [self._select(part, view, columns, is_stored=is_stored) for part in parts]
+        private = frozenset[str]().union(*(result.private for result in results))
+        is_disjoint = sum(len(result.private) for result in results) == len(private)
         types: dict[str, str] = {}
         units: dict[str, Sources] = {}
         origins: dict[str, Sources] = {}
-        places = zip(*(each.columns for each in results), strict=True)
-        for (column, stated), several in zip(columns.items(), places, strict=True):
-            types[column] = stated if {each.type for each in several} == {stated} else ""
-            origins[column] = frozenset[tuple[str, str]]().union(*(each.origins for each in several))
-            sources = [each.sources for each in several if each.sources is not None]
+        places = zip(*(result.columns for result in results), strict=True)
+        for (column, stated_type), columns_of_parts in zip(columns.items(), places, strict=True):
+            types[column] = stated_type if {part.type for part in columns_of_parts} == {stated_type} else ""
+            origins[column] = frozenset[tuple[str, str]]().union(*(part.origins for part in columns_of_parts))
+            sources = [part.sources for part in columns_of_parts if part.sources is not None]
             merged = merge_sources(sources) if len(sources) == len(results) else None
             if merged is not None and (len(results) == 1 or types[column] in EXACT_TYPES):
                 units[column] = merged
             elif len(sources) == len(results):
                 self.reasons |= dict.fromkeys(origins[column], "its UNION ALL mixes the rows of several units")
-        return Rows(types, units, origins, private, is_disjoint and all(each.is_recordwise for each in results))
+        return Rows(types, units, origins, private, is_disjoint and all(result.is_recordwise for result in results))
 
     def _select(
         self, select: exp.Select, view: ViewDefinition, columns: Mapping[str, str], *, is_stored: bool
@@ -177,8 +177,8 @@ class Proof:
         inner = list(inner_conditions(select))
         for number, (alias, join) in enumerate(joins):
             scope.join(alias, join, [before for before, _ in joins[:number]], inner)
-        given = [scope.given_name(each) for each in select.expressions]
-        scope.aliases = {name for name in given if name is not None}
+        alias_names = [scope.given_name(expression) for expression in select.expressions]
+        scope.aliases = {name for name in alias_names if name is not None}
         scope.require_columns(select)
         items = list(scope.items(select, list(columns)))
         if len(items) != len(columns):
@@ -208,14 +208,16 @@ class _Scope:
     def join(self, alias: str, join: exp.Join | None, before: Sequence[str], inner: Sequence[exp.Expr]) -> None:
         """Join one more relation to those before. `inner`: the conditions that every row of the query meets."""
         rows = self.relations[alias]
-        private = any(self.relations[each].private for each in before)
+        private = any(self.relations[earlier].private for earlier in before)
         is_left = join is not None and join.side == "LEFT"
         conditions = list(conditions_of(join)) if join is not None and is_left else inner
-        pairs = [*self._using(rows, join, before), *self._equations(conditions, alias, before)]
-        alike = [(there, name) for there, name in pairs if self._type(there) == rows.columns[name] in EXACT_TYPES]
+        equal_pairs = [*self._using(rows, join, before), *self._equations(conditions, alias, before)]
+        exact_pairs = [
+            (there, name) for there, name in equal_pairs if self._type(there) == rows.columns[name] in EXACT_TYPES
+        ]
         if not rows.private:
-            keyed = {name for _, name in alike}
-            self.is_recordwise = self.is_recordwise and bool(before) and any(key <= keyed for key in rows.keys)
+            equal_columns = {name for _, name in exact_pairs}
+            self.is_recordwise = self.is_recordwise and bool(before) and any(key <= equal_columns for key in rows.keys)
             return
         if not private:
             if is_left:
@@ -227,19 +229,19 @@ class _Scope:
         linked = [
             (places if is_left else places | {(alias, name)}, merged)
             for places, sources in self.units
-            for there, name in alike
+            for there, name in exact_pairs
             if there in places and name in rows.units
             if (merged := merge_sources([sources, rows.units[name]])) is not None
         ]
         reason = f"it joins {', '.join(before)} with {alias} other than by their units"
         if not linked:
             raise UnprovenError(reason)
-        self._replace_units(linked, [*self.units, *((frozenset(), each) for each in rows.units.values())], reason)
+        self._replace_units(linked, [*self.units, *((frozenset(), sources) for sources in rows.units.values())], reason)
 
     def _using(self, rows: Rows, join: exp.Join | None, before: Sequence[str]) -> Iterator[tuple[Place, str]]:
         """Yield the columns that USING equates: that of the first relation before, and its own."""
-        for each in join.args.get("using") or () if join is not None else ():
-            name = fold(each.name, self.dialect)
+        for identifier in join.args.get("using") or () if join is not None else ():
+            name = fold(identifier.name, self.dialect)
             holders = [there for there in before if name in self.relations[there].columns]
             if name not in rows.columns or not holders or (len(holders) > 1 and name not in self.merged):
                 raise UnprovenError(f"USING ({name}) is not of one relation on each side: write ON")
@@ -250,12 +252,14 @@ class _Scope:
         self, conditions: Iterable[exp.Expr], alias: str, before: Sequence[str]
     ) -> Iterator[tuple[Place, str]]:
         """Yield pairs that conditions equate: a column of a relation before, and one of the relation itself."""
-        for each in conditions:
-            if isinstance(each, exp.EQ):
-                one, other = self.plain(each.this), self.plain(each.expression)
-                for there, here in ((one, other), (other, one)):
-                    if there is not None and here is not None and there[0] in before and here[0] == alias:
-                        yield there, here[1]
+        for condition in conditions:
+            if isinstance(condition, exp.EQ):
+                one, other = self.plain(condition.this), self.plain(condition.expression)
+                for place_before, own_place in ((one, other), (other, one)):
+                    if place_before is None or own_place is None:
+                        continue
+                    if place_before[0] in before and own_place[0] == alias:
+                        yield place_before, own_place[1]
 
     def _type(self, place: Place) -> str:
         return self.relations[place[0]].columns[place[1]]
@@ -282,10 +286,10 @@ class _Scope:
         """Return True if the name of a relation could also mean a column that has parts."""
         return self.dialect == "duckdb" and any(rows.columns.get(name) == "" for rows in self.relations.values())
 
-    def given_name(self, shown: exp.Expr) -> str | None:
+    def given_name(self, output: exp.Expr) -> str | None:
         """Return the name that a query gives to what it shows; None: none but that of the column itself."""
-        name = fold(shown.alias, self.dialect) if isinstance(shown, exp.Alias) else None
-        place = self.plain(shown.unalias())
+        name = fold(output.alias, self.dialect) if isinstance(output, exp.Alias) else None
+        place = self.plain(output.unalias())
         return None if place is not None and place[1] == name else name
 
     def require_columns(self, select: exp.Select) -> None:
@@ -293,9 +297,12 @@ class _Scope:
         for column in select.find_all(exp.Column):
             if not isinstance(column.this, exp.Star) and not self._is_listed(column):
                 raise UnprovenError(f"{column.sql()!r} is none of its columns")
-        for part in select.find_all(exp.Var):
-            if any(part.name.lower() == column.lower() for rows in self.relations.values() for column in rows.columns):
-                raise UnprovenError(f"{part.name!r} may be a part of time or a column: give the column another name")
+        for variable in select.find_all(exp.Var):
+            names = (column.lower() for rows in self.relations.values() for column in rows.columns)
+            if variable.name.lower() in names:
+                raise UnprovenError(
+                    f"{variable.name!r} may be a part of time or a column: give the column another name"
+                )
 
     def _is_listed(self, column: exp.Column) -> bool:
         """Return True if a name is surely a column of one of the relations, or only a name that the query gives."""
@@ -308,21 +315,22 @@ class _Scope:
 
     def require_plain_order(self, select: exp.Select) -> None:
         """Raise UnprovenError if a query is ordered by what it computes, which may repeat rows."""
-        for each in () if select.args.get("order") is None else select.args["order"].expressions:
-            if not isinstance(each.this.unnest(), exp.Column | exp.Literal):
+        for term in () if select.args.get("order") is None else select.args["order"].expressions:
+            if not isinstance(term.this.unnest(), exp.Column | exp.Literal):
                 raise UnprovenError("it is ordered by what it computes: leave ORDER BY out")
 
     def items(self, select: exp.Select, names: Sequence[str]) -> Iterator[_Item]:
         """Yield what a query shows, a star column by column. `names`: of the columns, as the catalog lists them."""
         position = 0
-        for each in select.expressions:
-            star = each.this if isinstance(each, exp.Column) and isinstance(each.this, exp.Star) else each
+        for expression in select.expressions:
+            is_qualified_star = isinstance(expression, exp.Column) and isinstance(expression.this, exp.Star)
+            star = expression.this if is_qualified_star else expression
             if not isinstance(star, exp.Star):
-                node = each.unalias()
+                node = expression.unalias()
                 yield _Item(node, self._sure(node))
                 position += 1
                 continue
-            table = fold(each.table, self.dialect) if isinstance(each, exp.Column) else ""
+            table = fold(expression.table, self.dialect) if isinstance(expression, exp.Column) else ""
             if (table not in self.relations if table else len(self.relations) > 1) or self._is_struct(table):
                 raise UnprovenError("it shows a star of several relations: name the columns")
             alias = table or next(iter(self.relations))
@@ -335,15 +343,15 @@ class _Scope:
     def group(self, select: exp.Select, items: Sequence[_Item]) -> None:
         """Judge how rows are put together: by GROUP BY, by windows, and by DISTINCT."""
         clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
-        shown = [*(item.expression for item in items), *clauses]
-        windows = [node for each in shown for node in each.find_all(exp.Window)]
-        is_grouped = any(map(has_aggregate, shown)) or any(select.args.get(name) for name in ("group", "having"))
+        expressions = [*(item.expression for item in items), *clauses]
+        windows = [window for expression in expressions for window in expression.find_all(exp.Window)]
+        is_grouped = any(map(has_aggregate, expressions)) or any(select.args.get(name) for name in ("group", "having"))
         if is_grouped and windows:
             raise UnprovenError("it groups rows and has windows: make it two views")
-        for each in (node for expression in shown for node in expression.walk() if type(node) in AGGREGATES):
-            self._require_exact(each)
+        for node in (node for expression in expressions for node in expression.walk() if type(node) in AGGREGATES):
+            self._require_exact(node)
         if is_grouped:
-            self._keep(self._group_keys(select, items, shown), "it groups rows of several units")
+            self._keep(self._group_keys(select, items, expressions), "it groups rows of several units")
         for window in windows:
             require_ranked(window)
             parts = {self._sure(part) for part in window.args.get("partition_by") or ()}
@@ -366,8 +374,8 @@ class _Scope:
 
     def _replace_units(self, units: list[Unit], former: Sequence[Unit], reason: str) -> None:
         """Take other units in the place of former ones, and remember why columns name the unit no more."""
-        left = {source for _, sources in units for source in sources}
-        lost = {source for _, sources in former for source in sources} - left
+        remaining = {source for _, sources in units for source in sources}
+        lost = {source for _, sources in former for source in sources} - remaining
         self.reasons |= {source: reason for source in lost if source not in self.reasons}
         self.units = units
 
@@ -379,26 +387,26 @@ class _Scope:
     def _is_only_alias(self, column: exp.Column) -> bool:
         """Return True if a name is one that the query gives, and that no relation has."""
         name = fold(column.name, self.dialect)
-        is_given = not column.table and name in self.aliases
-        return is_given and not any(name in rows.columns for rows in self.relations.values())
+        is_alias = not column.table and name in self.aliases
+        return is_alias and not any(name in rows.columns for rows in self.relations.values())
 
     def _sure(self, expression: exp.Expr) -> Place | None:
         """Return the column that an expression is where a name could also be one that the query gives."""
         return None if self._is_hidden(expression) else self.plain(expression)
 
-    def _group_keys(self, select: exp.Select, items: Sequence[_Item], shown: Sequence[exp.Expr]) -> set[Place | None]:
+    def _group_keys(self, select: exp.Select, items: Sequence[_Item], outputs: Sequence[exp.Expr]) -> set[Place | None]:
         """Return the columns by which a query groups. All else that it shows is made of groups."""
         group = select.args.get("group")
-        named = [] if group is None else list(group.expressions)
+        expressions = [] if group is None else list(group.expressions)
         if group is not None and group.args.get("all"):
-            named = [item.expression for item in items if not has_aggregate(item.expression)]
-        named = [resolve_number(each, [item.expression for item in items]) for each in named]
-        for each in named:
-            if self.type_of(each) not in EXACT_TYPES:
-                raise UnprovenError(f"it groups by {each.sql()[:60]!r}, whose equal values may differ")
-        places = {self._sure(each) for each in named}
-        texts = {each.unnest().sql() for each in named}
-        for column in (column for each in shown for column in loose_columns(each, texts)):
+            expressions = [item.expression for item in items if not has_aggregate(item.expression)]
+        expressions = [resolve_number(expression, [item.expression for item in items]) for expression in expressions]
+        for expression in expressions:
+            if self.type_of(expression) not in EXACT_TYPES:
+                raise UnprovenError(f"it groups by {expression.sql()[:60]!r}, whose equal values may differ")
+        places = {self._sure(expression) for expression in expressions}
+        texts = {expression.unnest().sql() for expression in expressions}
+        for column in (column for expression in outputs for column in loose_columns(expression, texts)):
             if self.plain(column) not in places - {None} and not self._is_only_alias(column):
                 raise UnprovenError(f"{column.sql()!r} may be of any row of a group: group by it")
         return places
@@ -433,26 +441,28 @@ class _Scope:
             case exp.Boolean() | exp.Predicate() | exp.And() | exp.Or() | exp.Not():
                 return "boolean"
             case exp.Case():
-                results = [*(each.args["true"] for each in node.args["ifs"]), node.args.get("default")]
-                return self._one_type([each for each in results if each is not None])
+                results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+                return self._one_type([branch for branch in results if branch is not None])
             case exp.Coalesce():
                 return self._one_type([node.this, *node.expressions])
             case exp.Sum() | exp.Min() | exp.Max() | exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
-                found = self._one_type(list(node.iter_expressions()))
-                is_exact = found == "integer" and self.dialect != "sqlite"  # where a large result is a real number
-                return found if isinstance(node, exp.Min | exp.Max) or is_exact else ""
+                common_type = self._one_type(list(node.iter_expressions()))
+                # in SQLite a large result is a real number
+                is_exact = common_type == "integer" and self.dialect != "sqlite"
+                return common_type if isinstance(node, exp.Min | exp.Max) or is_exact else ""
             case _:
                 return ""
 
     def _one_type(self, expressions: Sequence[exp.Expr]) -> str:
-        types = {self.type_of(each) for each in expressions if not isinstance(each.unnest(), exp.Null)}
+        present = [expression for expression in expressions if not isinstance(expression.unnest(), exp.Null)]
+        types = set(map(self.type_of, present))
         return types.pop() if len(types) == 1 else ""
 
     def result(self, items: Sequence[_Item]) -> _Result:
         """Return the rows of the query, with the unit that each column names."""
         private, columns = self.private, []
         for item in items:
-            sources = next((named for places, named in self.units if item.place in places), None)
+            sources = next((unit_sources for places, unit_sources in self.units if item.place in places), None)
             if not private:
                 sources = frozenset()
             origins = frozenset() if item.place is None else self.relations[item.place[0]].origins[item.place[1]]
