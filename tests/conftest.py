@@ -13,6 +13,7 @@ from tests.helpers.postgresql import postgresql, unguarded
 from tests.helpers.spark import spark_cluster, spark_connect, spark_url
 from tests.layers import (
     pytest_addoption,
+    pytest_collection,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_report_header,
@@ -31,6 +32,7 @@ __all__ = [
     "here",
     "postgresql",
     "pytest_addoption",
+    "pytest_collection",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_header",

@@ -14,6 +14,8 @@ others. `make coverage` takes all cases of the fast tests and the first case of 
 import os
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
+from importlib import import_module
 
 import pytest
 from hypothesis import settings
@@ -61,6 +63,26 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than cores: in many tests it waits, for a tick, a server or other processes."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import the files of a run in another order in each process of pytest-xdist.
+
+    All processes collect the same files in the same order. pytest rewrites the assertions of a file at its first
+    import, and stores the result: in a fresh clone each process would rewrite every file. Here each of n processes
+    begins at another n-th of the files, and finds the others rewritten when it comes to them.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    paths = [PROJECT / name for name in session.config.args]
+    files = sorted(file for path in paths for file in path.rglob("test_*.py"))
+    start = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for file in files[start:] + files[:start]:
+        name = ".".join(file.relative_to(PROJECT).with_suffix("").parts)
+        with suppress(Exception):  # which pytest reports when it collects this file
+            import_module(name)
 
 
 @pytest.hookimpl(tryfirst=True)
