@@ -1,4 +1,4 @@
-"""Words of the source: the first word of every docstring, and words that hide who does what."""
+"""Words of source and tests: the first word of every docstring, and words that hide who does what."""
 
 import ast
 import io
@@ -48,6 +48,20 @@ def test_docstrings_of_the_source_begin_with_a_verb_or_a_noun() -> None:
     wrong = {
         str(path.relative_to(SOURCE)): lines
         for path in places("*.py")
+        if (lines := list(wrong_first_words(path.read_text(encoding="utf-8"))))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.always
+@pytest.mark.parametrize("folder", ["tests", "audits", "benchmarks"])
+def test_docstrings_of_tests_state_what_holds(folder: str) -> None:
+    """No docstring of tests, audits and benchmarks begins as a relative clause."""
+    project = Path(__file__).parents[1]
+    wrong = {
+        str(path.relative_to(project)): lines
+        for path in sorted((project / folder).rglob("*.py"))
         if (lines := list(wrong_first_words(path.read_text(encoding="utf-8"))))
     }
     assert wrong == {}

@@ -1,4 +1,7 @@
-"""Posteriors of two counts: difference, ratio, the greater one, and functions of a single count."""
+"""Posteriors of two counts: difference, ratio, the greater one, and functions of a single count.
+
+Tests of `analysis/ratio.py` and `analysis/unbiased.py`.
+"""
 
 import math
 from collections.abc import Callable

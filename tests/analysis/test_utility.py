@@ -1,3 +1,5 @@
+"""Tests of `analysis/relative_error.py`."""
+
 import math
 from collections.abc import Callable
 

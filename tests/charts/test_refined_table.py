@@ -1,3 +1,5 @@
+"""Tests of `charts/rows.py`."""
+
 import struct
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""Tests of `__main__.py` and `readers/options.py`."""
+
 import json
 import pkgutil
 import re

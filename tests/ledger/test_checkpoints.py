@@ -1,4 +1,7 @@
-"""Checkpoints: a ledger that goes on from one does what it would do after all of its rows were read."""
+"""Checkpoints: a ledger that goes on from one does what it would do after all of its rows were read.
+
+Tests of `ledger/resuming.py`.
+"""
 
 import json
 import sqlite3

@@ -1,3 +1,5 @@
+"""Tests of `papers/naldi2014.py`, `papers/naldi2015.py`, `papers/our_lists.py` and `papers/our_privacy.py`."""
+
 import math
 from functools import cache
 

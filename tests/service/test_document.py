@@ -1,3 +1,5 @@
+"""Tests of `service/analysis.py`."""
+
 from collections.abc import Iterator
 from pathlib import Path
 

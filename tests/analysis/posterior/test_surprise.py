@@ -1,3 +1,5 @@
+"""Tests of `analysis/tables/model_checks.py`."""
+
 import warnings
 from fractions import Fraction
 from typing import Any

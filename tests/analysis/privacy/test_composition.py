@@ -1,3 +1,5 @@
+"""Tests of `analysis/privacy/clusters.py`."""
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

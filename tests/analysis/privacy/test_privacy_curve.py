@@ -1,3 +1,5 @@
+"""Tests of `analysis/privacy/answer_sums.py`, `analysis/privacy/hockey_stick.py` and `analysis/privacy/pairs.py`."""
+
 import doctest
 import math
 import re

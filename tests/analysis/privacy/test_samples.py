@@ -1,3 +1,5 @@
+"""Tests of `analysis/privacy/disjoint_samples.py` and `analysis/privacy/overlapping_samples.py`."""
+
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,3 +1,5 @@
+"""Tests of `model/atoms.py`."""
+
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,3 +1,5 @@
+"""Tests of `analysis/tables/tilts.py`."""
+
 from collections import defaultdict
 from typing import Any
 

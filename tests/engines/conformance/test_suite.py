@@ -1,4 +1,7 @@
-"""The suite itself: the same everywhere, whole, and passed by what defines the answers."""
+"""The suite itself: the same everywhere, whole, and passed by what defines the answers.
+
+Tests of `engines/conformance/tables.py`.
+"""
 
 import os
 import subprocess

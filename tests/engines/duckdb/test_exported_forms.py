@@ -1,4 +1,7 @@
-"""Dates, times and numbers in the forms in which people export them: what is guessed, and the values that are read."""
+"""Dates, times and numbers in the forms in which people export them: what is guessed, and the values that are read.
+
+Tests of `engines/number_signs.py`.
+"""
 
 import re
 import tomllib

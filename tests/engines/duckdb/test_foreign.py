@@ -252,7 +252,7 @@ def test_the_codes_of_a_column_can_be_chosen_in_place_of_the_labels(tmp_path: Pa
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_codes_of_a_file_without_labels_are_refused(tmp_path: Path, ending: str) -> None:
-    """Whether the column is the unit or another one."""
+    """The refusal names the column, whether it is the unit or not."""
     path = tmp_path / f"x.{ending}"
     table = pd.DataFrame({"id": ["a", "b"], "sex": ["1", "2"]})
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)

@@ -1,4 +1,7 @@
-"""Rows and names of files: which rows are records, what columns are called, and what the owner has to state."""
+"""Rows and names of files: which rows are records, what columns are called, and what the owner has to state.
+
+Tests of `engines/duckdb/file_head.py`, `engines/duckdb/odd_rows.py` and `engines/layout_findings.py`.
+"""
 
 import csv
 import gzip

@@ -1,4 +1,7 @@
-"""Values of text cells: no cell changes another, and a check reports the cells that do not fit."""
+"""Values of text cells: no cell changes another, and a check reports the cells that do not fit.
+
+Tests of `engines/duckdb/cells.py` and `engines/duckdb/check_facts.py`.
+"""
 
 from collections.abc import Mapping, Sequence
 from csv import QUOTE_ALL, QUOTE_MINIMAL, writer

@@ -1,4 +1,7 @@
-"""A server of Spark Connect."""
+"""A server of Spark Connect.
+
+Tests of `engines/spark/connection.py`.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Tables and Parquet files on Spark, in a driver of this process."""
+"""Tables and Parquet files on Spark, in a driver of this process.
+
+Tests of `engines/spark/dialect.py`.
+"""
 
 from datetime import UTC, datetime, time
 from decimal import Decimal

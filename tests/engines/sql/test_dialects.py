@@ -1,4 +1,7 @@
-"""The statements of servers that these tests do not have: all are compiled, SQLite runs some."""
+"""The statements of servers that these tests do not have: all are compiled, SQLite runs some.
+
+Tests of `engines/sql/dialect.py`.
+"""
 
 import re
 import sqlite3

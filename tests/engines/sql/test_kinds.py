@@ -1,4 +1,7 @@
-"""Types of PostgreSQL at their limits: no cell fails, and none changes its value."""
+"""Types of PostgreSQL at their limits: no cell fails, and none changes its value.
+
+Tests of `engines/sql/postgresql.py`.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Tests of `model/noises/sum_formulas.py`, `model/noises/sum_tables.py` and `model/noises/sum_transforms.py`."""
+
 import math
 import warnings
 from collections.abc import Sequence

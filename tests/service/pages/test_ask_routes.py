@@ -1,3 +1,5 @@
+"""Tests of `service/pages/ask.py`."""
+
 import csv
 import json
 import re

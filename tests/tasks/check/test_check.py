@@ -1,3 +1,5 @@
+"""Tests of `tasks/check_json.py` and `tasks/findings.py`."""
+
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Nothing is charged to a ledger whose chain is broken."""
+"""Nothing is charged to a ledger whose chain is broken.
+
+Tests of `tasks/answer_json.py`.
+"""
 
 import math
 import re

@@ -1,3 +1,5 @@
+"""Tests of `tasks/preview.py`."""
+
 import re
 from fractions import Fraction
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Tests of `tasks/open_desk.py`."""
+
 import os
 import shutil
 from fractions import Fraction

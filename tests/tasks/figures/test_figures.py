@@ -1,3 +1,5 @@
+"""Tests of `cli/figures.py`."""
+
 import csv
 import json
 import re

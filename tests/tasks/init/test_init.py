@@ -1,3 +1,5 @@
+"""Tests of `tasks/proposals.py`."""
+
 import csv
 import io
 import re

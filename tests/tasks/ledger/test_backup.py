@@ -1,3 +1,5 @@
+"""Tests of `tasks/backup.py`."""
+
 import shutil
 import sqlite3
 import subprocess

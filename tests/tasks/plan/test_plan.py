@@ -1,3 +1,5 @@
+"""Tests of `cli/plan.py` and `tasks/open_plan.py`."""
+
 import math
 import os
 import re

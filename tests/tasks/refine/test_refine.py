@@ -1,3 +1,5 @@
+"""Tests of `cli/refine.py`, `tasks/refine/estimate.py` and `tasks/refine/pictures.py`."""
+
 import math
 import re
 from fractions import Fraction

@@ -1,3 +1,5 @@
+"""Tests of `tasks/refine/column.py`."""
+
 import math
 import os
 import pty

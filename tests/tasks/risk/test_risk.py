@@ -1,3 +1,5 @@
+"""Tests of `cli/risk.py` and `readers/assumption.py`."""
+
 import math
 from fractions import Fraction
 from pathlib import Path

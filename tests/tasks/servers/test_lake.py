@@ -1,3 +1,5 @@
+"""Tests of `engines/duckdb/lake.py`."""
+
 import os
 import re
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Tests of `tasks/forecast.py`."""
+
 import re
 from fractions import Fraction
 from itertools import product

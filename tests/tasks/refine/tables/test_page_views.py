@@ -1,3 +1,5 @@
+"""Tests of `tasks/refine/publishers.py`."""
+
 import gzip
 from pathlib import Path
 from typing import Any
