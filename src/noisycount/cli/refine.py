@@ -7,38 +7,31 @@ is in `noisycount.tasks.refine`.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
-from fractions import Fraction
-from functools import reduce
 from itertools import chain
-from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from noisycount.config.config import Config
 from noisycount.display.output import file_facts, print_facts, print_json, print_text, progress, status
-from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.typed import parse_confidence
 from noisycount.readers import options, values
-from noisycount.readers.assumption import Assumed, Rate
+from noisycount.readers.assumption import Assumed
 from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_json
-from noisycount.tasks.refine.published import RefineQuery
+from noisycount.tasks.refine.published import LEARNED, RefineQuery
 
 if TYPE_CHECKING:
-    from noisycount.tasks.refine.column import AnswersFile, RowLaws
+    from noisycount.tasks.refine.column import RowLaws
 
 _TABLE_USAGE = (
     "a published table is given by --table FILE or --key KEY [SOURCE], without ANSWERs, --answers, "
     "--size, --rate and --strata; one count of the ledger by --key and --size alone, and --rate"
 )
 _NOISE_MISSING = "give either --epsilon, or both --noise and --scale, such as --noise gaussian --scale 10"
-_LEARNED = "learned"
-_SOURCE = "noisycount.source"
 _ERAS = ("pre-2017", "historical", "current")
 _TIER = re.compile(r"(medium|higher)=([A-Z]{2}(?:,[A-Z]{2})*)")
 
@@ -69,26 +62,30 @@ def _parse_day(text: str) -> str:
         raise ValueError(f"must be a day such as 2024-05-01, or {', '.join(_ERAS)}, got {text!r}") from None
 
 
-def _parse_tier(text: str) -> dict[str, str]:
+def _parse_tiers(texts: Sequence[str]) -> dict[str, str]:
     """Return the risk tier of each country code."""
-    match = _TIER.fullmatch(text)
-    if match is None:
-        raise ValueError(f"must be medium or higher with codes of countries: medium=TR,UA, got {text!r}")
-    return dict.fromkeys(match[2].split(","), match[1])
+    tiers: dict[str, str] = {}
+    for text in texts:
+        match = _TIER.fullmatch(text)
+        if match is None:
+            raise ValueError(f"must be medium or higher with codes of countries: medium=TR,UA, got {text!r}")
+        tiers |= dict.fromkeys(match[2].split(","), match[1])
+    return tiers
 
 
 def _parse_prior(text: str) -> float | str:
     """Return the concentration of each cell, above 0, or the word `learned`."""
-    if text.lower() == _LEARNED:
-        return _LEARNED
+    if text.lower() == LEARNED:
+        return LEARNED
     concentration = values.parse_number(text)
     if 0 < concentration < math.inf:
         return concentration
-    raise ValueError(f"must be {_LEARNED}, or the concentration of each cell above 0, such as 1, got {text!r}")
+    raise ValueError(f"must be {LEARNED}, or the concentration of each cell above 0, such as 1, got {text!r}")
 
 
 def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str, ...]) -> tuple[float, ...]:
-    """Return noisy answers. With `--key` the one word is a data set: it is stored in the context, and () returned."""
+    """Return noisy answers. With `--key` the one word is a data set: it becomes the parameter `source`."""
+    context.params["source"] = None
     if context.params.get("key") is None:
         try:
             return tuple(map(values.parse_answer, texts))
@@ -99,59 +96,8 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
             raise click.BadParameter(str(error)) from None
     if len(texts) > 1:
         raise click.BadParameter(f"must be the one data set of --key, got {len(texts)} words")
-    context.meta[_SOURCE] = texts[0] if texts else None
+    context.params["source"] = texts[0] if texts else None
     return ()
-
-
-@frozen
-class RefineOptions:
-    """Options of `noisycount refine` about answers, their noise and the files; the others are about a table."""
-
-    answers: tuple[float, ...]  # noisy answers about one count, in records
-    size: int | None  # number of records
-    rate: Rate | None  # probability that a record counts
-    strata: Path | None  # file of groups of records, in place of size and rate
-    epsilon: tuple[Fraction, ...]  # ε of each answer or level, or one for all
-    noise: str | None  # kind of the noise, in place of ε
-    scale: tuple[Fraction, ...]  # scale of the noise of each answer or level, or one for all
-    level: float  # probability of the intervals
-    plot: Path | None  # file of the chart
-    table: Path | None  # file whose rows are answers about a count each
-    size_column: str | None  # column of sizes in that file
-    rate_column: str | None  # column of rates in that file
-    column: str | None  # column of answers in a file
-    out: Path | None  # file of the result
-    prior: float | str | None  # concentration of each cell of a published table, or `learned`
-    tiers: Sequence[dict[str, str]]  # risk tiers of countries, by their codes
-    overwrite: bool  # True if an existing file `out` may be replaced
-
-    def __post_init__(self) -> None:
-        """Raise UsageError if both ε and a kind with its scales are given, or only one of the latter two."""
-        has_kind, has_scale = self.noise is not None, bool(self.scale)
-        if has_kind != has_scale or (self.epsilon and has_kind):
-            raise click.UsageError(_NOISE_MISSING)
-
-    @property
-    def noises(self) -> tuple[AdditiveNoise, ...]:
-        """Noise of each answer or level, or one for all."""
-        if self.epsilon:
-            return tuple(map(DiscreteLaplace.for_epsilon, self.epsilon))
-        return tuple(values.noise_of(self.noise or "", scale) for scale in self.scale)
-
-    @property
-    def has_columns(self) -> bool:
-        """True if a file of answers is given, or one of its columns."""
-        return any(part is not None for part in (self.table, self.size_column, self.rate_column))
-
-    @property
-    def has_population(self) -> bool:
-        """True if the number of records is given, or their rates."""
-        return any(part is not None for part in (self.size, self.rate, self.strata))
-
-    @property
-    def assumption(self) -> Assumed:
-        """Assumption about a count that `size`, `rate` and `strata` state; raises UsageError if they do not fit."""
-        return options.assumed_of_options(self.size, self.rate, self.strata, is_flat_allowed=True)
 
 
 @click.command(
@@ -192,7 +138,7 @@ class RefineOptions:
     "cells and of the sums of each level."
 )
 @options.value_option(
-    "--answers table",
+    "--answers answers_file",
     options.FILE,
     "FILE",
     "Refine each answer in a table by itself. Each is about a different count.",
@@ -238,12 +184,8 @@ class RefineOptions:
 @options.value_option("--geocode", str, "CODE", "Choose the place in measurements of the census.")
 @options.value_option("--query", str, "NAME", 'Choose the query of the census, such as "votingage * hispanic".')
 @options.value_option("--day", _parse_day, "DAY", "State the day of Wikimedia's page views, if the file name lacks it.")
-@options.value_option(
-    "--tier tiers",
-    _parse_tier,
-    "TIER=CODES",
-    "State the countries in Wikimedia's higher risk tiers: medium=TR,UA.",
-    multiple=True,
+@options.repeatable_option(
+    "--tier tiers", _parse_tiers, "TIER=CODES", "State the countries in Wikimedia's higher risk tiers: medium=TR,UA."
 )
 @options.value_option("--column", str, "NAME", "Name the column of answers in --answers or --table.")
 @options.value_option(
@@ -252,16 +194,10 @@ class RefineOptions:
     "FILE",
     "Write the table to a new file, with columns such as mean, median, low and high added.",
 )
-@options.flag("--overwrite", "Replace the file of --out if it exists.")
+@options.flag("--overwrite is_replacing", "Replace the file of --out if it exists.")
 @options.common_options
-@options.fill(RefineOptions)
-def refine(
-    refine_options: RefineOptions,
-    configuration: Config,
-    *,
-    as_json: bool,
-    **table_options: Any,  # noqa: ANN401 - members of `RefineQuery` with the same names
-) -> None:
+@options.fill(RefineQuery)
+def refine(query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
     Several ANSWERs are about the same count, each with independent noise, and give one estimate: give --epsilon once
@@ -273,31 +209,23 @@ def refine(
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
     distribution is learned from all of them. If --key is that of one count, add --size, and --rate if it is known.
     """
-    query = _table_query(refine_options, table_options)
-    if query != RefineQuery():
-        if refine_options.has_columns or refine_options.answers:
+    has_kind, has_scale = query.noise is not None, bool(query.scale)
+    if has_kind != has_scale or (query.epsilon and has_kind):
+        raise click.UsageError(_NOISE_MISSING)
+    is_column = query.answers_file and query.column and query.out
+    if query.table_members:
+        if query.has_columns or query.answers:
             raise click.UsageError(_TABLE_USAGE)
-        if refine_options.has_population:
-            _print_count(
-                _refine_stored_count(refine_options, query, configuration), refine_options.plot, as_json=as_json
-            )
+        if query.has_population:
+            _print_count(_refine_stored_count(query, configuration), query.plot, as_json=as_json)
         else:
-            _refine_published_table(refine_options, query, configuration, as_json=as_json)
-    elif refine_options.answers and not (refine_options.has_columns or refine_options.column or refine_options.out):
-        _print_count(_refine_answers(refine_options), refine_options.plot, as_json=as_json)
-    elif (
-        refine_options.table
-        and refine_options.column
-        and refine_options.out
-        and not (refine_options.answers or refine_options.plot)
+            _refine_published_table(query, configuration, as_json=as_json)
+    elif query.answers and not (
+        query.answers_file or query.size_column or query.rate_column or query.column or query.out
     ):
-        from noisycount.tasks.refine.column import AnswersFile  # noqa: PLC0415 - loads DuckDB
-
-        columns = refine_options.size_column, refine_options.rate_column
-        file = AnswersFile(
-            refine_options.table, refine_options.column, refine_options.out, *columns, refine_options.overwrite
-        )
-        _refine_column(file, refine_options, as_json=as_json)
+        _print_count(_refine_answers(query), query.plot, as_json=as_json)
+    elif is_column and not (query.answers or query.plot):
+        _refine_column(query, as_json=as_json)
     else:
         raise click.UsageError(
             "give either one or more ANSWERs, such as 107 --size 5912 --rate 1.7% --epsilon 0.15, or all of "
@@ -305,93 +233,74 @@ def refine(
         )
 
 
-def _table_query(refine_options: RefineOptions, table_options: dict[str, Any]) -> RefineQuery:
-    """Return what the options state about a published table; `RefineQuery()` if they state nothing."""
-    return RefineQuery(
-        **table_options,
-        tiers=reduce(or_, refine_options.tiers, {}),
-        source=click.get_current_context().meta.get(_SOURCE),
-        concentration=refine_options.prior if isinstance(refine_options.prior, float) else None,
-        is_learned=refine_options.prior == _LEARNED,
-    )
-
-
-def _refine_stored_count(refine_options: RefineOptions, query: RefineQuery, configuration: Config) -> Refinement:
+def _refine_stored_count(query: RefineQuery, configuration: Config) -> Refinement:
     """Return the estimate from a stored count, whose noise the ledger knows."""
-    from noisycount.tasks.refine.stored import stored_count  # noqa: PLC0415 - loads the ledger
+    from noisycount.tasks.refine.readers import stored_count  # noqa: PLC0415 - loads the ledger
 
-    has_more = query != RefineQuery(key=query.key, source=query.source) or refine_options.column or refine_options.out
-    assumption = None if has_more else refine_options.assumption
-    if assumption is None or query.key is None:
+    has_more = query.table_members - {"key", "source"} or query.column or query.out
+    if has_more or query.key is None:
         raise click.UsageError(_TABLE_USAGE)
-    if refine_options.noises:
+    assumption = _assumption(query)
+    if query.noises:
         raise click.UsageError(
             f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
         )
     answer, epsilon = stored_count(query.key, query.source, configuration)
-    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), refine_options.level)
+    return Refinement.from_answers([answer], assumption, DiscreteLaplace.for_epsilon(epsilon), query.level)
 
 
-def _refine_published_table(
-    refine_options: RefineOptions, query: RefineQuery, configuration: Config, *, as_json: bool
-) -> None:
+def _refine_published_table(query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """Refine a published table, print it and write its files."""
     if (query.file is None) == (query.key is None):
         raise click.UsageError(_TABLE_USAGE)
     from noisycount.tasks.refine.table import refine_table  # noqa: PLC0415 - loads DuckDB
 
-    complete_query = replace(
-        query,
-        noises=refine_options.noises,
-        column=refine_options.column,
-        level=refine_options.level,
-        out=refine_options.out,
-        plot=refine_options.plot,
-        is_replacing=refine_options.overwrite,
-    )
-    refine_table(complete_query, configuration, as_json=as_json)
+    refine_table(query, configuration, as_json=as_json)
 
 
-def _refine_answers(refine_options: RefineOptions) -> Refinement:
+def _refine_answers(query: RefineQuery) -> Refinement:
     """Return the estimate of one count from the answers on the command line."""
-    noises = refine_options.noises
-    if not 1 < len(noises) == len(refine_options.answers):
-        noises = (_single_noise(noises, len(refine_options.answers)),) * len(refine_options.answers)
-    for answer, noise in zip(refine_options.answers, noises, strict=True):
+    answers, noises = query.answers, query.noises
+    if not 1 < len(noises) == len(answers):
+        noises = (_single_noise(noises, len(answers)),) * len(answers)
+    for answer, noise in zip(answers, noises, strict=True):
         check_whole(answer, noise)
-    return Refinement.from_answers(refine_options.answers, refine_options.assumption, noises, refine_options.level)
+    return Refinement.from_answers(answers, _assumption(query), noises, query.level)
 
 
-def _refine_column(file: "AnswersFile", refine_options: RefineOptions, *, as_json: bool) -> None:
+def _refine_column(query: RefineQuery, *, as_json: bool) -> None:
     """Refine each answer of a file by itself, write the file of the result, and print a summary."""
     from noisycount.tasks.refine import column  # noqa: PLC0415 - loads DuckDB
 
-    noise = _single_noise(refine_options.noises)
-    row_laws = _read_row_laws(file, refine_options)
+    noise, laws = _single_noise(query.noises), _read_row_laws(query)
     with progress("refining") as done:
-        result = column.refined_column(file, row_laws, noise, refine_options.level, done)
+        result = column.refined_column(query, laws, noise, done)
     if as_json:
         print_json(column.column_json(result))
     else:
         print_text(column.column_text(result))
 
 
-def _read_row_laws(file: "AnswersFile", refine_options: RefineOptions) -> "RowLaws":
+def _read_row_laws(query: RefineQuery) -> "RowLaws":
     """Return the assumption about the count of each row of a file of answers."""
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415 - loads DuckDB
 
-    size, rate = refine_options.size, refine_options.rate
-    if file.size is None and file.rate is None:
-        assumption = refine_options.assumption
+    if query.size_column is None and query.rate_column is None:
+        assumption = _assumption(query)
         words = "the size" if assumption.is_flat else "the rate" if assumption.rate else "the rates"
-        return RowLaws(assumption.population, words=words)
-    is_ambiguous = (size is not None and file.size) or (rate is not None and file.rate)
-    if refine_options.strata or is_ambiguous or not (size or file.size):
+        return RowLaws(words, assumption.population)
+    has_size, has_rate = query.size is not None, query.rate is not None
+    is_ambiguous = (has_size and query.size_column) or (has_rate and query.rate_column)
+    if query.strata or is_ambiguous or not (has_size or query.size_column):
         raise click.UsageError(
             "give either --size or --size-column, and either --rate or --rate-column, if it is known; without --strata"
         )
-    is_known = rate is not None or file.rate is not None
-    return RowLaws(size=size, rate=rate, words="the rate" if is_known else "the size")
+    return RowLaws("the rate" if has_rate or query.rate_column else "the size")
+
+
+def _assumption(query: RefineQuery) -> Assumed:
+    """Return the assumption that the size, the rate and the strata state; raise UsageError if they do not fit."""
+    return options.assumed_of_options(query.size, query.rate, query.strata, is_flat_allowed=True)
 
 
 def _single_noise(noises: Sequence[AdditiveNoise], answers: int = 1) -> AdditiveNoise:

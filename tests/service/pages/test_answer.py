@@ -21,9 +21,8 @@ from noisycount.service.pages.answer_files import answer_csv
 from noisycount.service.pages.stored_answer import ReleasedRow, add_sums, complete_from_ledger
 from noisycount.service.state import ServiceState
 from noisycount.tasks.refine.published import RefineQuery
-from noisycount.tasks.refine.readers import opened_table
+from noisycount.tasks.refine.readers import opened_table, table_of_entry
 from noisycount.tasks.refine.refined import refined_table
-from noisycount.tasks.refine.stored import table_of_entry
 from noisycount.tasks.show import entry_json
 from tests.helpers.service_callers import BO, OWNER, calling, configured, serving
 

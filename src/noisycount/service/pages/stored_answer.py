@@ -34,7 +34,7 @@ from noisycount.tasks.answer_display import NEAR, SUM_NAMES, estimate_words, sum
 from noisycount.tasks.answer_json import levels_json, loss_json
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
-from noisycount.tasks.refine.stored import table_of_entry
+from noisycount.tasks.refine.readers import table_of_entry
 from noisycount.validation import exact_text
 
 Row: TypeAlias = tuple[object, ...]  # level and keys of a row

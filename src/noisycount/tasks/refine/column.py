@@ -22,30 +22,17 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import RATES, Assumed, Rate, check_rows
 from noisycount.tasks.refine.estimate import continuous_words
+from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.table import check_out
 from noisycount.validation import LARGEST_WHOLE
 
 
 @frozen
-class AnswersFile:
-    """A file of noisy answers, its columns, and the file to write."""
-
-    path: Path  # CSV or Parquet file; each row has an answer about a count of its own
-    column: str  # column of answers
-    out: Path  # file to write
-    size: str | None = None  # column of public sizes, in records; None: all counts have one size
-    rate: str | None = None  # column of rates; None: all counts have one rate, or no rate is known
-    is_replacing: bool = False  # True if an existing file `out` may be replaced
-
-
-@frozen
 class RowLaws:
-    """The prior assumptions about the counts of the rows."""
+    """The prior assumption about the counts of the rows."""
 
+    words: str  # the assumption that an answer may contradict, as text
     population: Population | None = None  # population of every row; None if sizes or rates are columns
-    size: int | None = None  # size of every row, in records; None if sizes are a column
-    rate: Rate | None = None  # rate of every row; None if rates are a column, or if no rate is known
-    words: str = "the rate"  # the assumption that an answer may contradict, as text
 
 
 @frozen
@@ -65,7 +52,7 @@ _NO_COLUMN = -1.0  # stands for the rate of a row if there is no column of rates
 
 
 def _row_groups(
-    laws: RowLaws, table: PublicTable, answers_file: AnswersFile, has_answer: NDArray[np.bool_]
+    query: RefineQuery, laws: RowLaws, table: PublicTable, has_answer: NDArray[np.bool_]
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
     """Yield each distinct population of the rows, with a mask of the rows that have it, shape (rows,).
 
@@ -74,10 +61,10 @@ def _row_groups(
     if laws.population is not None:
         yield laws.population, has_answer
         return
-    sizes = _sizes(table, answers_file.size, laws.size, has_answer)
-    rates = _rates(table, answers_file.rate, has_answer)
+    sizes = _sizes(table, query.size_column, query.size, has_answer)
+    rates = _rates(table, query.rate_column, has_answer)
     for size, rate in np.unique(np.stack([sizes[has_answer], rates[has_answer]]), axis=1).T.tolist():
-        common_rate = laws.rate if rate == _NO_COLUMN else Rate(rate)
+        common_rate = query.rate if rate == _NO_COLUMN else Rate(rate)
         assumed = Assumed.of_size(int(size))
         if common_rate is not None:
             assumed = Assumed.of_rate(int(size), common_rate)
@@ -113,18 +100,20 @@ _WHOLE = ("median", "low", "high")
 _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
-def refined_column(
-    answers_file: AnswersFile, laws: RowLaws, noise: AdditiveNoise, level: float, done: Done
-) -> RefinedColumn:
+def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done: Done) -> RefinedColumn:
     """Write the file with the columns `mean`, `median`, `low`, `high` and `surprise` added. Return a summary.
 
-    `level` is the probability of the interval from low to high; `done` receives the finished share of the work.
+    The query names the file, its column of answers and the file to write. `done` receives the finished share of the
+    work.
     """
+    path, column, out = query.answers_file, query.column, query.out
+    if path is None or column is None or out is None:
+        raise ValueError(f"query must name a file of answers, its column and a file to write, got {query!r}")
     start = time.monotonic()
-    with PublicTable.open(answers_file.path) as table:
-        check_out(answers_file.out, answers_file.path, is_replacing=answers_file.is_replacing)
-        table.check_addition(answers_file.out, ["mean", *_WHOLE, "surprise"])
-        answers = table.numbers(answers_file.column)
+    with PublicTable.open(path) as table:
+        check_out(out, path, is_replacing=query.is_replacing)
+        table.check_addition(out, ["mean", *_WHOLE, "surprise"])
+        answers = table.numbers(column)
         has_answer = ~np.isnan(answers)
         added: dict[str, Column] = {
             "mean": np.zeros(answers.size),
@@ -132,25 +121,25 @@ def refined_column(
             "surprise": np.zeros(answers.size),
         }
         finished = 0
-        for population, rows in _row_groups(laws, table, answers_file, has_answer):
+        for population, rows in _row_groups(query, laws, table, has_answer):
             impossible = _impossible(np.where(rows, answers, np.nan), population, noise)
             if impossible is not None:
                 meant = "a finite number, whole where the noise is discrete"
-                raise table.refusal(answers_file.column, impossible, meant, f"correct it{continuous_words(noise)}")
+                raise table.refusal(column, impossible, meant, f"correct it{continuous_words(noise)}")
             number = int(rows.sum())
             report_share = _report_share(done, finished, number, has_answer.sum())
-            for name, values in _estimates(answers[rows], population, noise, level, report_share).items():
+            for name, values in _estimates(answers[rows], population, noise, query.level, report_share).items():
                 added[name][rows] = values
             finished += number
-        table.save(answers_file.out, added, ~has_answer)
+        table.save(out, added, ~has_answer)
     contradictions = int((added["surprise"][has_answer] < SURPRISING).sum())
     return RefinedColumn(
         rows=answers.size,
         missing=answers.size - finished,
         contradictions=contradictions,
-        level=level,
+        level=query.level,
         seconds=time.monotonic() - start,
-        out=answers_file.out,
+        out=out,
         assumed=laws.words,
     )
 

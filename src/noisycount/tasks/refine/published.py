@@ -1,11 +1,12 @@
 """Published tables of noisy counts: their rows, levels and noise, and the tree of their cells.
 
-`RefineQuery` holds the options of a refinement, `PublishedTable` the table that it reads. `nested` arranges the levels
+`RefineQuery` is the request for a refinement, `PublishedTable` the table that it reads. `nested` arranges the levels
 of a table as a tree.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -19,21 +20,33 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
+from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import OTHER, RANGES, TOTAL
 from noisycount.model.tables.tree import Tree, TreeLevel, longest_chain, tree_of
+from noisycount.readers.assumption import Rate
+from noisycount.readers.values import noise_of
+
+LEARNED = "learned"  # prior that is learned from the answers
 
 
 @frozen
 class RefineQuery:
-    """A request to refine a published table: where the table is, what is known about it, and what to return."""
+    """A request to refine: one count, each row of a file of answers, or a published table as a whole."""
 
+    # One count, or a count for each row of a file.
+    answers: Sequence[float] = ()  # noisy answers about one count, in records
+    size: int | None = None  # number of records
+    rate: Rate | None = None  # probability that a record counts
+    strata: Path | None = None  # file of groups of records, in place of size and rate
+    answers_file: Path | None = None  # file whose rows are answers about a count each
+    size_column: str | None = None  # column of sizes in that file
+    rate_column: str | None = None  # column of rates in that file
+
+    # A published table.
     file: Path | None = None  # the file of the table
     key: str | None = None  # in place of a file, the key of the table in the ledger
     source: str | None = None  # data set of that key
     by: Sequence[str] = ()  # key columns of the file, from coarse to fine
-    column: str | None = None  # column of answers in the file
-    # noise of each level, the cells first; a table of Wikimedia takes one for all its rows
-    noises: Sequence[AdditiveNoise] = ()
     total: int | None = None  # public number of all records; None: unknown
     below: float | None = None  # threshold of every missing answer, which lies below it; None: no threshold is known
     below_column: str | None = None  # column with the threshold of each missing answer, in place of `below`
@@ -42,20 +55,53 @@ class RefineQuery:
     day: str | None = None  # day of a Wikimedia file, or the name of an era
     # tiers of the countries of a Wikimedia file by country code; a country without one has the tier "lower"
     tiers: Mapping[str, str] = field(default_factory=dict)
-    concentration: float | None = None  # concentration of the prior of the cells; None: learned from the answers
-    is_learned: bool = False  # True if a learned prior is explicitly requested
-    level: float = 0.95  # probability of each interval
+    prior: float | str | None = None  # concentration of the prior of the cells, or LEARNED, which is the default
     has_shares: bool = False  # True if the result has the share of each cell in the total
     has_ranks: bool = False  # True if the result has the rank of each cell
+
+    # All kinds of requests.
+    epsilon: Sequence[Fraction] = ()  # ε of each answer or level, or one for all
+    noise: str | None = None  # kind of the noise, in place of ε
+    scale: Sequence[Fraction] = ()  # scale of the noise of each answer or level, or one for all
+    column: str | None = None  # column of answers in a file
+    level: float = 0.95  # probability of each interval
     out: Path | None = None  # file for the rows
     plot: Path | None = None  # file for a chart
     is_replacing: bool = False  # True if an existing file `out` may be replaced
+
+    @property
+    def noises(self) -> tuple[AdditiveNoise, ...]:
+        """Noise of each answer, or of each level of a table, the cells first; or one for all."""
+        if self.epsilon:
+            return tuple(map(DiscreteLaplace.for_epsilon, self.epsilon))
+        return tuple(noise_of(self.noise or "", scale) for scale in self.scale)
+
+    @property
+    def table_members(self) -> set[str]:
+        """Names of the members about a published table that are given."""
+        default = RefineQuery()
+        return {name for name in _TABLE_MEMBERS if getattr(self, name) != getattr(default, name)}
+
+    @property
+    def has_columns(self) -> bool:
+        """True if a file of answers is given, or one of its columns of sizes and rates."""
+        return any(part is not None for part in (self.answers_file, self.size_column, self.rate_column))
+
+    @property
+    def has_population(self) -> bool:
+        """True if the number of records is given, or their rates."""
+        return any(part is not None for part in (self.size, self.rate, self.strata))
 
     @property
     def place(self) -> str:
         """Name of the table in error messages: its file, or the option `--key` with its key."""
         return f"--key {self.key!r}" if self.file is None else repr(str(self.file))
 
+
+_TABLE_MEMBERS = (
+    *("file", "key", "source", "by", "total", "below", "below_column", "geocode", "query", "day", "tiers", "prior"),
+    *("has_shares", "has_ranks"),
+)
 
 Rows = NDArray[np.int64]
 Key = int | float | str | bool | None

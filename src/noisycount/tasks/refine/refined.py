@@ -198,7 +198,7 @@ def refined_table(
         _check_selected(query)
         return RefinedTable(table, selected_estimates(table, query.level), query.level)
     tree = nested(table)
-    prior = None if query.concentration is None else Splits(query.concentration)
+    prior = Splits(query.prior) if isinstance(query.prior, float) else None
     posterior = solve_table(
         {level.depth: _node_answers(table, level, tree) for level in tree.levels},
         {level.depth: level.published.mechanism for level in tree.levels},
@@ -219,7 +219,7 @@ def _check_selected(query: RefineQuery) -> None:
         ("--total", query.total is not None),
         ("--shares", query.has_shares),
         ("--ranks", query.has_ranks),
-        ("--prior", query.concentration is not None or query.is_learned),
+        ("--prior", query.prior is not None),
     ):
         if is_given:
             raise NoisyCountError(
