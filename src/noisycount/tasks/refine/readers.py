@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import field
 from fractions import Fraction
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,11 +22,9 @@ from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry, TableAnswer, asks_for_table
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.model.tables.levels import Level
 from noisycount.query.schema import close_names
 from noisycount.readers.values import noise_of
 from noisycount.release.stored_question import StoredQuestion
@@ -35,7 +32,7 @@ from noisycount.release.table_release import TableRelease
 from noisycount.tasks.ledger import entry_under_key
 from noisycount.tasks.refine import published as tables
 from noisycount.tasks.refine.estimate import continuous_words
-from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, written_columns
+from noisycount.tasks.refine.published import PublishedTable, written_columns
 from noisycount.tasks.refine.publishers import census_table, is_wikimedia, wikimedia_table
 
 Places: TypeAlias = NDArray[np.int64]
@@ -87,47 +84,22 @@ def table_of_entry(entry: Entry, key: str) -> PublishedTable:
 
 def _table_of_release(release: TableRelease, words: str) -> PublishedTable:
     """Return the rows and the levels of a stored table."""
-    counted, names, is_hidden = release.levels, release.labels.names, release.plan.threshold is not None
+    names, is_hidden = release.labels.names, release.plan.threshold is not None
+    keys = [keys for level in release.levels for keys in release.labels.node_labels(level)]
+    grouped = tables.grouped_by_name(keys, release.level_names, names, is_hidden=is_hidden)
     answers = np.concatenate(release.answers)
     table = PublishedTable(
         subject=f"{words} in {release.dataset}",
         names=names,
-        keys=[texts for level in counted for texts in release.labels.all_texts(level)],
+        keys=grouped.keys,
         answers=np.concatenate(release.means),
-        levels=_levels(counted, [level.mechanism for level in release.plan.levels]),
+        levels=grouped.with_noises([level.mechanism for level in release.plan.levels], words),
         below=np.full(answers.size, np.nan),
-        columns=written_columns(
-            names,
-            [keys for level in counted for keys in release.labels.node_labels(level)],
-            release.level_names,
-            answers.tolist(),
-        ),
+        columns=written_columns(names, keys, release.level_names, answers.tolist()),
         is_selected=is_hidden,
         unit="records" if release.unit is None else "persons",
     )
     return table if release.is_additive else table.without_sums()
-
-
-def _levels(counted: Sequence[Level], noises: Sequence[Mechanism]) -> tuple[PublishedLevel, ...]:
-    """Return the levels of a stored table, each with its rows and its noise."""
-    starts = accumulate((level.size for level in counted), initial=0)
-    return tuple(
-        PublishedLevel(
-            level.name,
-            np.arange(start, start + level.size),
-            noise,
-            _kept(level),
-            None if level.codes is not None else level.of_cell.astype(np.int64),
-        )
-        for level, noise, start in zip(counted, noises, starts, strict=False)
-    )
-
-
-def _kept(level: Level) -> tuple[int, ...]:
-    """Return the indices of the columns by which the counts of a level differ."""
-    if level.codes is None:
-        return ()
-    return tuple(np.flatnonzero((level.codes >= 0).any(axis=0)).tolist())
 
 
 _COLUMNS = ("level", "answer", "error", "error_of_all", "mechanism", "scale")
