@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from noisycount.catalog.folder import Certificates
 from noisycount.config.config import DatasetConfig
 from noisycount.engines.check import Check
-from noisycount.engines.duckdb.layout import Layout, title_lines
+from noisycount.engines.duckdb.layout import Layout, count_titles
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.finding import Proposal, Severity
 from noisycount.engines.formats import FileFormat
@@ -816,7 +816,7 @@ def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
 )
 def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int) -> None:
     """A name may be empty, and a title may have several cells."""
-    assert title_lines(records) == titles
+    assert count_titles(records) == titles
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";"])

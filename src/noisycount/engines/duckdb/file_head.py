@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from noisycount.engines.duckdb.layout import likely_width, title_lines
+from noisycount.engines.duckdb.layout import count_titles, usual_width
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
@@ -197,21 +197,21 @@ def first_records(text: str, delimiter: str, quote: str, skip: int) -> list[list
     return records[:-1] if was_cut and len(records) > 1 else records
 
 
-def found_form(form: FileFormat, text: str) -> FileFormat:
-    """Return the form with its delimiter and its number of titles, as the first lines of the file show them."""
+def detect_form(form: FileFormat, text: str) -> FileFormat:
+    """Return the form with the delimiter and the number of titles that fit the first lines of the file best."""
     marked = re.match(r"sep=([^\w\s\"]|\t)\r?\n", text)  # as spreadsheets write it
     if marked is not None:
         return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
     skip, quote = form.skip or 0, form.quoted_by
     tried = {delimiter: first_records(text, delimiter, quote, skip) for delimiter in form.delimiter or _DELIMITERS}
     delimiter = max(tried, key=lambda mark: _likelihood(tried[mark]))
-    titles = tried[delimiter][: title_lines(tried[delimiter])]
+    titles = tried[delimiter][: count_titles(tried[delimiter])]
     lines = sum(1 + "".join(title).count("\n") for title in titles)
     return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)
 
 
 def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
     """Return what is larger for the delimiter that gave these records if it is more likely."""
-    number, width = likely_width(records)
-    has_names = width > 1 and len(records[title_lines(records)]) > 1  # the comma of decimals stands in no name
+    number, width = usual_width(records)
+    has_names = width > 1 and len(records[count_titles(records)]) > 1  # the comma of decimals stands in no name
     return width > 1, has_names, number, width

@@ -299,7 +299,7 @@ def _database(connection: Connection, place: Path, description: Description) -> 
     connection.execute("SET enable_external_access = false")  # views could read other files
     connection.execute("SET TimeZone = 'UTC'")  # the rows of a view must not depend on the time zone of this machine
     relations = duckdb_relations(connection)
-    table = foreign.chosen_table(place, [*relations.names], description.table)
+    table = foreign.choose_table(place, [*relations.names], description.table)
     require_stable_duckdb(connection, relations, table, description.claim)
     schema, name = relations.names[table]
     is_view = relations.named(table).is_view

@@ -123,7 +123,7 @@ def cell_text(cell: object) -> str:
             return str(cell)
 
 
-def chosen_table(place: Path, names: Sequence[str], table: str | None, noun: str = "table") -> str:
+def choose_table(place: Path, names: Sequence[str], table: str | None, noun: str = "table") -> str:
     """Return the table with the given name, or the only table of a file.
 
     Args:
@@ -165,12 +165,12 @@ def sqlite_table(connection: Connection, place: Path, table: str | None, claim: 
         relation = _stable_table(database, place, table, claim)
         rows = database.execute(f"SELECT * FROM {quoted_name(relation)}")
         names = [column[0] for column in rows.description]
-        loaded = ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
+        table_of_texts = ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
         for _, name, declared, *_ in database.execute(f"PRAGMA table_info({quoted_name(relation)})").fetchall():
-            numbers = loaded.types[name][Kind.INTEGER] + loaded.types[name][Kind.REAL]
+            numbers = table_of_texts.types[name][Kind.INTEGER] + table_of_texts.types[name][Kind.REAL]
             if numbers and re.search("DATE|TIME", declared.upper()):
-                loaded.losses[name]["moments"] = numbers
-        return loaded
+                table_of_texts.losses[name]["moments"] = numbers
+        return table_of_texts
 
     return read_sqlite(place, load)
 
@@ -199,7 +199,7 @@ def _stable_table(database: sqlite3.Connection, place: Path, table: str | None, 
         SourceError: There is no such table, or it is a view that may not be counted.
     """
     relations = definitions.sqlite_relations(database)
-    name = chosen_table(place, sorted(relations.names), table)
+    name = choose_table(place, sorted(relations.names), table)
     definitions.require_stable_sqlite(database, relations, name, claim)
     return name
 
@@ -260,12 +260,12 @@ def statistics_table(
         [column[first : first + _AT_ONCE] for column in columns]
         for first in range(0, max(map(len, columns), default=0), _AT_ONCE)
     )
-    loaded = ForeignTable.load(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
-    for name in labels.keys() & loaded.types.keys():
-        types = loaded.types[name]
+    table_of_texts = ForeignTable.load(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
+    for name in labels.keys() & table_of_texts.types.keys():
+        types = table_of_texts.types[name]
         if types[Kind.TEXT] and types.keys() & {Kind.INTEGER, Kind.REAL}:
-            loaded.losses[name]["labels"] = types[Kind.TEXT]
-    return loaded
+            table_of_texts.losses[name]["labels"] = types[Kind.TEXT]
+    return table_of_texts
 
 
 def no_labels(column: str) -> SourceError:

@@ -21,7 +21,7 @@ from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.check_facts import with_values
 from noisycount.engines.duckdb.dialect import Counting, condition_text
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, take_snapshot
-from noisycount.engines.duckdb.table import column_types, converted, require_units, whole_schema
+from noisycount.engines.duckdb.table import column_types, require_units, typed_values, whole_schema
 from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -273,7 +273,7 @@ class FrameSource(TypedSource):
     def _content(self, name: str) -> list[object]:
         """Return the kind or type of one column, its format, and the facts of its cells."""
         kind = self.schema.entire.get(name)
-        value = converted(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
+        value = typed_values(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
         with self.cursors.one() as cursor:
             self.snapshot.attach(cursor, [name])
             stream = cursor.sql(f"SELECT {value} FROM {FRAME}")
@@ -377,7 +377,7 @@ class FrameSource(TypedSource):
             numbered: Columns that the snapshot attaches as numbers of their texts.
             flags: SQL of further columns.
         """
-        values = converted(self.types, [name for name in names if name not in as_categories])
+        values = typed_values(self.types, [name for name in names if name not in as_categories])
         selected = [f"{values.get(name, duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names]
         unit = [] if self.unit is None else [self.unit]
         columns = ", ".join([*selected, *map(duck.quoted_name, unit), *flags]) or "1"

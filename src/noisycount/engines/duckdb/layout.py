@@ -41,7 +41,7 @@ def is_value(text: str) -> bool:
     return _VALUE.fullmatch(text.strip()) is not None
 
 
-def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
+def usual_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Return the number of records that have as many cells as most have, and how many cells that is."""
     if not records:
         return 0, 0
@@ -49,7 +49,7 @@ def likely_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
     return max((number, width) for width, number in widths.items())
 
 
-def title_lines(records: Sequence[Sequence[str]]) -> int:
+def count_titles(records: Sequence[Sequence[str]]) -> int:
     """Return the number of titles before the names of the columns, of which some may be empty.
 
     A title fills one cell at most, which spreadsheets surround by empty ones, or far fewer than a record; or it has
@@ -59,7 +59,7 @@ def title_lines(records: Sequence[Sequence[str]]) -> int:
     """
     filled = [[cell for cell in record if cell.strip()] for record in records]
     usual = sorted(map(len, filled))[len(filled) // 2] if filled else 0
-    _, width = likely_width(records)
+    _, width = usual_width(records)
     gaps = [
         n
         for n, row in enumerate(filled[:-1])
@@ -162,7 +162,7 @@ class Layout:
 
     @property
     def unnamed(self) -> dict[int, str]:
-        """The names of columns of which neither the line of names nor the owner gives one, by their places from 1."""
+        """Made-up names of columns that neither the line of names nor the owner names, by their places from 1."""
         stated = dict(self.form.names or ())
         places = [place for place, cell in enumerate(self.first, start=1) if not cell.strip() and place not in stated]
         return {} if self.form.header is False else {place: self.names[place - 1] for place in places}

@@ -114,8 +114,8 @@ _Wholes = dict[str, tuple[str, ...]]  # names of wholes by column, of which each
 def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, _Rows, _Wholes]]:
     """Yield each kind of odd rows that the owner has not decided about."""
     form = layout.form
-    top = _top(connection, len(layout.names))
-    names = {number: top[number] for number in range(_header_rows(top, layout))}
+    top = _first_rows(connection, len(layout.names))
+    names = {number: top[number] for number in range(_count_header_rows(top, layout))}
     below = next((number for number, cells in names.items() if _are_names(cells, layout)), None)
     if below is not None:
         yield "groups", {below: names[below]}, {}
@@ -124,14 +124,14 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         yield "names", names, {}
     headers = {trimmed(cells) for cells in names.values()} if below is None else set()  # the names may repeat below
     firsts = {first_cell(header) for header in (layout.header, *headers)} - {""}
-    rows = {row: cells for row, cells in _candidates(connection, layout, firsts).items() if row not in names}
+    rows = {row: cells for row, cells in _candidate_rows(connection, layout, firsts).items() if row not in names}
     empty = {row: cells for row, cells in rows.items() if not first_cell(cells)}
     if form.drop_empty_rows is None:
         yield "empty", empty, {}
     again = {row: cells for row, cells in rows.items() if layout.is_like_header(cells)}
     if form.drop_rows_like_header is None:
         yield "names again", again, {}
-    yield "several", _several(connection, layout), {}
+    yield "several", _rows_with_line_breaks(connection, layout), {}
     yield "tables", {row: cells for row, cells in rows.items() if row not in again and layout.begins_table(cells)}, {}
     end = check.rows
     while end - 1 in rows:
@@ -171,7 +171,7 @@ def _other_table(connection: Connection, check: Check, others: Collection[int]) 
 _SEVERAL = 2  # rows that are another table
 
 
-def _several(connection: Connection, layout: Layout) -> _Rows:
+def _rows_with_line_breaks(connection: Connection, layout: Layout) -> _Rows:
     """Return the rows whose cells have line breaks, and whose lines have as many cells each as there are names."""
     delimiter, breaks = layout.form.delimiter, len(layout.names) - 1
     if delimiter is None or not breaks or layout.form.quote == "":
@@ -193,15 +193,15 @@ def _notes_and_totals(
     `notes`: rows that look so by their first cell. `others`: places of rows that are odd in another way.
     """
     aside = {*others, *(place for place, row in notes.items() if not _is_total(row))}
-    whole_rows = [*_whole_rows(connection, check, aside)]
+    whole_rows = [*_rows_of_wholes(connection, check, aside)]
     sums = {place: row for kind, _, rows in whole_rows if kind == "totals" for place, row in rows.items()}
     often = Counter(first_cell(row) for row in notes.values() if all(row))
     notes = {  # a place may be called Total
         place: row
         for place, row in notes.items()
-        if often[first_cell(row)] < _OFTEN or place in sums or not _TOTAL.fullmatch(_plain(first_cell(row)))
+        if often[first_cell(row)] < _OFTEN or place in sums or not _TOTAL.fullmatch(_plain_text(first_cell(row)))
     }
-    notes |= {place: row for place, row in sums.items() if _WHOLE.fullmatch(_plain(first_cell(row)))}
+    notes |= {place: row for place, row in sums.items() if _WHOLE.fullmatch(_plain_text(first_cell(row)))}
     yield "notes", dict(sorted(notes.items())), {}
     if check.form is not None and check.form.drop_rows_where == ():
         return
@@ -217,7 +217,7 @@ def _notes_and_totals(
         yield kind, dict(sorted(rows.items())), wholes
 
 
-def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) -> Iterator[tuple[str, str, _Rows]]:
+def _rows_of_wholes(connection: Connection, check: Check, aside: Collection[int]) -> Iterator[tuple[str, str, _Rows]]:
     """Yield the rows that have the name of a whole in a column of texts, of kind "totals" or "named".
 
     A category may be called as a whole too. So "totals" are rows whose numbers are sums of the others, one or two rows
@@ -242,26 +242,32 @@ def _whole_rows(connection: Connection, check: Check, aside: Collection[int]) ->
         has_equal = len(rows) >= _OFTEN and len({*rows.values()}) == 1 < max(rows.values())
         other_columns = [quoted_name(other_column) for other_column in texts if other_column != column]
         for text, number in rows.items() if len(rows) > 1 else ():
-            word = _plain(text or "")
+            word = _plain_text(text or "")
             if not _WHOLE.fullmatch(word):
                 continue
             test = f"coalesce({name} = {quoted_text(text)}, false)"
             is_total, is_few = _TOTAL.fullmatch(word) is not None, number < _OFTEN
             has_gaps = _has_gaps(connection, test, other_columns)
-            is_sum = (is_cross and has_equal) or (is_few and has_gaps) or _adds_up(connection, scope, test, numbers)
+            is_sum = (
+                (is_cross and has_equal) or (is_few and has_gaps) or _is_sum_of_others(connection, scope, test, numbers)
+            )
             if is_sum or has_gaps or (is_total and is_few) or (has_equal and (is_total or " " in word)):
                 query = f"SELECT rowid FROM typed WHERE {test} AND {scope} LIMIT {_CANDIDATES}"
                 places = connection.execute(query).fetchall()
                 yield "totals" if is_sum else "named", column, _rows_at(connection, places)
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return a text with plain signs for those that look alike, without blanks around it."""
     return (text if text.isascii() else compatible_text(text)).strip(AROUND)
 
 
-def _adds_up(connection: Connection, scope: str, test: str, numbers: Sequence[str]) -> bool:
-    """Return True if a sum over some rows is that over the others, or a small multiple of it, and their mean larger."""
+def _is_sum_of_others(connection: Connection, scope: str, test: str, numbers: Sequence[str]) -> bool:
+    """Return True if some rows are likely sums of the others.
+
+    A column of numbers shows it: the sum over these rows is that over the others, or a small multiple of it, and their
+    mean is larger. `scope` and `test` are SQL: the compared rows, and those that may be sums.
+    """
     if not numbers:
         return False
     parts = [f"{part}({{0}}::DOUBLE) FILTER (WHERE {way} {test})" for part in ("sum", "avg") for way in ("", "NOT")]
@@ -284,7 +290,7 @@ def _has_gaps(connection: Connection, test: str, texts: Sequence[str]) -> bool:
     return any(connection.execute(f"SELECT {gaps} FROM compared").fetchall()[0])
 
 
-def _top(connection: Connection, width: int) -> list[list[str]]:
+def _first_rows(connection: Connection, width: int) -> list[list[str]]:
     """Return the first rows of the table; an empty text is a missing cell."""
     rows = max(_TOP, min(_ROWS, _CELLS // width))
     places = connection.execute(f"SELECT rowid FROM loaded ORDER BY rowid LIMIT {rows}").fetchall()
@@ -303,8 +309,11 @@ def _rows_at(connection: Connection, places: Sequence[tuple[int]]) -> dict[int, 
     return {row: ["" if cell is None else cell for cell in cells] for row, *cells in sorted(rows, key=itemgetter(0))}
 
 
-def _candidates(connection: Connection, layout: Layout, firsts: Collection[str]) -> dict[int, list[str]]:
-    """Return the rows that have one cell at most, begin with one of some texts, or with the word for a total."""
+def _candidate_rows(connection: Connection, layout: Layout, firsts: Collection[str]) -> dict[int, list[str]]:
+    """Return the rows that may be odd, with their cells, by their places.
+
+    Such a row has at most one cell, or begins with a mark, with the word for a total, or with one of some texts.
+    """
     cells = [_FILLED.format(quoted_name(name)) for name in layout.names[:_WIDE]]
     filled = f"list_count([{', '.join(cells)}])"
     first = f"coalesce({', '.join([*cells, 'NULL'])})"
@@ -336,7 +345,7 @@ _ODD_SIGNS = "[\u00a0\u2000-\u200b\u202f\u2060\u3000\uff01-\uff5e]"  # blanks an
 
 def _is_total(cells: Sequence[str]) -> bool:
     """Return True if a row begins with the word for a total, or with that of a group and has empty cells."""
-    first = _plain(first_cell(cells))
+    first = _plain_text(first_cell(cells))
     return bool(_TOTAL.fullmatch(first) or (_TOTAL_OF.fullmatch(first) and not all(cells)))
 
 
@@ -360,7 +369,7 @@ def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
     return bool(_NOTE.fullmatch(text)) or (is_last and (" " in text or is_other_kind))
 
 
-def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
+def _count_header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
     """Return the number of rows right below the names that look like more of them."""
     number_of_rows = 0
     if not layout.header or layout.form.skip_rows_after_header is not None:
@@ -368,7 +377,7 @@ def _header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
     for number, row in enumerate(rows[:_TOP]):
         if any(map(_IMPORT.fullmatch, row)):
             return number + 1
-        is_more = _evidence(row, rows[number + 1 :], layout.names) >= _EVIDENCE
+        is_more = _count_evidence(row, rows[number + 1 :], layout.names) >= _EVIDENCE
         if is_more:
             number_of_rows = number + 1
         elif any(row):
@@ -384,7 +393,7 @@ def _are_names(cells: Sequence[str], layout: Layout) -> bool:
     return has_names and layout.may_name_groups and not has_questions
 
 
-def _evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
+def _count_evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
     """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
     evidence, below = 0, [cells_of_row for cells_of_row in below if cells_of_row != row]  # names may stand there again
     firsts = [bool(cells_of_row[0]) for cells_of_row in below if any(cells_of_row)]  # a total below may have none

@@ -31,10 +31,10 @@ from noisycount.engines.duckdb.relation import (
 )
 from noisycount.engines.duckdb.table import (
     column_types,
-    converted,
     create_records,
     require_units,
     type_reason,
+    typed_values,
     whole_schema,
 )
 from noisycount.engines.formats import ColumnFormat, FileFormat
@@ -258,7 +258,7 @@ class DuckDBSource(CountedSource):
             if states_types:
                 whole_description = with_nan_forms(place, description, relation, schema)
                 nan_missing = [name for name, form in (whole_description.kinds or {}).items() if form.nan]
-            values = converted(types, schema, nan_missing)
+            values = typed_values(types, schema, nan_missing)
             values |= {} if schema.unit is None else {schema.unit: duck.quoted_name(schema.unit)}
             columns = [f"{value} AS {duck.quoted_name(name)}" for name, value in values.items()]
             create_records(connection, relation.sql, columns, is_computed=relation.is_computed)

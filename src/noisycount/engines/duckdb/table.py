@@ -1,7 +1,7 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
 """The view `records` of the columns that queries may use, each with the one type of its kind.
 
-`converted` has the SQL that brings a column to that type, and `create_records` makes the view.
+`typed_values` has the SQL that brings a column to that type, and `create_records` makes the view.
 """
 
 import re
@@ -106,7 +106,7 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
         raise missing_units(unit)
 
 
-def converted(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> dict[str, str]:
+def typed_values(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> dict[str, str]:
     """Return the SQL of columns, each converted to the type of its kind, by their names.
 
     Args:

@@ -25,8 +25,8 @@ from noisycount.engines.duckdb.file_head import (
     COPY_AGAIN,
     UNREADABLE,
     delimiter_of,
+    detect_form,
     first_records,
-    found_form,
     is_packed,
     opened_bytes,
     read_head,
@@ -74,7 +74,7 @@ class TextFile:
             raise SourceError(f"{str(place)!r} is empty: look whether it was exported or copied as a whole")
         line_end = "\r" if "\r" in text and "\n" not in text else None
         delimiter = stated.delimiter or delimiter_of(place)
-        form = found_form(replace(stated, encoding=encoding, delimiter=delimiter), text)
+        form = detect_form(replace(stated, encoding=encoding, delimiter=delimiter), text)
         skip = form.skip or 0
         first, *_ = first_records(text, form.delimiter or ",", quote, skip) or [[]]
         layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
@@ -203,7 +203,7 @@ class TextFile:
                 raise SourceError(f"line {last:,} of {str(self.place)!r} has other cells than names")
 
     def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Yield the rows below the names that no rule leaves out, with their first and last lines."""
+        """Yield first line, last line and cells of each row below the names, except rows that a rule leaves out."""
         rows = islice(self.rows_below_names(), self.form.skip_rows_after_header or 0, None)
         return (row for row in rows if self.layout.rule_against(row[2]) is None)
 

@@ -19,8 +19,8 @@ import duckdb
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.apart import read_apart
 from noisycount.engines.duckdb.file_head import is_whole, opened_bytes
-from noisycount.engines.duckdb.foreign import ForeignTable, cell_text, chosen_table
-from noisycount.engines.duckdb.layout import Layout, title_lines
+from noisycount.engines.duckdb.foreign import ForeignTable, cell_text, choose_table
+from noisycount.engines.duckdb.layout import Layout, count_titles
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
@@ -195,7 +195,7 @@ class Workbook:
                 cells that other programs show in another way.
         """
         rows, losses = _rows(place, table, explains=mends)
-        skip = title_lines([*map(_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
+        skip = count_titles([*map(_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
         first = _texts(rows[skip]) if skip < len(rows) else []
         where = f"row {skip + 1} of {str(place)!r}"
         layout = Layout.read(first, replace(stated, skip=skip), where, mends=mends)
@@ -211,11 +211,16 @@ class Workbook:
         if mends:
             layout = layout.with_rows_by_rule((number, _texts(row)) for number, row in below)
         cells = [list(zip(*records.values(), strict=True))] if records else []
-        loaded = ForeignTable.load(connection, f"{where} has", layout.names, cells)
+        table_of_texts = ForeignTable.load(connection, f"{where} has", layout.names, cells)
         columns = cells[0] if cells else [()] * len(layout.names)
         for number, (name, column) in enumerate(zip(layout.names, columns, strict=True)):
-            loaded.losses[name].update({**losses.get(number, {}), "digits": _inexact(column)})
-        return cls(layout, loaded.types, tuple(records), {name: +counts for name, counts in loaded.losses.items()})
+            table_of_texts.losses[name].update({**losses.get(number, {}), "digits": _inexact(column)})
+        return cls(
+            layout,
+            table_of_texts.types,
+            tuple(records),
+            {name: +counts for name, counts in table_of_texts.losses.items()},
+        )
 
 
 _KEPT_DIGITS = 15
@@ -247,6 +252,6 @@ def _rows(place: Path, table: str | None, *, explains: bool) -> tuple[list[list[
     if parts is None:
         raise SourceError(f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password")
     sheets, *sheet = parts
-    chosen_table(place, sheets, table, "sheet")
+    choose_table(place, sheets, table, "sheet")
     losses, *batches = sheet
     return [row for batch in batches for row in batch], losses
