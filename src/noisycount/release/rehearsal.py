@@ -15,6 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import TableAnswer
 from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
+from noisycount.query.person_values import row_conditions
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
@@ -40,22 +41,22 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
         case Not(operand):
             yield from examples_of_where(operand)
         case Comparison(left, _, Literal() as right):
-            yield left, right.value
+            yield left.origin, right.value
         case Range(column, low, high):
-            yield from ((column, low.value), (column, high.value))
+            yield from ((column.origin, low.value), (column.origin, high.value))
         case Membership(column, choices):
-            yield from ((column, choice.value) for choice in choices)
+            yield from ((column.origin, choice.value) for choice in choices)
         case Pattern(column, pattern):
-            yield column, pattern.replace("%", "").replace("_", "a")
+            yield column.origin, pattern.replace("%", "").replace("_", "a")
 
 
 def examples_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
     """Yield each column of a table with values of its keys."""
     for place, part in enumerate(parts):
         if isinstance(part, NumberRanges):
-            yield from ((part.column, edge) for edge in part.edges)
+            yield from ((part.column.origin, edge) for edge in part.edges)
         elif keys is not None:
-            yield from ((part.column, _value(part, key)) for key in keys.values[place])
+            yield from ((part.column.origin, _value(part, key)) for key in keys.values[place])
 
 
 def _value(part: GroupBy, key: Key) -> object:
@@ -178,7 +179,7 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
 
 def _examples(plan: QueryPlan) -> Examples:
     """Return the values that a query names, by column."""
-    found = [pair for each in plan.predicates for pair in examples_of_where(each)]
+    found = [pair for each in row_conditions(plan.predicates) for pair in examples_of_where(each)]
     if isinstance(plan, CellsPlan | HiddenKeysPlan):
         found = [*examples_of_keys(plan.question.parts, plan.question.keys), *found]
     gathered: defaultdict[str, list[object]] = defaultdict(list)

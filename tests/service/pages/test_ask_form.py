@@ -5,7 +5,7 @@ from starlette.datastructures import FormData
 
 from noisycount.query.language import parse
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, Schema
 from noisycount.query.typed import ColumnGrouping
 from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
 from noisycount.service.pages.preview import dots_picture
@@ -59,6 +59,44 @@ def test_rows_and_text_are_what_they_say() -> None:
     assert where == "age > 3 and (smokes or age < 2)"
     with pytest.raises(FormError, match="no column 'wage'"):
         where_of([Condition("wage")], "", COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("choice", "least", "text", "where"),
+    [
+        ("some", "", "", "age > 3 and town = 'Bern'"),
+        ("none", "", "", "none(age > 3 and town = 'Bern')"),
+        ("every", "", "smokes", "every(age > 3 and town = 'Bern' and (smokes))"),
+        ("least", "3", "", "count(age > 3 and town = 'Bern') >= 3"),
+        ("some", "", "none(smokes)", "any(age > 3 and town = 'Bern') and (none(smokes))"),
+        (
+            "least",
+            "2",
+            "any(smokes) or none(smokes)",
+            "count(age > 3 and town = 'Bern') >= 2 and (any(smokes) or none(smokes))",
+        ),
+    ],
+)
+def test_conditions_can_be_about_all_rows_of_a_person(choice: str, least: str, text: str, where: str) -> None:
+    """The form offers no row, each row and a number of rows without typing; typed questions are joined to it."""
+    fields = [
+        *row("age", ">", "3"),
+        *row("town", "=", "Bern"),
+        ("where", text),
+        ("person_rows", choice),
+        ("least", least),
+    ]
+    columns = Schema(COLUMNS, unit="person")
+    assert form(*fields, ("goal", "epsilon"), ("epsilon", "1"), ("confidence", "95%")).query(columns).wheres == [where]
+    parse(where, columns)
+
+
+@pytest.mark.parametrize(("least", "rows"), [("", 1), ("0", 1), ("two", 1), ("1.5", 1), ("3", 0)])
+def test_a_number_of_rows_is_a_whole_number(least: str, rows: int) -> None:
+    """A number of rows from 1 is needed, and a condition that they satisfy."""
+    with pytest.raises(FormError) as refused:
+        form(*row("age", ">", "3") * rows, ("person_rows", "least"), ("least", least)).query(Schema(COLUMNS, unit="p"))
+    assert refused.value.field == ("least" if rows else "chosen")
 
 
 @pytest.mark.parametrize("value", ["old", "1e9", "1 or 1", "", " ", "0x1", "1;", "NaN"])

@@ -15,7 +15,8 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import parse_predicate
-from noisycount.query.predicate import quoted_name, quoted_text
+from noisycount.query.person_values import is_of_person
+from noisycount.query.predicate import Predicate, quoted_name, quoted_text, tests
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.typed import LARGEST, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
@@ -122,10 +123,39 @@ class Condition:
 
 
 _NO_VALUES: Public = MappingProxyType({})
+_MOST_GROUPS = 10**9
+
+
+# For each choice of the form which rows of a person must satisfy the conditions: its words, and the question.
+ROW_CHOICES = {
+    "some": ("some row satisfies all conditions", "{}"),
+    "none": ("no row satisfies them", "none({})"),
+    "every": ("each row satisfies them", "every({})"),
+    "least": ("at least this many rows do", "count({}) >= {}"),
+}
+
+
+@frozen
+class RowChoice:
+    """The rows of a person that must satisfy the conditions of the form, as typed."""
+
+    choice: str = "some"  # key of `ROW_CHOICES`
+    least: str = ""  # number of rows for the choice `least`
+
+    def question(self, condition: str) -> str:
+        """Return the question about persons whose rows satisfy a condition as chosen."""
+        number = self.least.strip()
+        if self.choice == "least" and not (number.isascii() and number.isdigit() and 0 < int(number) < _MOST_GROUPS):
+            raise FormError("least", f"rows must be a whole number from 1, such as 3, got {self.least!r}")
+        return ROW_CHOICES.get(self.choice, ROW_CHOICES["some"])[1].format(condition, number)
 
 
 def where_of(
-    conditions: Sequence[Condition], text: str, columns: Mapping[str, Kind], public: Public = _NO_VALUES
+    conditions: Sequence[Condition],
+    text: str,
+    columns: Mapping[str, Kind],
+    public: Public = _NO_VALUES,
+    rows: RowChoice = RowChoice(),  # noqa: B008 - frozen
 ) -> str | None:
     """Return all conditions and the typed text, joined by `and`, or None if there are none.
 
@@ -135,16 +165,24 @@ def where_of(
     parts = [condition.text(columns, row) for row, condition in enumerate(conditions)]
     for row, part in enumerate(parts):
         _require_possible(part, columns, public, f"value-{row}")
-    if text.strip():
-        _require_possible(text.strip(), columns, public, "where")
-        parts.append(f"({text.strip()})" if parts else text.strip())
+    typed_text, is_of_persons = text.strip(), False
+    if typed_text:
+        normal = _require_possible(typed_text, columns, public, "where")
+        is_of_persons = any(map(is_of_person, tests(normal)))
+        if not is_of_persons:
+            parts.append(f"({typed_text})" if parts else typed_text)
     if len(parts) > 1:
         _require_possible(" and ".join(parts), columns, public, "chosen")
-    return " and ".join(parts) or None
+    if not parts and rows.choice != "some" and not is_of_persons:
+        raise FormError("chosen", f"choose a condition first, as a person counts if {ROW_CHOICES[rows.choice][0]}")
+    where = rows.question(" and ".join(parts)) if parts else ""
+    if not is_of_persons:
+        return where or None
+    return f"{where if rows.choice != 'some' else f'any({where})'} and ({typed_text})" if where else typed_text
 
 
-def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, field: str) -> None:
-    """Raise FormError if a text is outside the language, orders texts as numbers, or no record can match it."""
+def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, field: str) -> Predicate:
+    """Return the predicate of a text. Raise FormError if it is outside the language, or no record can match it."""
     try:
         normal = parse_predicate(text, columns).normal
         hints = [*text_order_refusals([normal]), *impossible_hints([normal], public)]
@@ -152,6 +190,7 @@ def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, fi
         raise FormError(field, str(error)) from None
     if hints:
         raise FormError(field, "; ".join(hints))
+    return normal
 
 
 @frozen
@@ -306,7 +345,6 @@ def label_spelling(name: str, value: str) -> str:
 
 
 _MOST_ROWS = 50
-_MOST_GROUPS = 10**9
 
 
 @frozen
@@ -315,6 +353,7 @@ class AskForm:
 
     conditions: tuple[Condition, ...] = ()
     text: str = ""  # condition in the question language
+    rows: RowChoice = RowChoice()  # rows of a person that must satisfy the conditions
     groups: tuple[Grouping, ...] = ()  # groupings of a table; empty: one count
     price: Price = Price()
     total: bool = False  # True if the total of a table is measured too
@@ -339,6 +378,7 @@ class AskForm:
         return cls(
             conditions=tuple(Condition(*row) for row in rows),
             text=text("where"),
+            rows=RowChoice(text("person_rows") if text("person_rows") in ROW_CHOICES else "some", text("least")),
             groups=tuple(Grouping(*group) for group in groups),
             price=Price(
                 is_goal=text("goal") != "epsilon",
@@ -371,7 +411,7 @@ class AskForm:
 
     def query(self, columns: Mapping[str, Kind], public: Public = _NO_VALUES) -> Query:
         """Return the query that the form states about some columns, of which some have public values."""
-        where = where_of(self.conditions, self.text, columns, public)
+        where = where_of(self.conditions, self.text, columns, public, self.rows)
         wheres = [] if where is None else [where]
         if not self.groups:
             return Query(wheres=wheres, **self.price.of_count())

@@ -22,7 +22,7 @@ from noisycount.ledger.price import odds_of_all, unit_noun
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind, PublicValues
+from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
@@ -72,7 +72,7 @@ class Offer:
             counts=counts if size is None else f"{counts}. Their number, {signed(size)}, is public",
             budget=budget_words(view),
             whole=f"If the whole budget is spent, {whole}.",
-            columns={name: form.kind for name, form in view.columns.items()},
+            columns=Schema({name: form.kind for name, form in view.columns.items()}, unit=view.unit),
             public=view.public,
             wants_purpose=session.dataset.needs_purpose,
             at_most=_at_most(view.remains.remaining),

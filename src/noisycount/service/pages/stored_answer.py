@@ -24,7 +24,7 @@ from noisycount.model.populations.population import Population
 from noisycount.model.tables.levels import Label
 from noisycount.query.grouping import NumberRanges, resolve_group_by
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, Schema
 from noisycount.readers.assumption import Assumed
 from noisycount.readers.values import noise_of
 from noisycount.release.stored_question import StoredQuestion
@@ -174,7 +174,7 @@ def _shown_labels(entry: Entry, columns: Mapping[str, Kind]) -> dict[str, dict[o
     question = StoredQuestion(entry)
     if "by" not in question.table:
         return {}
-    parts = resolve_group_by(question.table["by"], dict(columns), question.unit)
+    parts = resolve_group_by(question.table["by"], Schema(columns, unit=question.unit), question.unit)
     shown_labels: dict[str, dict[object, Label]] = {}
     for part in parts:
         if isinstance(part, NumberRanges):
