@@ -128,10 +128,10 @@ _MOST_GROUPS = 10**9
 
 # For each choice of the form which rows of a person must satisfy the conditions: its words, and the question.
 ROW_CHOICES = {
-    "some": ("some row satisfies all conditions", "{}"),
-    "none": ("no row satisfies them", "none({})"),
-    "every": ("each row satisfies them", "every({})"),
-    "least": ("at least this many rows do", "count({}) >= {}"),
+    "some": ("some row matches", "{}"),
+    "none": ("no row matches", "none({})"),
+    "every": ("every row matches", "every({})"),
+    "least": ("so many rows match", "count({}) >= {}"),
 }
 
 
