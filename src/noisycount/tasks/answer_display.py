@@ -17,6 +17,7 @@ from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
 from noisycount.release.goal import Goal, Stopping
 from noisycount.release.noise_plan import TablePlan
+from noisycount.release.query_plan import GroupedPlan
 from noisycount.release.results import Release
 from noisycount.release.table_release import TableRelease
 from noisycount.tasks.answer import Answer, PricedQuery, count_interval
@@ -321,7 +322,9 @@ def _table_terms(priced: PricedQuery, *, has_other: bool) -> Iterator[tuple[str,
     if noise.threshold is not None:
         surely, chance = noise.surely_shown(priced.confidence), noise.price.threshold_delta
         yield "keys", hidden_key_words(noise.threshold, chance, surely, unit, priced.confidence)
-    if unit is not None and noise.groups is not None:
+    if isinstance(priced.plan, GroupedPlan) and priced.plan.question.has_one_group_a_person:
+        yield "groups", "each person is in one group"
+    elif unit is not None and noise.groups is not None:
         groups = "one of them" if noise.groups == 1 else f"{noise.groups:,} of them at most"
         yield "groups", f"a person in several groups counts in {groups}, always the same"
     sums = [level.name for level in noise.levels[1:] if not level.name.startswith(RANGES)]
