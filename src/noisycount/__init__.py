@@ -1,3 +1,4 @@
+# ruff: noqa: I001 - each name is imported under its own name, by which type checkers know that it is public
 """Private counts: count, add exact noise, keep the budget, and say what the answer means."""
 
 from importlib import import_module
@@ -5,133 +6,74 @@ from importlib import import_module
 TYPE_CHECKING = False  # without typing, the slowest of all that a command imports before it heeds Ctrl-C
 if TYPE_CHECKING:
     from noisycount.analysis.accuracy import (
-        accuracy,
-        chan_bound,
-        epsilon_for_accuracy,
-        failure_probability,
-        out_of_range_bounds,
-        out_of_range_probability,
+        accuracy as accuracy,
+        chan_bound as chan_bound,
+        epsilon_for_accuracy as epsilon_for_accuracy,
+        failure_probability as failure_probability,
+        out_of_range_bounds as out_of_range_bounds,
+        out_of_range_probability as out_of_range_probability,
     )
-    from noisycount.analysis.difference import difference, probability_greater
+    from noisycount.analysis.difference import difference as difference, probability_greater as probability_greater
     from noisycount.analysis.evaluation.evaluation import (
-        break_even_rates,
-        improvement_probability,
-        mean_absolute_error,
-        tie_probability,
+        break_even_rates as break_even_rates,
+        improvement_probability as improvement_probability,
+        mean_absolute_error as mean_absolute_error,
+        tie_probability as tie_probability,
     )
-    from noisycount.analysis.posterior.posterior import Posterior, posterior
-    from noisycount.analysis.posterior.refine import refine
-    from noisycount.analysis.privacy.disjoint_samples import parts_curve
-    from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
-    from noisycount.analysis.privacy.overlapping_samples import samples_curve
-    from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-    from noisycount.analysis.privacy.smallest_scale import amplified_delta, belief_bounds, smallest_scale
-    from noisycount.analysis.ratio import ratio
+    from noisycount.analysis.posterior.posterior import Posterior as Posterior, posterior as posterior
+    from noisycount.analysis.posterior.refine import refine as refine
+    from noisycount.analysis.privacy.disjoint_samples import parts_curve as parts_curve
+    from noisycount.analysis.privacy.list_risk import ListRisk as ListRisk, list_risk as list_risk
+    from noisycount.analysis.privacy.overlapping_samples import samples_curve as samples_curve
+    from noisycount.analysis.privacy.privacy_curve import PrivacyCurve as PrivacyCurve, privacy_curve as privacy_curve
+    from noisycount.analysis.privacy.smallest_scale import (
+        amplified_delta as amplified_delta,
+        belief_bounds as belief_bounds,
+        smallest_scale as smallest_scale,
+    )
+    from noisycount.analysis.ratio import ratio as ratio
     from noisycount.analysis.relative_error import (
-        affordable_answers,
-        count_for_relative_error,
-        epsilon_for_relative_error,
-        epsilon_of_group,
-        iso_epsilon_curves,
-        readable_epsilon,
-        relative_confidence,
-        relative_error,
+        affordable_answers as affordable_answers,
+        count_for_relative_error as count_for_relative_error,
+        epsilon_for_relative_error as epsilon_for_relative_error,
+        epsilon_of_group as epsilon_of_group,
+        iso_epsilon_curves as iso_epsilon_curves,
+        readable_epsilon as readable_epsilon,
+        relative_confidence as relative_confidence,
+        relative_error as relative_error,
     )
-    from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior
-    from noisycount.analysis.unbiased import unbiased
-    from noisycount.analysis.utility import scale_for_utility_loss, utility_loss
-    from noisycount.charts.chart import chart
-    from noisycount.errors import NoisyCountError
-    from noisycount.model import releases
-    from noisycount.model.atoms import Atoms
-    from noisycount.model.exact import Exact, below
-    from noisycount.model.half_width import readable_epsilon_within
-    from noisycount.model.mechanism import Mechanism
-    from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-    from noisycount.model.noises.gaussian import Gaussian
-    from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-    from noisycount.model.noises.noise_sum import NoiseSum
-    from noisycount.model.populations.binomial import BetaBinomial, Binomial
-    from noisycount.model.populations.known import Known
-    from noisycount.model.populations.population import Population
-    from noisycount.model.populations.strata import Strata
-    from noisycount.model.populations.tabulated import Tabulated
-    from noisycount.model.subsampling import Subsample
-    from noisycount.model.tables.splits import Splits
-    from noisycount.model.tables.tree import Tree
-    from noisycount.papers.catalogue import claims, figure, figures
-    from noisycount.papers.figure import Figure
-    from noisycount.query.query import Query
-    from noisycount.tasks.open_desk import open_desk
-
-__all__ = [
-    "Atoms",
-    "BetaBinomial",
-    "Binomial",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Exact",
-    "Figure",
-    "Gaussian",
-    "Known",
-    "Laplace",
-    "ListRisk",
-    "Mechanism",
-    "NoiseSum",
-    "NoisyCountError",
-    "Population",
-    "Posterior",
-    "PrivacyCurve",
-    "Query",
-    "Splits",
-    "Strata",
-    "Subsample",
-    "TablePosterior",
-    "Tabulated",
-    "Tree",
-    "accuracy",
-    "affordable_answers",
-    "amplified_delta",
-    "belief_bounds",
-    "below",
-    "break_even_rates",
-    "chan_bound",
-    "chart",
-    "claims",
-    "count_for_relative_error",
-    "difference",
-    "epsilon_for_accuracy",
-    "epsilon_for_relative_error",
-    "epsilon_of_group",
-    "failure_probability",
-    "figure",
-    "figures",
-    "improvement_probability",
-    "iso_epsilon_curves",
-    "list_risk",
-    "mean_absolute_error",
-    "open_desk",
-    "out_of_range_bounds",
-    "out_of_range_probability",
-    "parts_curve",
-    "posterior",
-    "privacy_curve",
-    "probability_greater",
-    "ratio",
-    "readable_epsilon",
-    "readable_epsilon_within",
-    "refine",
-    "relative_confidence",
-    "relative_error",
-    "releases",
-    "samples_curve",
-    "scale_for_utility_loss",
-    "smallest_scale",
-    "table_posterior",
-    "tie_probability",
-    "unbiased",
-    "utility_loss",
-]
+    from noisycount.analysis.tables.table_posterior import (
+        TablePosterior as TablePosterior,
+        table_posterior as table_posterior,
+    )
+    from noisycount.analysis.unbiased import unbiased as unbiased
+    from noisycount.analysis.utility import (
+        scale_for_utility_loss as scale_for_utility_loss,
+        utility_loss as utility_loss,
+    )
+    from noisycount.charts.chart import chart as chart
+    from noisycount.errors import NoisyCountError as NoisyCountError
+    from noisycount.model import releases as releases
+    from noisycount.model.atoms import Atoms as Atoms
+    from noisycount.model.exact import Exact as Exact, below as below
+    from noisycount.model.half_width import readable_epsilon_within as readable_epsilon_within
+    from noisycount.model.mechanism import Mechanism as Mechanism
+    from noisycount.model.noises.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+    from noisycount.model.noises.gaussian import Gaussian as Gaussian
+    from noisycount.model.noises.laplace import DiscreteLaplace as DiscreteLaplace, Laplace as Laplace
+    from noisycount.model.noises.noise_sum import NoiseSum as NoiseSum
+    from noisycount.model.populations.binomial import BetaBinomial as BetaBinomial, Binomial as Binomial
+    from noisycount.model.populations.known import Known as Known
+    from noisycount.model.populations.population import Population as Population
+    from noisycount.model.populations.strata import Strata as Strata
+    from noisycount.model.populations.tabulated import Tabulated as Tabulated
+    from noisycount.model.subsampling import Subsample as Subsample
+    from noisycount.model.tables.splits import Splits as Splits
+    from noisycount.model.tables.tree import Tree as Tree
+    from noisycount.papers.catalogue import claims as claims, figure as figure, figures as figures
+    from noisycount.papers.figure import Figure as Figure
+    from noisycount.query.query import Query as Query
+    from noisycount.tasks.open_desk import open_desk as open_desk
 
 _NAMES = {
     "analysis.accuracy": "accuracy chan_bound epsilon_for_accuracy failure_probability out_of_range_bounds "
@@ -176,22 +118,23 @@ _NAMES = {
     "tasks.open_desk": "open_desk",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__all__ = sorted([*_HOMES, "releases"])  # noqa: PLE0605 - type checkers read the imports above
 __version__: str
-_MODULES = {"releases": "model.releases"}
 
 
 def __getattr__(name: str) -> object:
     """Import a public name on its first use, so that the command line starts without NumPy."""
     if name == "__version__":
         return str(import_module("importlib.metadata").version("noisycount"))
-    if name not in _HOMES and name not in _MODULES:
+    if name == "releases":
+        return import_module("noisycount.model.releases")
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(f"noisycount.{_MODULES.get(name) or _HOMES[name]}")
-    value: object = home if name in _MODULES else getattr(home, name)
+    value: object = getattr(import_module(f"noisycount.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return sorted(__all__)
+    return __all__

@@ -131,12 +131,6 @@ def option_spelling(name: str, value: str) -> str:
     return f"{option} {value}" if value else option
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:  # noqa: FBT001 - the signature of a Click callback
-    if is_requested and not ctx.resilient_parsing:
-        click.echo(f"noisycount {import_module('importlib.metadata').version('noisycount')}")
-        ctx.exit()
-
-
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -149,14 +143,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -
     "\b\nCompletion of commands, data sets, columns and values (zsh_source for Zsh,\nfish_source for Fish):\n"
     '  eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"',
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version and exit.",
-)
+@click.version_option(package_name="noisycount", message="%(package)s %(version)s")
 def noisycount() -> None:
     """Private counts: count with exact noise, keep the privacy budget, and explain the answer."""
 

@@ -3,8 +3,10 @@
 A report has one entry for each data set with releases. The owner must fill in the members that are null.
 """
 
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from noisycount.ledger.budget import Loss
@@ -13,23 +15,7 @@ from noisycount.tasks.report.report import DatasetReport, Report
 from noisycount.tasks.report.words import neighbours_words
 
 Object = dict[str, Any]
-_TIER = 3
-
-_ACTORS = (
-    "The owner of the records, who is trusted; analysts, who are not, and who see noisy answers"
-    " alone; everybody to whom these are shown."
-)
-
-_COMPOSITION = (
-    "Sequential: the epsilon, the rho and the delta of all answers are added up exactly; analysts"
-    " may choose questions and prices by earlier answers."
-)
-
-_MECHANISMS = (
-    "Discrete Laplace and discrete Gaussian noise after Canonne, Kamath and Steinke (2020), drawn"
-    " in integer arithmetic from the operating system's randomness, so that no floating-point"
-    " number is released; counted by noisycount."
-)
+_TEMPLATE = Path(__file__).with_name("registry.json").read_text(encoding="utf-8")  # members that all entries share
 
 
 def registry_json(report: Report) -> list[Object]:
@@ -41,48 +27,26 @@ def registry_json(report: Report) -> list[Object]:
 
 
 def _entry(dataset: DatasetReport) -> Object:
-    answered = [each.entry.made for each in dataset.releases]
-    is_one = len(answered) == 1
-    return {
-        "status": "Draft",
-        "tier": _TIER,
-        "deployment": {
-            "product": {
-                "name": dataset.account.name,
-                "data_curators": None,
-                "intended_use": _purposes(dataset),
-                "data_product_type": "Summary statistics",
-                "data_product_region": None,
-                "description": f"Noisy counts: {len(answered)} of questions and tables.",
-                "publication_date": f"{answered[0]:%Y-%m-%d}",
-                "data_product_sector": None,
-            },
-            "dp_flavor": {
-                "name": _flavor(dataset.total_loss),
-                "data_domain": None,
-                "unprotected_quantities": _unprotected(dataset),
-            },
-            "privacy_loss": _loss(dataset),
-            "model": {
-                "model_name": "Central",
-                "actors": _ACTORS,
-                "release_type": "One release" if is_one else "Many releases",
-                "release_type_description": f"{len(answered)} from {answered[0]:%Y-%m-%d} to "
-                f"{answered[-1]:%Y-%m-%d}; the budget never refreshes by itself.",
-                "access_type": "Interactive",
-            },
-            "accounting": {
-                "post_processing": "None by noisycount: answers may be negative.",
-                "composition": _COMPOSITION,
-            },
-            "implementation": {
-                "pre_processing_eda_hyperparameter_tuning": None,
-                "mechanisms": _MECHANISMS,
-                "justification": None,
-            },
-            "resources": {"sources": None, "registry_authors": None},
-        },
+    times = [released.entry.made for released in dataset.releases]
+    number, first, last = len(times), f"{times[0]:%Y-%m-%d}", f"{times[-1]:%Y-%m-%d}"
+    entry: Object = json.loads(_TEMPLATE)
+    deployment = entry["deployment"]
+    deployment["product"] |= {
+        "name": dataset.account.name,
+        "intended_use": _purposes(dataset),
+        "description": f"Noisy counts: {number} of questions and tables.",
+        "publication_date": first,
     }
+    deployment["dp_flavor"] |= {
+        "name": _flavor(dataset.total_loss),
+        "unprotected_quantities": _unprotected(dataset),
+    }
+    deployment["privacy_loss"] = _loss(dataset)
+    deployment["model"] |= {
+        "release_type": "One release" if number == 1 else "Many releases",
+        "release_type_description": f"{number} from {first} to {last}; the budget never refreshes by itself.",
+    }
+    return entry
 
 
 def _purposes(dataset: DatasetReport) -> str | None:

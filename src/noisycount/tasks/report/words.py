@@ -3,8 +3,10 @@
 Numbers are rounded so that no risk and no error is understated.
 """
 
+import tomllib
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 
 from noisycount.config.config import Config
 from noisycount.display.numbers import number_of, percent, plus_minus, scale_text
@@ -26,75 +28,10 @@ CHECKED = "checked"  # name of the fact about the verification of the ledger
 # Columns of a table of releases.
 HEADER = ("when (UTC)", "who asked", "question", "what for", "answer", "noise", "price")
 
-_ERROR = (
-    f"± is the error by the privacy noise alone: with {percent(CONFIDENCE)} confidence the true count of the records "
-    "lies that near. It does not include the sampling error, if the records are a sample."
-)
-
-_ROUNDING = (
-    "Numbers are rounded to the side that claims less: prices, errors and odds up, remaining budgets and the scale of "
-    "noise down. The JSON form has every number exactly."
-)
-
-_ASKERS = (
-    "If several analysts asked for an answer, the first one paid, and the others got the same answer later, free of "
-    "charge. The purposes of all are listed. Analysts may have passed answers on."
-)
-
-NOTES = (_ERROR, _ROUNDING, _ASKERS, "No true count is kept or shown.")  # notes for the reader
-
-# Terms of a report, and their explanations.
-TERMS = (
-    (
-        "ε (epsilon)",
-        (
-            "the privacy loss of an answer: with or without one person's records, no answer becomes more than "
-            "e^ε times as likely. The ε of several answers add up."
-        ),
-    ),
-    (
-        "δ (delta)",
-        (
-            "a probability besides ε: the answers reveal no more than answers that give a person away with "
-            "probability δ, and keep to the odds of ε otherwise."
-        ),
-    ),
-    (
-        "ρ (rho)",
-        (
-            "the privacy loss of Gaussian noise, in zero-concentrated differential privacy. It has no ε without "
-            "a δ; “meaning” states it at the δ of the budget, or at 1e-06 if there is none."
-        ),
-    ),
-    (
-        "of it for keys",
-        (
-            "the part of δ that is reserved for tables with hidden keys, whose groups are read from the "
-            "records: their δ bounds the probability that a group of a single person is shown."
-        ),
-    ),
-    (
-        "neighbours",
-        (
-            "two data sets that the answers can hardly distinguish: one has a person (or row) more than the "
-            "other; or, if the number of persons is public, one person is replaced by another."
-        ),
-    ),
-    (
-        "version",
-        (
-            "a number for the records as they were counted and read: another number means that the records, or "
-            "the rules by which they are read, have changed. It reveals nothing about their content."
-        ),
-    ),
-    (
-        "head",
-        (
-            "the number and the hash of the newest row of the ledger, which depend on all rows before it. If "
-            "you keep them elsewhere, a later comparison detects rows that were changed or removed."
-        ),
-    ),
-)
+# Notes and explanations of terms for the reader.
+_GUIDE = tomllib.loads(Path(__file__).with_name("guide.toml").read_text(encoding="utf-8"))
+NOTES = tuple(note.format(confidence=percent(CONFIDENCE)) for note in _GUIDE["notes"])
+TERMS = tuple(_GUIDE["terms"].items())
 
 SIGNED = ("Controller", "Date", "Signature")  # lines that are filled in by hand
 SUMMARY = ("data set", "releases", "spent of the budget", "meaning")  # columns of the summary
