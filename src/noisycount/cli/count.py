@@ -35,20 +35,23 @@ from noisycount.tasks.answer_display import print_answer, print_preview
 from noisycount.tasks.answer_json import answer_json, preview_json
 from noisycount.tasks.opening import dataset_of_source, existing_ledger
 from noisycount.tasks.preview import preview_of
-from noisycount.tasks.table_files import TableFiles, check_files, with_files, write_files
 
 
 @frozen
-class Asking:
-    """Options that name the records, the conditions, the privacy unit, the analyst and the purpose."""
+class CountOptions:
+    """Options of `count` besides the members of `Query`."""
 
     source: str
-    where: tuple[str, ...]
     unit: str | None
     table: str | None
     analyst: str | None
     purpose: str | None
     slot: ReplyTick | None
+    keys_from: Path | None  # file of keys: one row a cell, or the keys of one column
+    questions: Path | None  # file of more conditions, one a line
+    plot: Path | None  # file for a chart of a table
+    output: Path | None  # file for the rows of a table
+    is_trial: bool
 
 
 _OUTPUT_SUFFIXES = (".csv", ".parquet", ".json", ".arrow")
@@ -169,7 +172,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @click.argument("source", shell_complete=options.complete_sources)
 @options.value_option(
-    "--where",
+    "--where wheres",
     str,
     "TEXT",
     "Count records that satisfy a condition, written as in SQL's WHERE. Default: all records. Repeat it for a table "
@@ -288,14 +291,11 @@ def _known_schema(ctx: click.Context) -> Schema:
     callback=_check_output_suffix,
 )
 @options.common_options
-@options.fill(TableFiles)
-@options.fill(Asking)
+@options.fill(CountOptions)
 def count(
-    asking: Asking,
-    files: TableFiles,
+    inputs: CountOptions,
     configuration: Config,
     *,
-    is_trial: bool,
     as_json: bool,
     **parts: Any,  # noqa: ANN401 - members of `Query` with the same names
 ) -> None:
@@ -309,16 +309,21 @@ def count(
     A table, by --by or several --where, is one query: one price pays for all of its rows.
     """
     parts |= {name: parts[name] or None for name in ("by", "keys")}
-    query = Query(wheres=asking.where, is_list=files.questions is not None or len(asking.where) > 1, **parts)
+    query = Query(is_list=inputs.questions is not None or len(parts["wheres"]) > 1, **parts)
     check_query(query)
-    dataset = configuration.table_of(dataset_of_source(configuration, asking.source, asking.unit), asking.table)
-    analyst = configuration.analyst(asking.analyst)
-    if files != TableFiles():
-        if not is_trial:
-            check_files(files)
-        query = with_files(query, files, dataset)
-    is_drawn = files.plot is not None
-    if is_trial:
+    dataset = configuration.table_of(dataset_of_source(configuration, inputs.source, inputs.unit), inputs.table)
+    analyst = configuration.analyst(inputs.analyst)
+    is_drawn = inputs.plot is not None
+    if any(file is not None for file in (inputs.output, inputs.plot, inputs.questions, inputs.keys_from)):
+        from noisycount.tasks.table_files import check_files, with_files  # noqa: PLC0415 - loads the formats of files
+
+        if not inputs.is_trial:
+            check_files(inputs.output, inputs.plot)
+        for option, path in {"--plot": inputs.plot, "--output": inputs.output}.items():
+            if path is not None and not query.is_table:
+                raise click.UsageError(f"{option} belongs to a table: add --by COLUMNS, or --where again")
+        query = with_files(query, inputs.questions, inputs.keys_from, dataset)
+    if inputs.is_trial:
         preview = preview_of(query, dataset, configuration, analyst, is_drawn=is_drawn)
         if as_json:
             print_json(preview_json(preview))
@@ -326,22 +331,25 @@ def count(
             print_preview(preview)
         return
     key = token_hex(16)
-    paid_query = PaidQuery(query, analyst, key, asking.purpose, asking.slot)
+    paid_query = PaidQuery(query, analyst, key, inputs.purpose, inputs.slot)
     try:
         with status("counting"):
             answer = answer_to(paid_query, dataset, configuration, is_drawn=is_drawn)
-        _write_and_print(answer, files, as_json=as_json)
+        _write_and_print(answer, inputs, as_json=as_json)
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
             raise
-        raise StoppedError(interrupted_charge(key, configuration, asking.slot)) from None
+        raise StoppedError(interrupted_charge(key, configuration, inputs.slot)) from None
 
 
-def _write_and_print(answer: Answer, files: TableFiles, *, as_json: bool) -> None:
+def _write_and_print(answer: Answer, inputs: CountOptions, *, as_json: bool) -> None:
     """Write the files of a table, and print the answer. It is paid for, so it is printed even if a file fails."""
     paths: list[Path] = []
     try:
-        paths.extend(write_files(answer, files))
+        if inputs.output is not None or inputs.plot is not None:
+            from noisycount.tasks.table_files import write_files  # noqa: PLC0415 - as in `count`
+
+            paths.extend(write_files(answer, inputs.output, inputs.plot))
     finally:
         if as_json:
             print_json(answer_json(answer))

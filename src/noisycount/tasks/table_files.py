@@ -15,7 +15,6 @@ from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.output import check_regular, json_text, status, writing
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
-from noisycount.frozen import frozen
 from noisycount.query.query import Query
 from noisycount.query.typed import MAX_CELLS, ColumnGrouping, TypedKey, TypedKeys
 from noisycount.release.results import Release
@@ -26,58 +25,53 @@ from noisycount.tasks.answer_json import answer_json, flat_levels
 from noisycount.validation import exact_text
 
 
-@frozen
-class TableFiles:
-    """The files of a table that a command names, by its options."""
-
-    keys_from: Path | None = None  # to read: keys, one row a cell, or the keys of one column
-    questions: Path | None = None  # to read: more conditions, one a line
-    plot: Path | None = None  # to write: a chart
-    output: Path | None = None  # to write: the rows
-
-
-def check_files(files: TableFiles) -> None:
+def check_files(output: Path | None, plot: Path | None) -> None:
     """Raise NoisyCountError if an output file exists or cannot be written, before privacy budget is charged.
 
     If the rows are for an .arrow file, also raise if the package pyarrow is missing.
     """
-    if files.output is not None and files.output.exists():
-        raise NoisyCountError(f"--output {str(files.output)!r} exists already: name another file")
-    for file in filter(None, (files.output, files.plot)):
+    if output is not None and output.exists():
+        raise NoisyCountError(f"--output {str(output)!r} exists already: name another file")
+    for file in filter(None, (output, plot)):
         check_regular(file)
         if not os.access(file.parent, os.W_OK):
             raise NoisyCountError(f"{str(file)!r} cannot be written: check its folder")
-    if files.output is not None and files.output.suffix.lower() == ".arrow":
+    if output is not None and output.suffix.lower() == ".arrow":
         _arrow()
 
 
-def with_files(query: Query, files: TableFiles, dataset: DatasetConfig) -> Query:
-    """Return the query with the keys and the conditions of its files.
+def with_files(query: Query, questions: Path | None, keys_from: Path | None, dataset: DatasetConfig) -> Query:
+    """Return the query with the conditions and the keys of two files.
 
-    Raise UsageError if an option of a table is given for a query that is none. Raise ConfigError if the file of keys is
-    that of the records: keys must be public. Raise NoisyCountError if a file cannot be read, if the file of keys lacks
-    the columns of --by, or if it lists keys that --keys lists too.
+    Args:
+        query: The query.
+        questions: A file of conditions, one a line; None: no file.
+        keys_from: A file of keys: one row a cell, or the keys of one column; None: no file.
+        dataset: The data set that the query is about.
+
+    Raises:
+        UsageError: A file of keys is given for a query without columns.
+        ConfigError: The file of keys is that of the records: keys must be public.
+        NoisyCountError: A file cannot be read, or the file of keys lacks the columns of --by, or lists keys that --keys
+            lists too.
     """
-    if files.keys_from is not None and query.by is None:
+    if keys_from is not None and query.by is None:
         raise click.UsageError("--keys-from belongs to a table: add --by COLUMNS")
-    for option, path in {"--plot": files.plot, "--output": files.output}.items():
-        if path is not None and not query.is_table:
-            raise click.UsageError(f"{option} belongs to a table: add --by COLUMNS, or --where again")
-    if files.questions is not None:
-        query = replace(query, wheres=[*query.wheres, *_questions(files.questions)])
-    if files.keys_from is None:
+    if questions is not None:
+        query = replace(query, wheres=[*query.wheres, *_questions(questions)])
+    if keys_from is None:
         return query
-    if dataset.shares_files_at(files.keys_from):
+    if dataset.shares_files_at(keys_from):
         raise ConfigError(
             "--keys-from names the records themselves: keys must come from what everybody knows; "
             "where nobody knows them, give --delta in their place"
         )
     option_keys: Any = query.keys or {}
-    file_keys: Any = _keys_of_file(files.keys_from, [item for item in query.by or () if type(item) is ColumnGrouping])
+    file_keys: Any = _keys_of_file(keys_from, [item for item in query.by or () if type(item) is ColumnGrouping])
     if not option_keys:
         return replace(query, keys=file_keys)
     if not isinstance(file_keys, Mapping) or {*map(str.lower, file_keys)} & {*map(str.lower, option_keys)}:
-        raise NoisyCountError(f"--keys-from {str(files.keys_from)!r} lists keys that --keys lists too: leave one out")
+        raise NoisyCountError(f"--keys-from {str(keys_from)!r} lists keys that --keys lists too: leave one out")
     return replace(query, keys={**option_keys, **file_keys})
 
 
@@ -125,23 +119,23 @@ def _questions(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
-def write_files(answer: Answer, files: TableFiles) -> Iterator[Path]:
-    """Write the requested files of a table, and yield each after it is written."""
+def write_files(answer: Answer, output: Path | None, plot: Path | None) -> Iterator[Path]:
+    """Write the rows and the chart of a table to the files that are given, and yield each after it is written."""
     if isinstance(answer.release, Release):
         return
-    if files.output is not None:
+    if output is not None:
         with status("writing"):
-            save_rows(answer, answer.release, files.output)
-        yield files.output
-    if files.plot is not None:
+            save_rows(answer, answer.release, output)
+        yield output
+    if plot is not None:
         from noisycount.charts.picture_svg import save_picture  # noqa: PLC0415  (for pictures alone)
         from noisycount.charts.table import TableBars, table_picture  # noqa: PLC0415  (the same)
 
         with status("drawing"):
             picture = table_picture(TableBars.from_table(answer.release))
-            with writing(files.plot):
-                save_picture(picture, files.plot)
-        yield files.plot
+            with writing(plot):
+                save_picture(picture, plot)
+        yield plot
 
 
 def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:

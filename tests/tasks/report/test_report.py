@@ -22,8 +22,7 @@ from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
-from noisycount.tasks.report.forms import FORMS, as_inline, as_text, report_text
-from noisycount.tasks.report.registry import registry_json
+from noisycount.tasks.report.forms import FORMS, as_inline, as_text, registry_json, report_text
 from noisycount.tasks.report.report import Report, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
 from tests.helpers.commands import Refused, Run
