@@ -88,9 +88,8 @@ def check(  # noqa: PLR0913 - one argument per option
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examine
     from noisycount.tasks.check_json import inspection_json
-    from noisycount.tasks.findings import findings_of
+    from noisycount.tasks.findings import findings_of, proposal_lines, value_lines
     from noisycount.tasks.opening import dataset_of_source
-    from noisycount.tasks.proposals import proposal_lines, value_lines
 
     with output.status("reading"):
         dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)

@@ -22,8 +22,7 @@ from noisycount.tasks import ledger as task
 from noisycount.tasks.backup import back_up, backup_json, backup_words, for_copy, restore_commands
 from noisycount.tasks.opening import existing_ledger
 from noisycount.tasks.report.forms import FORMS, report_text
-from noisycount.tasks.report.report import report_of
-from noisycount.tasks.unproven import unproven_in, unproven_words
+from noisycount.tasks.report.report import report_of, unproven_in, unproven_words
 
 _BROKEN = STATUSES[LedgerError]
 

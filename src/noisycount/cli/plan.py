@@ -201,9 +201,7 @@ def _show_open_plan(goal: PlanGoal, plot: Path | None, configuration: Config, *,
         raise _usage_error("--at-most goes with --within below 100% and --confidence, and with no other goal")
     if plot is not None:
         raise _usage_error("--plot needs a guess of the count: give --guess, or leave --plot out")
-    from noisycount.tasks.open_plan import OpenPlan  # noqa: PLC0415 - loads the distribution of stopped answers
-
-    open_plan = OpenPlan(
+    open_plan = task.OpenPlan(
         price_as_written(goal.within, "within"),
         price_as_written(goal.confidence, "confidence"),
         goal.at_most or _DEFAULT_AT_MOST,
@@ -218,19 +216,18 @@ def _show_open_plan(goal: PlanGoal, plot: Path | None, configuration: Config, *,
 def _show_forecast(
     design: "Design", confidence: float, plot: Path | None, paying: AvailableBudget | None, *, as_json: bool
 ) -> None:
-    from noisycount.tasks.forecast import forecast, forecast_json, print_forecast  # noqa: PLC0415
+    from noisycount.tasks.forecast import budget_facts, forecast, forecast_json, print_forecast  # noqa: PLC0415
 
-    result = forecast(design, confidence)
+    result = forecast(design, confidence, paying)
     if plot is not None:
         from noisycount.tasks.pictures import save_forecast_plot  # noqa: PLC0415 - for pictures alone
 
         save_forecast_plot(result, plot)
     if as_json:
-        print_json({**forecast_json(result), **task.left_json(result.plans, paying)})
+        print_json(forecast_json(result))
         return
-    budget_facts = [] if paying is None else task.left_facts(result.plans, paying)
     print_forecast(result)
-    print_facts([*budget_facts, *file_facts(plot)])
+    print_facts([*budget_facts(result), *file_facts(plot)])
 
 
 def _read_guess(goal: PlanGoal, configuration: Config) -> tuple[float | None, str | None]:

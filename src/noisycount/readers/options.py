@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from noisycount.charts.png import check_png
 from noisycount.config.config import Config
 from noisycount.config.file import default_config, find_config, load_config
 from noisycount.engines.places import is_server
@@ -147,6 +146,8 @@ def _check_picture_file(_: click.Context, __: click.Parameter, path: Path | None
     if path.suffix.lower() not in {".svg", ".png"}:
         raise click.BadParameter(f"must end in .svg or .png, got {str(path)!r}")
     if path.suffix.lower() == ".png":
+        from noisycount.charts.png import check_png  # noqa: PLC0415 - for pictures alone
+
         check_png()
     return path
 

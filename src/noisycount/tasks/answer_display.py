@@ -162,7 +162,7 @@ def _price(preview: AnswerPreview) -> str:
 
 def _mean_prices(preview: AnswerPreview, goal: Goal) -> str:
     """Return the mean prices of an accuracy goal, in ε, for some counts."""
-    from noisycount.tasks.open_plan import average_prices  # noqa: PLC0415 - only accuracy goals need it
+    from noisycount.tasks.plan import average_prices  # noqa: PLC0415 - only accuracy goals need it
 
     noise, base = preview.plan.noise, preview.topped_up
     stopping = Stopping(goal, noise, base)

@@ -9,8 +9,7 @@ from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import Finding
 from noisycount.tasks.check import Inspection
 from noisycount.tasks.check_display import FOR_OWNERS, finding_words, verdict
-from noisycount.tasks.findings import findings_of
-from noisycount.tasks.proposals import proposal_lines, value_lines
+from noisycount.tasks.findings import findings_of, proposal_lines, value_lines
 
 
 def inspection_json(inspection: Inspection) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from noisycount.release.dataset import AvailableBudget
 from noisycount.release.results import Release
 from noisycount.tasks.answer import Answer, PaidQuery, answer_to
 from noisycount.tasks.answer_json import answer_json
-from noisycount.tasks.open_plan import OpenPlan
+from noisycount.tasks.plan import OpenPlan
 from noisycount.tasks.refine.estimate import Refinement, refinement_json
 from noisycount.validation import exact_text
 

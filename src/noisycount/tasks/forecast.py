@@ -9,19 +9,20 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from noisycount.display.numbers import percent
-from noisycount.display.output import print_facts, print_table
+from noisycount.display.numbers import approximately, percent
+from noisycount.display.output import Facts, print_facts, print_table
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.release.dataset import AvailableBudget, next_words
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.table_plan import plan_of
 from noisycount.tasks.answer_display import level_rows, noise_words
 from noisycount.tasks.answer_json import levels_json, loss_json
-from noisycount.validation import optional_text
+from noisycount.validation import exact_text, optional_text
 
 
 @frozen
@@ -54,6 +55,7 @@ class TableForecast:
     design: Design  # shape and price
     plans: tuple[TablePlan, ...]  # one plan for each kind of noise, the one with the smaller squared errors first
     confidence: float  # confidence of the errors
+    paying: AvailableBudget | None = None  # budget that pays for the table; None: none is compared with the price
 
     def of_known_size(self, plan: TablePlan) -> TablePlan:
         """Return a plan with the number of cells of the design, which is None in a plan for hidden keys."""
@@ -69,7 +71,7 @@ class TableForecast:
         return better / other
 
 
-def forecast(design: Design, confidence: float) -> TableForecast:
+def forecast(design: Design, confidence: float, paying: AvailableBudget | None = None) -> TableForecast:
     """Return the forecast of a table.
 
     It has Gaussian noise if the price is in ρ, Laplace noise if it is ε alone, and both if it is (ε, δ). Raises
@@ -77,7 +79,7 @@ def forecast(design: Design, confidence: float) -> TableForecast:
     """
     plans = [_plan(design, noise) for noise in _noises(design)]
     plans.sort(key=lambda plan: _squares(plan, design.counts))
-    return TableForecast(design, tuple(plans), confidence)
+    return TableForecast(design, tuple(plans), confidence, paying)
 
 
 def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
@@ -144,6 +146,23 @@ def _facts(result: TableForecast) -> Iterator[tuple[str, str]]:
         yield "hint", "with --delta 1e-6 Gaussian noise at the same price is shown beside it"
 
 
+def budget_facts(result: TableForecast) -> Facts:
+    """Return the largest price of one more answer, now and after the table with each noise; empty without a budget."""
+    paying = result.paying
+    if paying is None:
+        return []
+    now = f"{next_words(paying.left)} of {paying.dataset or 'the budget'}"
+    facts = [("budget", f"{now} (budget {paying.budget.text})")]
+    for plan in result.plans:
+        if paying.admits(plan.loss):
+            remaining = f"up to {approximately(paying.left_after(plan.loss))}"
+        else:
+            obstacle = paying.budget.obstacle(plan.loss, paying.dataset or "")
+            remaining = f"not possible, as {obstacle or 'the price exceeds the remaining budget'}"
+        facts.append(("", f"after this table with {plan.levels[0].mechanism.name} noise: {remaining}"))
+    return facts
+
+
 def shape_words(design: Design) -> str:
     """Return the shape of a table in words: keys of each column, cells, and contribution bound."""
     keys = " × ".join(f"{size:,} of {name}" for name, size in design.cells.items())
@@ -154,8 +173,15 @@ def shape_words(design: Design) -> str:
 
 
 def forecast_json(result: TableForecast) -> dict[str, Any]:
-    """Return a forecast as JSON; prices, shares and scales are exact decimals or fractions, as text."""
-    design = result.design
+    """Return a forecast as JSON; prices, shares and scales are exact decimals or fractions, as text.
+
+    `left_after` is null for a table above the budget.
+    """
+    design, paying = result.design, result.paying
+    left_after = None
+    if paying is not None:
+        after = (paying.left_after(plan.loss) if paying.admits(plan.loss) else None for plan in result.plans)
+        left_after = [optional_text(left) for left in after]
     return {
         "cells": dict(design.cells),
         "margins": list(design.margins),
@@ -180,4 +206,7 @@ def forecast_json(result: TableForecast) -> dict[str, Any]:
             }
             for plan in result.plans
         ],
+        "dataset": None if paying is None else paying.dataset,
+        "left": None if paying is None else exact_text(paying.left),
+        "left_after": left_after,
     }

@@ -17,8 +17,7 @@ from noisycount.engines.formats import FileFormat
 from noisycount.frozen import frozen
 from noisycount.tasks.check import Inspection, examine_place
 from noisycount.tasks.check_display import finding_words
-from noisycount.tasks.findings import findings_of
-from noisycount.tasks.proposals import form_lines
+from noisycount.tasks.findings import findings_of, form_lines
 
 _COMMENT_COLUMN = 36  # column where the comment of a line begins
 _WIDTH = 100

@@ -1,4 +1,8 @@
-"""Plans: the ε for an accuracy goal, or the accuracy of an ε, and the number of answers that the budget pays for."""
+"""Plans: the ε for an accuracy goal, or the accuracy of an ε, and the number of answers that the budget pays for.
+
+`Plan` needs a guess of the count, an error in records or an ε. `OpenPlan` needs none of them: it holds the prices of an
+error relative to an unknown count, which differ by the count, as an answer stops as soon as it is accurate enough.
+"""
 
 import math
 from collections import Counter
@@ -19,36 +23,10 @@ from noisycount.release.dataset import AvailableBudget, next_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 
 if TYPE_CHECKING:
-    from noisycount.release.noise_plan import TablePlan
+    from noisycount.analysis.within import StoppingRule
 
 
 UNSPENT = AvailableBudget(DEFAULT_BUDGET)  # pays if neither a budget nor a data set is given
-
-
-def left_facts(plans: Sequence["TablePlan"], paying: AvailableBudget) -> list[tuple[str, str]]:
-    """Return the largest price of one more answer, now and after the table with each noise, as facts."""
-    owner = paying.dataset or "the budget"
-    now = f"{next_words(paying.left)} of {owner}"
-    return [
-        ("budget", f"{now} (budget {paying.budget.text})"),
-        *(("", f"after this table with {_left_words(plan, paying)}") for plan in plans),
-    ]
-
-
-def left_json(plans: Sequence["TablePlan"], paying: AvailableBudget | None) -> dict[str, Any]:
-    """Return the facts of `left_facts` as JSON; null without a data set, or for a table above the budget."""
-    if paying is None:
-        return {"dataset": None, "left": None, "left_after": None}
-    after = [exact_text(paying.left_after(plan.loss)) if paying.admits(plan.loss) else None for plan in plans]
-    return {"dataset": paying.dataset, "left": exact_text(paying.left), "left_after": after}
-
-
-def _left_words(plan: "TablePlan", paying: AvailableBudget) -> str:
-    noise = f"{plan.levels[0].mechanism.name} noise"
-    if paying.admits(plan.loss):
-        return f"{noise}: up to {approximately(paying.left_after(plan.loss))}"
-    obstacle = paying.budget.obstacle(plan.loss, paying.dataset or "")
-    return f"{noise}: not possible, as {obstacle or 'the price exceeds the remaining budget'}"
 
 
 POSSIBLE = 50  # number of possible answers that a preview shows
@@ -401,3 +379,77 @@ def _rounded_down(confidence: float) -> Decimal:
 def _share(width: int, guess: float) -> Decimal:
     """Return an error relative to the guess, rounded up to two digits."""
     return Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(width), Decimal(str(guess)))
+
+
+_COUNTS = (100, 1000, 10_000)  # counts for which the mean price is shown
+
+
+def average_prices(rule: "StoppingRule") -> list[tuple[int, float]]:
+    """Return pairs of a count and the mean ε of its answer."""
+    from noisycount.analysis.within import mean_price  # noqa: PLC0415 - slow to import, and rarely needed
+
+    return [(count, mean_price(rule, count)) for count in _COUNTS]
+
+
+@frozen
+class OpenPlan:
+    """An accuracy goal relative to an unknown count, with its prices."""
+
+    within: Fraction  # largest error as a share of the count
+    confidence: Fraction
+    at_most: Fraction  # largest price, in ε
+    paying: AvailableBudget = UNSPENT  # budget that pays for the answers
+
+    @property
+    def rule(self) -> "StoppingRule":
+        """Stopping rule of the answers."""
+        from noisycount.analysis.within import stopping_rule  # noqa: PLC0415 - as in `average_prices`
+
+        return stopping_rule(self.within, self.confidence, self.at_most)
+
+    @property
+    def prices(self) -> list[tuple[int, float, float]]:
+        """Triples of a count, the mean ε of its answer, and the ε that would suffice if the count were known."""
+        from noisycount.analysis.within import knowing_price  # noqa: PLC0415 - as in `average_prices`
+
+        return [
+            (count, mean, knowing_price(self.within, self.confidence, count))
+            for count, mean in average_prices(self.rule)
+        ]
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The goal, its prices, its largest error and the number of affordable answers, as texts."""
+        share, confidence = percent(float(self.within)), percent(float(self.confidence))
+        largest = exact_text(self.at_most)
+        averages = [
+            f"{price:.2g} for {signed(count)} ({known_price:.2g} if it were known)"
+            for count, price, known_price in self.prices
+        ]
+        number, owner = self.paying.affordable(self.at_most), self.paying.dataset
+        left = approximately(self.paying.left) + (f" of {owner}" if owner else "")
+        return [
+            ("goal", f"within ±{share} of the count with {confidence} confidence, for ε = {largest} at most"),
+            ("ε", f"on average {averages[0].replace('for', 'for a count of', 1)}"),
+            *(("", words) for words in averages[1:]),
+            ("error", f"{plus_minus(self.rule.reach)} where ±{share} would cost more"),
+            ("privacy", f"at the most {odds_sentence(self.at_most)}"),
+            ("budget", f"{left} pays for at least {number:,} such answer{'' if number == 1 else 's'}"),
+        ]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        return {
+            "within": float(self.within),
+            "confidence": float(self.confidence),
+            "at_most": exact_text(self.at_most),
+            "error": self.rule.reach,
+            "prices": [
+                {"count": count, "mean": mean, "known": known_price} for count, mean, known_price in self.prices
+            ],
+            "odds": odds_sentence(self.at_most),
+            "budget": exact_text(self.paying.left),
+            "dataset": self.paying.dataset,
+            "affordable": self.paying.affordable(self.at_most),
+        }

@@ -11,7 +11,7 @@ from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.file import load_config
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
-from noisycount.tasks.unproven import UnprovenTopUp, unproven_top_ups
+from noisycount.tasks.report.report import UnprovenTopUp, unproven_top_ups
 from tests.helpers.commands import Run
 from tests.model.test_gradual import conditional, laplace
 

@@ -19,8 +19,7 @@ from noisycount.release.dataset import AvailableBudget
 from noisycount.release.stored_question import CONFIDENCE, StoredQuestion
 from noisycount.tasks.answer_display import NEIGHBOURS, ledger_words
 from noisycount.tasks.ledger import Account, answer_words, intact_words
-from noisycount.tasks.report.report import DatasetReport, Report
-from noisycount.tasks.unproven import unproven_words
+from noisycount.tasks.report.report import DatasetReport, Report, unproven_words
 
 TITLE = "Report on private counts"
 CHECKED = "checked"  # name of the fact about the verification of the ledger
