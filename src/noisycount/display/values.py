@@ -162,6 +162,17 @@ def _(value: Any) -> list[Any]:  # noqa: ANN401 - a list or a tuple
     return [plain(item) for item in value]
 
 
+def members(value: object, *names: str) -> dict[str, Any]:
+    """Return attributes of an object as the members of a JSON object with the same names.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> members(Fraction(1, 3), "numerator", "denominator")
+        {'numerator': 1, 'denominator': 3}
+    """
+    return {name: plain(getattr(value, name)) for name in names}
+
+
 def table(name: str, facts: Mapping[str, object]) -> str:
     """Return an HTML table with a caption and a row for each fact. Every text is escaped.
 

@@ -20,6 +20,7 @@ from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here
+from noisycount.display.values import members
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination
 from noisycount.engines.places import ServedTable, ServerPlace, is_server
@@ -102,20 +103,20 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON; the duration is in whole seconds."""
-        examination, names = self.examination, ("records", "question", "expected", "found")
+        examination, certificate = self.examination, self.certificate
         return {
-            "certified": self.certificate is not None,
+            "certified": certificate is not None,
             "server": self.place,
-            "engine": examination.identity.engine,
-            "version": examination.identity.version,
-            "collation": examination.identity.collation,
-            "date": None if self.certificate is None else self.certificate.date,
-            "suite": examination.suite,
-            "answers": examination.answers,
-            "differences": [{name: getattr(each, name) for name in names} for each in examination.differences],
-            "unheld": list(examination.unheld),
+            **members(examination.identity, "engine", "version", "collation"),
+            "date": None if certificate is None else certificate.date,
+            **members(examination, "suite", "answers"),
+            "differences": [
+                members(wrong_answer, "records", "question", "expected", "found")
+                for wrong_answer in examination.differences
+            ],
+            **members(examination, "unheld"),
             "seconds": round(examination.seconds),
-            "file": None if self.file is None else str(self.file),
+            **members(self, "file"),
         }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from noisycount.display.numbers import approximately, percent
 from noisycount.display.output import Facts, print_facts, print_table
+from noisycount.display.values import members
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -183,16 +184,13 @@ def forecast_json(result: TableForecast) -> dict[str, Any]:
         after = (paying.left_after(plan.loss) if paying.admits(plan.loss) else None for plan in result.plans)
         left_after = [optional_text(left) for left in after]
     return {
-        "cells": dict(design.cells),
-        "margins": list(design.margins),
+        **members(design, "cells", "margins"),
         "groups_per_unit": design.groups or 1,
         "size_public": design.is_size_public,
         "hidden": design.is_hidden,
         "cumulative": design.is_cumulative,
         "confidence": result.confidence,
-        "epsilon": optional_text(design.epsilon),
-        "rho": optional_text(design.rho),
-        "delta": optional_text(design.delta),
+        **members(design, "epsilon", "rho", "delta"),
         "better": result.plans[0].levels[0].mechanism.name,
         "gain": result.gain,
         "plans": [

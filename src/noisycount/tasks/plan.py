@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from noisycount.analysis.accuracy import failure_probability, negative_probability
 from noisycount.config.config import DEFAULT_BUDGET
 from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, plus_minus, rounded_up, signed
+from noisycount.display.values import members
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
@@ -134,14 +135,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON: `formula` is ε by eq. (10), `epsilon` the ε of discrete noise."""
     possible = [plan.centre + error for error in plan.possible_errors]
     return {
-        "guess": plan.guess,
-        "guessed_from": plan.guessed_from,
-        "within": plan.within,
-        "confidence": plan.confidence,
-        "queries": plan.queries,
-        "formula": plan.formula,
-        "epsilon": exact_text(plan.epsilon),
-        "total": exact_text(plan.total),
+        **members(plan, "guess", "guessed_from", "within", "confidence", "queries", "formula", "epsilon", "total"),
         "mechanism": "discrete Laplace",
         "scale": exact_text(plan.noise.scale),
         "error": plan.width,

@@ -15,6 +15,7 @@ from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curv
 from noisycount.analysis.utility import utility_loss
 from noisycount.display.numbers import approximately, at_least, at_most, odds, odds_sentence, percent, signed
 from noisycount.display.output import Done
+from noisycount.display.values import members
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
@@ -415,9 +416,7 @@ def risks_json(risks: Risks) -> dict[str, Any]:
         **assumed_members(setting.assumed),
         "mechanism": "none" if isinstance(setting.noise, Exact) else setting.noise.name,
         "scale": None if setting.scale is None else exact_text(setting.scale),
-        "sample": setting.sample,
-        "known": setting.known,
-        "known_positives": setting.known_positives,
+        **members(setting, "sample", "known", "known_positives"),
         "epsilon": exact_text(risks.epsilon),
         "odds": odds_sentence(risks.epsilon),
         "utility_loss": risks.loss,
@@ -427,11 +426,9 @@ def risks_json(risks: Risks) -> dict[str, Any]:
             {
                 "adversary": risk.adversary.name,
                 "knows": risk.adversary.knows,
-                "delta": risk.delta,
-                "bracket": list(risk.bracket),
-                "guess": risk.guess,
+                **members(risk, "delta", "bracket", "guess"),
                 "usual_delta": _USUAL_DELTA,
-                "usual_epsilon": risk.usual_epsilon if math.isfinite(risk.usual_epsilon) else None,
+                **members(risk, "usual_epsilon"),
                 "meaning": _meaning(risk, risks, at_most(risk.delta)),
             }
             for risk in risks.risks

@@ -12,6 +12,7 @@ from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import signed
 from noisycount.display.output import Facts, Table, seen_from_here
+from noisycount.display.values import members
 from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
@@ -165,9 +166,7 @@ def view_json(view: View, configuration: Config) -> dict[str, Any]:
         "dataset": dataset.name,
         "source": str(dataset.source),
         **offer_json(view),
-        "why": dataset.why,
-        "public_tables": list(dataset.public_tables),
-        "vouched": dataset.vouched,
+        **members(dataset, "why", "public_tables", "vouched"),
         "ledger": None if place is None else str(place),
         "asked": [entry_json(entry) for entry in view.entries],
     }

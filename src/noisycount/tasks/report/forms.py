@@ -19,6 +19,7 @@ from typing import Any
 from noisycount.config.config import Config
 from noisycount.display.numbers import percent, plus_minus, rounded_up, scale_text, signed
 from noisycount.display.texts import redacted_name
+from noisycount.display.values import members
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import asks_for_table
 from noisycount.ledger.price import approximate_loss, loss_words
@@ -282,14 +283,12 @@ def _dataset_json(dataset: DatasetReport) -> Object:
     budget = dataset.account.budget
     return {
         "dataset": dataset.account.name,
-        "unit": dataset.unit,
-        "size": dataset.size,
+        **members(dataset, "unit", "size"),
         "neighbours": NEIGHBOURS[dataset.neighbours],
         "version": dataset.version,
         "budget": None if budget is None else budget.written,
         "why": dataset.why,
-        "public_tables": list(dataset.claim.public_tables),
-        "vouched": dataset.claim.vouched,
+        **members(dataset.claim, "public_tables", "vouched"),
         "spent": loss_json(dataset.account.spent),
         "spent_replaced": loss_json(dataset.replaced),
         "odds": dataset.odds,
