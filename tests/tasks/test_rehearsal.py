@@ -10,7 +10,7 @@ from noisycount.query.typed import ColumnGrouping, TypedKey
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
-from noisycount.tasks.rehearsal import made_up_words, rehearsal_json, rehearsal_words
+from noisycount.tasks.show import made_up_words, rehearsal_json, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 

@@ -29,8 +29,7 @@ from noisycount.service.state import Dataset, ServiceState, State
 from noisycount.tasks.answer import Answer, PaidQuery, answer_at
 from noisycount.tasks.answer_json import answer_json, preview_json
 from noisycount.tasks.preview import preview_at
-from noisycount.tasks.rehearsal import rehearsal_json, rehearsal_of
-from noisycount.tasks.show import View, budget_words, entry_json, offer_json
+from noisycount.tasks.show import View, budget_words, entry_json, offer_json, rehearsal_json, rehearsal_of
 from noisycount.validation import exact_epsilon
 
 _EXAMPLES: list[JsonValue] = [

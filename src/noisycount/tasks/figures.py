@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from noisycount.charts.picture_svg import picture_svg, save_picture
@@ -112,6 +113,7 @@ def figures_json(sections: Sequence[Section], page: Path, files: Sequence[Path])
 
 
 STYLE = (Path(__file__).parent / "figures.css").read_text(encoding="utf-8")
+_PAGE = Template((Path(__file__).parent / "figures.html").read_text(encoding="utf-8"))
 _MARKS = {Verdict.HOLDS: "✓", Verdict.PARTLY: "◐", Verdict.FAILS: "✗"}
 _CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fails"}
 
@@ -119,39 +121,18 @@ _CLASSES = {Verdict.HOLDS: "holds", Verdict.PARTLY: "partly", Verdict.FAILS: "fa
 def page(sections: Sequence[Section]) -> str:
     """Return the HTML page: each figure beside its claims and the results for them."""
     verdicts = [claim.verdict for section in sections for claim in section.all_claims]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            "<title>Every figure, computed exactly</title>",
-            f"<style>\n{STYLE}</style></head>",
-            "<body>",
-            *_header(sections, verdicts),
-            "<main>",
-            *(line for section in sections for line in _section(section)),
-            "</main>",
-            "</body></html>",
-            "",
-        ]
+    return _PAGE.substitute(
+        style=STYLE,
+        verdicts=f"<p>Of {len(verdicts)} claims {verdict_words(verdicts)}.</p>" if verdicts else "",
+        links="\n".join(map(_links, sections)),
+        sections="\n".join(line for section in sections for line in _section(section)),
     )
 
 
-def _header(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> Iterator[str]:
-    yield "<header><h1>Every figure, computed exactly</h1>"
-    yield (
-        "<p>What papers on private counts show by simulation or by formula, computed by noisycount without simulation, "
-        "beside what they say of it in short; and some of our own. Where a claim has no number (“quite small”), a "
-        "bound of our own decides; our number stands there to judge anew.</p>"
-    )
-    yield f"<p>Of {len(verdicts)} claims {verdict_words(verdicts)}.</p>" if verdicts else ""
-    yield '<nav aria-label="Figures"><ul>'
-    for section in sections:
-        links = " ".join(f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures)
-        yield f'<li><a href="#{section.paper.key}">{_text(section.paper.name)}</a> {links}</li>'
-    yield "</ul></nav></header>"
+def _links(section: Section) -> str:
+    """Return an item of the navigation with a link to the paper and to each of its figures."""
+    links = " ".join(f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures)
+    return f'<li><a href="#{section.paper.key}">{_text(section.paper.name)}</a> {links}</li>'
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -221,7 +202,6 @@ def _sentence(text: str) -> str:
 
 
 FORMATS = ("svg", "png", "csv", "json")
-_PAGE = "index.html"
 
 
 def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done) -> list[Path]:
@@ -237,7 +217,7 @@ def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[st
                 _save(figure, file)
             files.append(file)
         done(number / (len(figures) + 1))
-    file = folder / _PAGE
+    file = folder / "index.html"
     with writing(file):
         file.write_text(page(sections), encoding="utf-8")
     return [*files, file]

@@ -1,6 +1,7 @@
-"""Public description of a data set before a question: columns, budget, earlier answers.
+"""Description of a data set before a question, and the rehearsal of a question. No value of a record is shown.
 
-`View` holds it, and the functions format it as text and as JSON. No value of a record is shown.
+`View` holds the columns, the budget and earlier answers. A rehearsal answers a question about made-up records, so that
+analysts see the form of an answer without paying; `noisycount.release.rehearsal` makes the records.
 """
 
 from collections.abc import Mapping
@@ -10,19 +11,22 @@ from typing import Any
 
 from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
-from noisycount.display.numbers import signed
+from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.output import Facts, Table, seen_from_here
 from noisycount.display.values import members
 from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
+from noisycount.query.query import Query
 from noisycount.query.schema import PublicValues
 from noisycount.release.dataset import AvailableBudget, RemainingBudget
+from noisycount.release.rehearsal import Rehearsal, rehearsed
+from noisycount.release.results import Release
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks import ledger
 from noisycount.tasks.answer_display import remaining_words
-from noisycount.tasks.answer_json import stored_rows_json
+from noisycount.tasks.answer_json import levels_json, loss_json, row_json, stored_rows_json
 from noisycount.tasks.check_display import value_words
 from noisycount.tasks.opening import DatasetSession, catalog_of, configured_dataset, existing_ledger, records_of
 from noisycount.tasks.report.words import answer_cell
@@ -179,4 +183,66 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         **question.json,
         **ledger.entry_json(entry),
         **stored_rows_json(question),
+    }
+
+
+def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
+    """Return the rehearsal of a query. Reads no record and charges nothing."""
+    plan = session.plan(query)
+    return rehearsed(query, plan, session.records.unit, session.dataset.size)
+
+
+def made_up_words(rehearsal: Rehearsal) -> str:
+    """Return a note that states the number of made-up units, and that the answer is unrelated to the data set."""
+    units = "rows" if rehearsal.release.unit is None else "persons"
+    return (
+        f"{signed(rehearsal.units)} made-up {units} with these columns: no record of the data "
+        "set was read, nothing was charged, and the numbers say nothing about it"
+    )
+
+
+def rehearsal_words(rehearsal: Rehearsal) -> str:
+    """Return the answer of a count in words, with the exact count of the made-up records and the difference."""
+    release, (count,) = rehearsal.release, rehearsal.counts or (0,)
+    assert isinstance(release, Release)  # noqa: S101 - tables are printed row by row
+    return (
+        f"{signed(count)} of the made-up ones match; the answer was {signed(release.answer)} "
+        f"{plus_minus(release.error)} ({percent(release.confidence)}), so {signed(abs(release.answer - count))} off"
+    )
+
+
+def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
+    """Return a rehearsal as JSON; `made_up` is an exact count of made-up records, `answer` the count with noise."""
+    return {
+        "rehearsal": True,
+        "units": rehearsal.units,
+        "note": made_up_words(rehearsal),
+        **_answer_members(rehearsal),
+        "charged": "0",
+    }
+
+
+def _answer_members(rehearsal: Rehearsal) -> dict[str, Any]:
+    release, counts = rehearsal.release, rehearsal.counts
+    if isinstance(release, Release):
+        (where,) = rehearsal.query.wheres
+        return {
+            "where": where,
+            "unit": release.unit,
+            "made_up": None if counts is None else counts[0],
+            "answer": release.answer,
+            "error": release.error,
+            "confidence": release.confidence,
+            "epsilon": exact_text(release.epsilon),
+        }
+    exact_counts = [None] * len(release) if counts is None else counts
+    names = release.labels.names
+    return {
+        "where": release.where,
+        "unit": release.unit,
+        "by": list(names),
+        "rows": [row_json(names, row, made_up=count) for row, count in zip(release.rows, exact_counts, strict=True)],
+        "confidence": release.confidence,
+        "price": loss_json(release.price),
+        "levels": levels_json(release.plan, release.confidence, len(release)),
     }

@@ -38,8 +38,7 @@ from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.opening import DatasetSession
-from noisycount.tasks.rehearsal import rehearsal_of
-from noisycount.tasks.show import View, budget_words
+from noisycount.tasks.show import View, budget_words, rehearsal_of
 
 router = APIRouter(include_in_schema=False)
 # Where the focus goes when a button of the form was pressed: to the last row of a list, or to the choice of another.

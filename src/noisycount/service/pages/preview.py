@@ -38,8 +38,7 @@ from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.pictures import possible_answers
 from noisycount.tasks.plan import Plan, plan_at_epsilon, preview_heading
 from noisycount.tasks.preview import AnswerPreview, preview_at
-from noisycount.tasks.rehearsal import made_up_words, rehearsal_words
-from noisycount.tasks.show import View, budget_words
+from noisycount.tasks.show import View, budget_words, made_up_words, rehearsal_words
 from noisycount.validation import exact_text, is_in_range
 
 

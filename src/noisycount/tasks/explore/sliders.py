@@ -5,9 +5,11 @@
 
 import math
 import re
+import tomllib
 from collections.abc import Mapping
-from decimal import Decimal
+from dataclasses import fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Self
 from urllib.parse import urlencode
 
@@ -22,7 +24,6 @@ from noisycount.validation import exact_text, parse_rational
 
 _LONGEST = 20
 _SIGNED = re.compile(r"(-?)(.+)")
-_LEADING = ("1", "1.5", "2", "3", "5", "7")
 
 
 @frozen
@@ -71,59 +72,22 @@ class Quantity:
         return NoisyCountError(f"{self.name} must be {kind} from {self.range}, got {got}: choose one in that range")
 
 
-def _decades(low: str, high: str) -> tuple[Fraction, ...]:
-    """Return the round numbers from `low` to `high`, six for each power of ten, in ascending order."""
-    ends = Fraction(low), Fraction(high)
-    all_of_them = (Fraction(Decimal(leading).scaleb(power)) for power in range(-4, 7) for leading in _LEADING)
-    return tuple(number for number in all_of_them if ends[0] <= number <= ends[1])
+def _read_quantities() -> dict[str, Quantity]:
+    """Return the quantities of `sliders.toml` by name, in the order in which a page shows them."""
+    text = Path(__file__).with_name("sliders.toml").read_text(encoding="utf-8")
+    quantities = {}
+    for name, parts in tomllib.loads(text).items():
+        numbers = {part: Fraction(parts.pop(part)) for part in ("low", "high", "start")}
+        stops = tuple(map(Fraction, parts.pop("stops", "").split()))
+        quantities[name] = Quantity(name, **parts, **numbers, stops=stops)
+    return quantities
 
 
-def _numbers(text: str) -> tuple[Fraction, ...]:
-    return tuple(map(Fraction, text.split()))
-
-
-def _quantity(  # noqa: PLR0913, PLR0917  (one line a quantity)
-    name: str, label: str, unit: str, ends: str, start: str, stops: tuple[Fraction, ...] = (), *, is_whole: bool = False
-) -> Quantity:
-    low, high = _numbers(ends)
-    return Quantity(name, label, unit, low, high, stops, Fraction(start), is_whole)
-
-
-_SHARES = _numbers("0 .01 .02 .05 .1 .2 .3 .4 .5 .6 .7 .8 .9 .95 .99 .999")
-
-_RATES = _numbers(".001 .002 .005 .01 .015 .02 .03 .05 .07 .1 .15 .2 .25 .3 .4 .5 .6 .7 .8 .9 .95 .98 .99")
-
-_DRAWN = (*_SHARES[1:-3], Fraction(1))
-_SIZES = tuple(number for number in _decades("10", "1000000") if number.denominator == 1)
-_QUARTERS = tuple(Fraction(number, 4) for number in range(-16, 17))
-_SHARE, _FAR = "share from 0 to 1", "How far the answer is from what was expected"
-_DRAWN_WORDS = "Share of the records that is drawn and counted"
-_KNOWN_WORDS = "Share of the records that somebody knows"
-
-# The sliders, in the order in which a page shows them.
-QUANTITIES: dict[str, Quantity] = {
-    made.name: made
-    for made in (
-        _quantity("size", "How many records there are", "records", "2 1000000", "1000", _SIZES, is_whole=True),
-        _quantity("rate", "Chance that a record counts", _SHARE, ".0001 .9999", ".1", _RATES),
-        _quantity("scale", "Scale of the noise", "records", ".3 10000", "10", _decades(".3", "10000")),
-        _quantity("sample", _DRAWN_WORDS, _SHARE, ".01 1", "1", _DRAWN),
-        _quantity("known", _KNOWN_WORDS, _SHARE, "0 .999", ".5", _SHARES),
-        _quantity("deviations", _FAR, "standard deviations", "-4 4", "1", _QUARTERS),
-    )
-}
-
-_SCALES = QUANTITIES["scale"]
-_EPSILONS = f"{1 / _SCALES.high} {1 / _SCALES.low}"
-
-# ε may be given in place of the scale of Laplace noise.
-EPSILON = _quantity("epsilon", "ε of Laplace noise", "no unit", _EPSILONS, "1/10")
-
+QUANTITIES = _read_quantities()
+# ε may be given in place of the scale of Laplace noise; it has no slider.
+EPSILON = QUANTITIES.pop("epsilon")
 
 _NOISE = "discrete-laplace"
-
-# names in the query of an address, in this order
-NAMES = ("size", "rate", "noise", "scale", "sample", "known", "deviations")
 
 
 @frozen
@@ -246,6 +210,10 @@ class Sliders:
             sample=self.sample_size if self.is_sampled else None,
             known=self.known_records or None,
         )
+
+
+# Names in the query of an address, in this order.
+NAMES = tuple(field.name for field in fields(Sliders))
 
 
 def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
