@@ -9,8 +9,7 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Run, Show, medians, sized
-from noisycount.config.config import DatasetConfig
-from noisycount.config.file import default_config
+from noisycount.config.config import DatasetConfig, default_config
 from noisycount.tasks.check import examine
 from noisycount.tasks.check_display import column_table, finding_table, inspection_facts, verdict
 from noisycount.tasks.findings import findings_of

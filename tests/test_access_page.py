@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.service.auth import Auth
 from tests.helpers.transcripts import PROJECT, blocks_of
 

@@ -15,7 +15,7 @@ import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.cli.main import COMMANDS, noisycount
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.ledger.budget import budget_from
 from noisycount.model.half_width import error_within
 from noisycount.model.tables.combined import prefix_errors

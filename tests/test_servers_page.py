@@ -5,8 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from noisycount.config.config import Config
-from noisycount.config.file import load_config
+from noisycount.config.config import Config, load_config
 from tests.helpers.postgresql import Server
 from tests.helpers.transcripts import blocks, output, pieces, transcripts
 

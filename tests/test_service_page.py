@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.config.service import ServiceConfig
 from tests.helpers.service_process import Service
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.service.keys import Keyring
 from tests.cli.test_cli import completed
 from tests.helpers.commands import Refused, Run, configure

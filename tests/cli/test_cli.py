@@ -18,7 +18,7 @@ from click.shell_completion import ShellComplete
 
 from noisycount import cli
 from noisycount.cli.main import COMMANDS, STATUSES, QuotedBashComplete, main, noisycount
-from noisycount.config.file import TEMPLATE, load_config
+from noisycount.config.config import TEMPLATE, load_config
 from noisycount.ledger.budget import PureBudget
 from tests.helpers.commands import Refused, Run, configure
 

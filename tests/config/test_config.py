@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from noisycount.config import file as config_file
-from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
-from noisycount.config.file import DATASET_KEYS, FILE_NAME, TEMPLATE, default_config, find_config, load_config
+from noisycount.config.config import (
+    DATASET_KEYS,
+    DEFAULT_BUDGET,
+    FILE_NAME,
+    TEMPLATE,
+    Config,
+    DatasetConfig,
+    default_config,
+    find_config,
+    load_config,
+)
 from noisycount.config.places import SERVER_KEYS
 from noisycount.config.service import ServiceConfig
 from noisycount.engines.formats import ColumnFormat, FileFormat

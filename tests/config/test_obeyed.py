@@ -13,7 +13,7 @@ import pyreadstat
 import pytest
 
 from noisycount.catalog.catalog import Catalog
-from noisycount.config.file import DATASET_KEYS, load_config
+from noisycount.config.config import DATASET_KEYS, load_config
 from noisycount.config.places import SERVER_KEYS
 from noisycount.config.toml_table import FILE_KEYS
 from noisycount.errors import ConfigError, SourceError

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import TEMPLATE
+from noisycount.config.config import TEMPLATE
 from noisycount.config.service import ServiceConfig
 from tests.helpers.config_files import loaded, refusal
 

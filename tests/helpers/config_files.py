@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.config import Config
-from noisycount.config.file import FILE_NAME, load_config
+from noisycount.config.config import FILE_NAME, Config, load_config
 from noisycount.errors import ConfigError
 
 

@@ -5,8 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-from noisycount.config.config import Config
-from noisycount.config.file import load_config
+from noisycount.config.config import Config, load_config
 from noisycount.ledger.budget import ConcentratedBudget
 from noisycount.ledger.entries import Analyst, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger

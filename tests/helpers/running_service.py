@@ -15,8 +15,7 @@ from typing import Any
 
 import uvicorn
 
-from noisycount.config.config import Config
-from noisycount.config.file import load_config
+from noisycount.config.config import Config, load_config
 from noisycount.data import survey_path
 from noisycount.service.app import application
 from noisycount.service.keys import Keyring, Role, User

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.data import survey_path
 from noisycount.service.keys import Keyring, Role
 

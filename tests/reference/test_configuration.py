@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.config import Config
-from noisycount.config.file import TEMPLATE, load_config
+from noisycount.config.config import TEMPLATE, Config, load_config
 from noisycount.config.service import ALGORITHMS, ServiceConfig
 from noisycount.engines.formats import ColumnFormat, date_pattern
 from noisycount.errors import ConfigError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.errors import ConfigError
 from noisycount.service.keys import User
 from noisycount.service.state import ServiceState

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.service.app import application
 from noisycount.service.keys import Key, Keyring, Role
 from tests.helpers.service_callers import Caller, problem, serving

@@ -18,8 +18,15 @@ from urllib.parse import quote
 import click
 
 from noisycount.cli.main import STATUSES
-from noisycount.config.config import Config, DatasetConfig
-from noisycount.config.file import FILE_NAME, TEMPLATE, default_config, find_config, load_config
+from noisycount.config.config import (
+    FILE_NAME,
+    TEMPLATE,
+    Config,
+    DatasetConfig,
+    default_config,
+    find_config,
+    load_config,
+)
 from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words, served_table_at
 from noisycount.display import output
 from noisycount.display.numbers import number_of

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from noisycount.config.config import Config
-from noisycount.config.file import default_config, find_config, load_config
+from noisycount.config.config import Config, default_config, find_config, load_config
 from noisycount.engines.places import is_server
 from noisycount.errors import NoisyCountError
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.catalog.catalog import Catalog, DatasetSettings
-from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig
-from noisycount.config.file import default_config, find_config, load_config
+from noisycount.config.config import DEFAULT_BUDGET, Config, DatasetConfig, default_config, find_config, load_config
 from noisycount.config.places import sqlite_file, sqlite_url
 from noisycount.display.texts import without_passwords
 from noisycount.errors import ConfigError

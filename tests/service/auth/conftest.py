@@ -15,7 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.jwk import Key as PublicKey
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.service.app import application
 from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, user_of
 from noisycount.service.keys import Key, Keyring, Role, User

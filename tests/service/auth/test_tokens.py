@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc.jwk import OctKey, RSAKey
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.errors import ConfigError
 from noisycount.service.auth import Auth
 from noisycount.service.keys import Role

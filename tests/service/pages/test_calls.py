@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.service.keys import Role, User
 from noisycount.service.state import ServiceState
 from tests.helpers.commands import Run

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from noisycount.catalog.catalog import DatasetRecord
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.display.texts import pasteable
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.engines.check import Check
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger

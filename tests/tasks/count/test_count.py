@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from noisycount import open_desk
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.data import survey_path
 from noisycount.errors import ConfigError, PurposeError
 from noisycount.ledger.ledger import Ledger

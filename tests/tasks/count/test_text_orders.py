@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import noisycount as nc
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.errors import PredicateError
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import quoted_text

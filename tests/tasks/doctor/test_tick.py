@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.errors import ConfigError
 from noisycount.tasks import doctor
 from noisycount.tasks.doctor import GRID, SAFETY, TickTimes

@@ -11,7 +11,7 @@ import pyreadstat
 import pytest
 from pandas import DataFrame
 
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from tests.helpers.commands import Refused, Run
 
 

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.config.config import Config, DatasetConfig
-from noisycount.config.file import load_config
+from noisycount.config.config import Config, DatasetConfig, load_config
 from noisycount.display import output
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import Kind

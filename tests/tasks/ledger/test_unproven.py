@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.catalog.catalog import DatasetRecord
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.tasks.report.report import UnprovenTopUp, unproven_top_ups

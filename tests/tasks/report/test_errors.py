@@ -10,8 +10,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.within import price_grid
-from noisycount.config.config import Config
-from noisycount.config.file import load_config
+from noisycount.config.config import Config, load_config
 from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import plus_minus, signed
 from noisycount.model.half_width import error_within

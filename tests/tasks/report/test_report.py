@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisycount as nc
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.display.numbers import rounded_down, rounded_up
 from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import noisycount as nc
-from noisycount.config.file import load_config
+from noisycount.config.config import load_config
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.ledger.ledger import Ledger
 from tests.helpers.commands import Run, Told
