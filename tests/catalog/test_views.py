@@ -71,4 +71,4 @@ def test_an_owner_states_in_the_configuration_what_holds(run: Run, tmp_path: Pat
         assert run("check", "clinic").status == 0
         assert run("count", "clinic", *words).status == 0
     configure(f'vouched = "{"a" * 501}"')
-    assert "must say why each row of a view is of one unit in 1 to 500" in run("check", "clinic").errors
+    assert "must state why each row of a view is of one unit in 1 to 500" in run("check", "clinic").errors

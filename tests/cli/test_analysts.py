@@ -91,7 +91,7 @@ def test_one_key_or_all_of_somebody_are_revoked(run: Run, by: str, left: int) ->
     [
         (("ana", "--data-set", "surve"), "'surve' is not configured: did you mean survey?"),
         (("ana",), "--data-set is missing: name each data set that the key may use; configured: survey, payroll"),
-        (("a b", "--data-set", "survey"), "'a b': a name is letters, digits, - and _: choose"),
+        (("a b", "--data-set", "survey"), "'a b': a name consists of letters, digits, - and _: choose"),
         (("a" * 201, "--data-set", "survey"), "NAME must be 1 to 200 printable characters"),
         (("ana", "--role", "owner", "--data-set", "survey"), "an owner sees every data set: leave"),
         (("ana", "--role", "boss"), "'boss' is not one of 'owner', 'analyst'"),
@@ -118,7 +118,7 @@ def test_what_is_not_there_cannot_be_revoked(refused: Refused, run: Run) -> None
     """The refusal names the nearest holder, and never the ids of others."""
     run(*ADD)
     message = refused("analysts", "revoke", "anna")
-    assert "'anna' is no key's id and no holder's name: did you mean ana?" in message
+    assert "'anna' is neither the id of a key nor the name of its holder: did you mean ana?" in message
 
 
 def test_a_shell_completes_holders_and_data_sets(run: Run, here: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.config import file as config_file
+from noisycount.config import config as config_module
 from noisycount.config.config import (
     DATASET_KEYS,
     DEFAULT_BUDGET,
@@ -27,7 +27,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.schema import Kind
-from tests.helpers.config_files import loaded, refusal, write
+from tests.helpers.config_modules import loaded, refusal, write
 
 SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
 
@@ -151,12 +151,12 @@ def test_data_sets_cannot_be_changed(configured: Config) -> None:
             SURVEY + '[datasets.b]\nsource = "b"\naccount = "survey"',
             ": [datasets.survey] and [datasets.b] have one account, 'survey', in the ledger: give",
         ),
-        ('[datasets."a/b"]', ": [datasets.'a/b']: a name is letters, digits, - and _"),
-        ('[datasets."a\\nb"]', ": [datasets.'a\\nb']: a name is letters, digits, - and _"),
+        ('[datasets."a/b"]', ": [datasets.'a/b']: a name consists of letters, digits, - and _"),
+        ('[datasets."a\\nb"]', ": [datasets.'a\\nb']: a name consists of letters, digits, - and _"),
         ("[ledger]\nurl =", "at end of document"),
         ("[ledger]\n\nurl = x\n", "at line 3, column 7"),
-        (f"x = {'9' * 5000}", " holds a number too long or brackets too deep"),
-        (f"x = {'[' * 5000}", " holds a number too long or brackets too deep"),
+        (f"x = {'9' * 5000}", " has a number that is too long, or brackets that are nested too deeply"),
+        (f"x = {'[' * 5000}", " has a number that is too long, or brackets that are nested too deeply"),
     ],
 )
 def test_mistake_is_named_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -202,7 +202,7 @@ def test_ledger_on_a_server_has_no_file(tmp_path: Path) -> None:
 def test_ledger_that_would_not_last_is_refused(tmp_path: Path, url: str) -> None:
     """A ledger in memory forgets what was spent; and no message repeats a password."""
     message = refusal(tmp_path, f'[ledger]\nurl = "{url}"')
-    assert message.startswith(": [ledger] url: names no lasting ledger; write")
+    assert message.startswith(": [ledger] url: is no address of a lasting ledger: write")
     assert "secret" not in message
 
 
@@ -244,7 +244,7 @@ def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
 
 def test_no_configuration_is_found_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No such file in any folder above is None."""
-    monkeypatch.setattr(config_file, "FILE_NAME", f"{tmp_path.name}.toml")
+    monkeypatch.setattr(config_module, "FILE_NAME", f"{tmp_path.name}.toml")
     assert find_config(tmp_path) is None
 
 
@@ -347,9 +347,7 @@ def test_source_that_leads_to_itself_is_refused(tmp_path: Path, link: str) -> No
     """A circle of links is one line, whatever Python says of it."""
     (tmp_path / "loop").symlink_to("loop")
     message = refusal(tmp_path, f'[datasets.survey]\nsource = "{link}"')
-    assert message == (
-        f': [datasets.survey] source = "{link}": is a link that leads to itself: name the file that was meant'
-    )
+    assert message == (f': [datasets.survey] source = "{link}": is a link to itself: name the file')
 
 
 def test_source_with_a_nul_is_refused(tmp_path: Path) -> None:

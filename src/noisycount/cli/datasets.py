@@ -292,14 +292,15 @@ def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: 
         try:
             load_config(temporary)
         except ConfigError as error:
-            raise ConfigError(f"nothing is written, as then {str(error).replace(str(temporary), str(path))}") from None
+            fault = str(error).replace(str(temporary), str(path))
+            raise ConfigError(f"nothing is written, because the new file would be invalid: {fault}") from None
         label = output.seen_from_here(path)
         lines = unified_diff(old.splitlines(), new.splitlines(), label, f"{label}, then", lineterm="")
         output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
         if not (is_accepted or click.confirm("\nWrite that?", err=True)):
-            raise ConfigError(f"{label} is as it was, as you did not accept the change")
+            raise ConfigError(f"{label} was not changed, because you did not accept the change")
         if path.read_bytes() != before:
-            raise ConfigError(f"{path} was changed by somebody else meanwhile: run the command again")
+            raise ConfigError(f"{path} was changed by another process in the meantime: run the command again")
 
 
 def _write_new_file(path: Path, text: str) -> None:

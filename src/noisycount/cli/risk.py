@@ -107,7 +107,7 @@ def risk(inputs: RiskOptions, plot: Path | None, configuration: Config, *, as_js
         _print_list_risks(inputs, plot, configuration, as_json=as_json)
         return
     if inputs.atoms is not None or inputs.least is not None:
-        raise click.UsageError("--atoms and --least need --ledger NAME: of which answers?")
+        raise click.UsageError("--atoms and --least are about stored answers: add --ledger NAME")
     size, price, source = inputs.size, inputs.price, None
     if inputs.key is not None:
         price, source, public_size = _stored_price(inputs.key, price, configuration)
@@ -139,7 +139,7 @@ def _print_list_risks(inputs: RiskOptions, plot: Path | None, configuration: Con
     if any(option is not None for option in excluded_options):
         raise click.UsageError(
             "--ledger NAME goes with --size, --rate, --known, --atoms, --least and --epsilon "
-            "only: its answers say the rest"
+            "only: the ledger states the noise of its answers"
         )
     from noisycount.tasks.risk_list import ListRisks, answers_so_far, print_list_risks  # noqa: PLC0415 - loads the ledger
 
@@ -163,8 +163,8 @@ def _stored_price(key: str, price: Fraction | None, configuration: Config) -> tu
     price = entry.loss.epsilon
     if price is None or asks_for_table(entry):
         raise NoisyCountError(
-            f"--key {key!r}: that is a table, and the risk is that of one count: give its price, or"
-            " its --noise and --scale"
+            f"--key {key!r}: that is a table, but the risk is computed for a single count: give its"
+            " price, or its --noise and --scale"
         )
     dataset = configuration.datasets.get(entry.request.dataset)
     size = None if dataset is None else dataset.size

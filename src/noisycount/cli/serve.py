@@ -233,7 +233,7 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
     words = [word for key in keyring.issued() for word in (key.name, key.id)]
     if who not in words:
         raise ConfigError(
-            f"ID|NAME {who!r} is no key's id and no holder's name: "
+            f"ID|NAME {who!r} is neither the id of a key nor the name of its holder: "
             f"{suggestion(who, list(dict.fromkeys(words[::2])))}; see `noisycount analysts list`"
         )
     revoked = keyring.revoke(who)

@@ -260,8 +260,8 @@ class Config:
         if self.analysts:
             quantifier = "" if len(self.analysts) == 1 else "one of "
             raise ConfigError(
-                f"{option} is missing: name who asks, {quantifier}{', '.join(self.analysts)}; anybody "
-                "else, an owner too, is named in noisycount.toml first, by [analysts.NAME]"
+                f"{option} is missing: name the analyst who asks, {quantifier}{', '.join(self.analysts)}; to "
+                "add an analyst, also an owner who asks, write [analysts.NAME] in noisycount.toml"
             )
         return Analyst()
 
@@ -291,8 +291,8 @@ def find_config(start: Path) -> Path | None:
     file = next(filter(os.path.lexists, candidates), None)
     if file is not None and not is_file(file):
         raise ConfigError(
-            f"{file} is no file, but a folder, a pipe or a link that leads nowhere: restore the"
-            " file, or remove it if nothing was configured by it"
+            f"{file} is a folder, a pipe or a broken link, not a file: restore the file, or remove it if"
+            " nothing was configured by it"
         )
     return file
 
@@ -325,7 +325,9 @@ def _read_ledger_url(table: TomlTable) -> str:
     if url is not None:
         return url
     # The message leaves the value out, because an address may hold a password.
-    raise ConfigError(f'{table.path}: [{table.name}] url: names no lasting ledger; write "sqlite:///ledger.db"')
+    raise ConfigError(
+        f'{table.path}: [{table.name}] url: is no address of a lasting ledger: write "sqlite:///ledger.db"'
+    )
 
 
 def _read_analyst(name: str, table: TomlTable) -> Analyst:
@@ -338,7 +340,7 @@ def _check_name(name: str, table: TomlTable) -> None:
     """Raise ConfigError for a name that a shell or TOML would need quotes for."""
     if not PLAIN_NAME.fullmatch(name):
         place = f"{table.name.removesuffix(name)}{name!r}"
-        raise ConfigError(f"{table.path}: [{place}]: a name is letters, digits, - and _: rename it")
+        raise ConfigError(f"{table.path}: [{place}]: a name consists of letters, digits, - and _: rename it")
 
 
 def _read_dataset(name: str, table: TomlTable) -> DatasetConfig:
@@ -374,7 +376,7 @@ def _read_sentence(table: TomlTable, key: str, content: str) -> str | None:
     """Return the owner's statement under `key`, if any; it must be one line of at most 500 characters."""
     text = table.text(key)
     if text is not None and not (text.isprintable() and len(text) <= _LONGEST_REASON):
-        raise table.refusal(key, f"must say {content} in 1 to {_LONGEST_REASON} printable characters, or be left out")
+        raise table.refusal(key, f"must state {content} in 1 to {_LONGEST_REASON} printable characters, or be left out")
     return text
 
 
@@ -393,7 +395,7 @@ def _read_source(table: TomlTable) -> Source:
         raise table.refusal("source", "is no path of a file: leave the NUL character out") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise table.refusal("source", "is a link that leads to itself: name the file that was meant") from None
+            raise table.refusal("source", "is a link to itself: name the file") from None
     return place.resolve()
 
 

@@ -135,17 +135,17 @@ def source_text(place: Source, folder: Path) -> str:
 SERVER_KEYS = ("timeout", "indexes", "edition")  # keys that only a table of a server has
 
 _INVALID_ON_SERVERS = {
-    "table": "of a server stands behind the # of its address",
-    "kinds": "are those of the server's columns, of which only nan can be stated, and ids are compared as they stand",
-    **dict.fromkeys(FILE_KEYS, "is of a file"),
+    "table": "is named behind the # of a server's address",
+    "kinds": "are those of the server's columns. Only nan can be stated, and ids are compared as they are",
+    **dict.fromkeys(FILE_KEYS, "applies to files only"),
 }
 
 _INVALID_ON_LAKES = {
-    "table": "is of a database, and Parquet files are one",
-    "kinds": "are those that Parquet files state, of which only nan can be stated",
-    "indexes": "are of servers, and Parquet files have none",
-    **dict.fromkeys(("public_tables", "vouched"), "is about a view, and Parquet files are none"),
-    **dict.fromkeys(FILE_KEYS, "is of a file of texts"),
+    "table": "applies to databases only",
+    "kinds": "are those that the Parquet files state. Only nan can be stated",
+    "indexes": "applies to servers only",
+    **dict.fromkeys(("public_tables", "vouched"), "is about a view, which Parquet files are not"),
+    **dict.fromkeys(FILE_KEYS, "applies to text files only"),
 }
 
 
@@ -163,7 +163,9 @@ def read_served_table(table: TomlTable, source: str) -> ServedTable:
     except SourceError as error:
         raise ConfigError(f"{table.path}: [{table.name}] source: {error}") from None
     if "public_tables" in table.values and isinstance(place, ServerPlace) and place.engine != "postgresql":
-        raise table.refusal("public_tables", "is about the definition of a view, which PostgreSQL alone shows")
+        raise table.refusal(
+            "public_tables", "is about the definition of a view, which only PostgreSQL shows: leave public_tables out"
+        )
     return ServedTable(
         place,
         edition=table.name_in_ledger("edition"),
@@ -181,7 +183,7 @@ def require_no_server(table: TomlTable) -> None:
     """Raise ConfigError if the table of a file has a key that only tables of servers have."""
     for key in SERVER_KEYS:
         if key in table.values:
-            raise table.refusal(key, f"is of a table of a server: leave {key} out")
+            raise table.refusal(key, f"applies to tables of servers only: leave {key} out")
 
 
 _SQLITE = re.compile(r"(?P<scheme>sqlite(\+\w+)?:///)(?P<file>[^?]*)(?P<options>\?.*)?")

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from noisycount.config.places import PLAIN_NAME
 from noisycount.config.toml_table import TomlTable, suggestion
+from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 
@@ -80,7 +81,7 @@ def is_safe_url(text: str) -> bool:
 def _require_text(table: TomlTable, key: str) -> str:
     text = table.text(key)
     if text is None:
-        raise table.refusal(key, "is missing: without it no token can be checked")
+        raise table.refusal(key, "is missing: add it, as tokens cannot be checked without it")
     return text
 
 
@@ -100,7 +101,7 @@ def _read_algorithms(table: TomlTable) -> tuple[str, ...]:
     for name in algorithms:
         if name not in ALGORITHMS:
             raise table.refusal(
-                "algorithms", f"{name!r} is not checked with a public key; {suggestion(name, ALGORITHMS)}"
+                "algorithms", f"{name!r} is no algorithm with a public key; {suggestion(name, ALGORITHMS)}"
             )
     return algorithms
 
@@ -111,17 +112,19 @@ def _read_analysts(table: TomlTable) -> Mapping[str, OidcAnalyst]:
     for name, section in table.tables():
         analyst = _read_analyst(name, section)
         if analyst.subject in analysts:
-            raise section.refusal("subject", f"is that of {analysts[analyst.subject].name} already")
+            raise section.refusal(
+                "subject", f"is also that of {analysts[analyst.subject].name}: give each analyst a subject of their own"
+            )
         analysts[analyst.subject] = analyst
     if not analysts:
-        raise table.refusal("NAME", "is missing: write [server.oidc.analysts.NAME] for each who may come")
+        raise table.refusal("NAME", "is missing: write [server.oidc.analysts.NAME] for each analyst who may log in")
     return MappingProxyType(analysts)
 
 
 def _read_analyst(name: str, table: TomlTable) -> OidcAnalyst:
     table.require_known(_ANALYST_KEYS)
     if not PLAIN_NAME.fullmatch(name):
-        raise table.refusal("subject", "a name is letters, digits, - and _: rename the table")
+        raise ConfigError(f"{table.path}: [{table.name}]: a name consists of letters, digits, - and _: rename it")
     role = table.text("role") or "analyst"
     if role not in _ROLES:
         raise table.refusal("role", 'must be "owner" or "analyst"')

@@ -47,7 +47,9 @@ class TomlTable:
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{path} is not valid TOML: {error}; correct it there") from None
         except (ValueError, RecursionError):
-            raise ConfigError(f"{path} holds a number too long or brackets too deep to read: shorten them") from None
+            raise ConfigError(
+                f"{path} has a number that is too long, or brackets that are nested too deeply: shorten them"
+            ) from None
         return cls(path, "", values)
 
     def refusal(self, key: str, problem: str) -> ConfigError:
@@ -120,7 +122,7 @@ class TomlTable:
         """Return the list of distinct texts under `key`, or None if it is left out."""
         values = self._checked(key, _is_text_list, 'must be a list of texts, such as ["age", "health"]')
         if values is not None and len(set(values)) < len(values):
-            raise self.refusal(key, "names one twice: keep each once")
+            raise self.refusal(key, "repeats an entry: list each once")
         return None if values is None else tuple(values)
 
     def _checked(self, key: str, is_valid: Callable[[Any], bool], problem: str) -> Any:  # noqa: ANN401 - TOML values

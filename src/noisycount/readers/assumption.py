@@ -123,7 +123,7 @@ def assumed_of_file(path: Path, size: int | None) -> Assumed:
     if size is not None and size != total:
         raise NoisyCountError(
             f"--size {size} is not the {total} that the sizes in {str(path)!r} add up to: "
-            "leave it out, or mend the file"
+            "leave it out, or correct the file"
         )
     return Assumed(Strata(sizes, rates), None)
 

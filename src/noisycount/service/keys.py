@@ -321,7 +321,7 @@ def check_analyst(name: str, configuration: Config) -> None:
     except ValueError as error:
         raise ConfigError(str(error)) from None
     if not PLAIN_NAME.fullmatch(name):
-        raise ConfigError(f"NAME {name!r}: a name is letters, digits, - and _: choose another")
+        raise ConfigError(f"NAME {name!r}: a name consists of letters, digits, - and _: choose another")
     if configuration.analysts and name not in configuration.analysts:
         raise ConfigError(
             f"NAME {name!r} is not among [analysts] of noisycount.toml: add [analysts.{name}] "

@@ -58,14 +58,14 @@ def back_up(configuration: Config, folder: Path, known_head: Head | None, *, wit
         raise ConfigError(f"DIR {str(folder)!r} exists already: name a new folder")
     with existing_ledger(configuration, anchored=False) as existing:
         if existing is None:
-            raise LedgerError(f"there is no ledger at {str(ledger)!r} yet; the first count makes it")
+            raise LedgerError(f"there is no ledger at {str(ledger)!r} yet: the first count creates it")
     with _complete_folder(folder) as draft:
         _copy_ledger(configuration, ledger, draft / ledger.name)
         files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
         copied = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
         verified = verification(copied, known_head)
         if verified is None:
-            raise LedgerError(f"there is no ledger in {str(ledger)!r}; nothing was copied")
+            raise LedgerError(f"nothing was copied, as {str(ledger)!r} holds no ledger: name the file of a ledger")
         if verified.broken is not None:
             raise LedgerError(
                 f"row {verified.broken} of the ledger {verified.why}; nothing was copied: keep the file "

@@ -74,7 +74,9 @@ def _answer(folder: Path) -> Answer:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NoisyCountError(f"--out {str(folder)!r} cannot be made ({error.strerror}): name another folder") from None
+        raise NoisyCountError(
+            f"--out {str(folder)!r} cannot be created ({error.strerror}): name another folder"
+        ) from None
     survey = DatasetConfig(name="rand_hie", source=survey_path(), unit="person", size=SIZE, budget=_BUDGET)
     configuration = Config(None, sqlite_url((folder / "ledger.db").absolute()), {})
     query = Query(wheres=[WHERE], within=WITHIN, at_most=AT_MOST, confidence=float(CONFIDENCE))

@@ -164,13 +164,13 @@ class TickTimes:
         """
         if isinstance(dataset.source, ServedTable):
             raise ConfigError(
-                "--tick makes files up, and times DuckDB on this machine: not a server, its load and the way to it. "
-                "Set [server] slot to several times as long as its slowest query"
+                "--tick measures made-up files on this machine, and cannot measure a server: "
+                "set [server] slot to several times the duration of the slowest query there"
             )
         size = size or dataset.size
         if size is None:
             raise ConfigError(
-                "--tick needs a size, as none is public here: --size N, at least the units that there are"
+                "--tick needs the number of units, as no size is public: give --size N, at least that number"
             )
         with TemporaryDirectory() as folder:
             file = Path(folder) / "made-up.csv"
@@ -203,7 +203,7 @@ class TickTimes:
             if tick >= SAFETY * self.slowest:
                 return tick
         raise ConfigError(
-            f"a question took {self.slowest:,.0f} s, for which no tick is long enough: ask of fewer units"
+            f"a query took {self.slowest:,.0f} s, for which no tick is long enough: measure with fewer units"
         )
 
     @property

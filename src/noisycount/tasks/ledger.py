@@ -351,7 +351,7 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
         return matches[0]
     if len(key) < SHORTEST_KEY:
         raise NoisyCountError(
-            f"{option} {key!r}: a key must begin with {SHORTEST_KEY} of its characters or more; "
+            f"{option} {key!r}: an abbreviated key needs at least {SHORTEST_KEY} characters; "
             "`noisycount ledger show --json` lists the keys"
         )
     several = "the keys of several answers begin so" if matches else "the ledger has no such key"

@@ -45,7 +45,7 @@ class BackgroundKnowledge:
 def check_known(known: int, size: int) -> None:
     """Raise NoisyCountError unless at least one of `size` records is unknown to the adversary."""
     if known >= size:
-        raise NoisyCountError(f"--known {known} leaves nobody to protect among {size} records: give at most {size - 1}")
+        raise NoisyCountError(f"--known {known} covers all of the {size} records: give at most {size - 1}")
 
 
 _LARGEST_EPSILON = Fraction(700)  # largest ε for which privacy curves are computed
@@ -79,10 +79,10 @@ class RiskScenario:
                 "give a rate between 0 and 1"
             )
         if self.sample is not None and self.sample > size:
-            raise NoisyCountError(f"--sample {self.sample} exceeds the {size} records there are: draw at most all")
+            raise NoisyCountError(f"--sample {self.sample} exceeds the number of records, {size}: give at most {size}")
         if self.known is None:
             if self.known_positives is not None:
-                raise NoisyCountError("--known-positives needs --known: say of how many records")
+                raise NoisyCountError("--known-positives needs --known: give the number of known records too")
             return
         self._check_known(size)
 

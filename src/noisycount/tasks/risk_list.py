@@ -137,7 +137,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
     entries = [entry for entry in debits(configuration) if entry.request.dataset == dataset.account]
     if not entries:
         raise NoisyCountError(
-            f"--ledger {name!r}: nothing was asked of it yet, and nothing is shown: ask with `noisycount count`"
+            f"--ledger {name!r}: no question about it was answered yet: ask one with `noisycount count`"
         )
     current_entries = without_replaced(entries)
     counts = [entry for entry in current_entries if _is_count(entry)]

@@ -63,8 +63,8 @@ def with_files(query: Query, questions: Path | None, keys_from: Path | None, dat
         return query
     if dataset.shares_files_at(keys_from):
         raise ConfigError(
-            "--keys-from names the records themselves: keys must come from what everybody knows; "
-            "where nobody knows them, give --delta in their place"
+            "--keys-from names the records themselves, but keys must be public: list keys that "
+            "everybody knows, or give --delta for hidden keys"
         )
     option_keys: Any = query.keys or {}
     file_keys: Any = _keys_of_file(keys_from, [item for item in query.by or () if type(item) is ColumnGrouping])

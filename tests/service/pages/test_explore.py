@@ -144,7 +144,7 @@ def test_charts_are_files(caller: Caller, name: str) -> None:
         ("chart=pie", "chart must be posterior or error or delta or utility, got 'pie'"),
         ("", "chart must be posterior"),
         ("chart=error&size=0", "size must be a whole number from 2 to 1,000,000, got 0"),
-        ("chart=error&dataset=stay", "an address of Explore has no 'dataset'"),
+        ("chart=error&dataset=stay", "'dataset' is no parameter of Explore"),
     ],
 )
 def test_refused_fragments_are_problems(caller: Caller, query: str, words: str) -> None:

@@ -80,7 +80,7 @@ def test_a_file_in_the_way_is_refused(refused: Refused, here: Path) -> None:
     (here / "taken").write_text("")
     assert "'--out': Directory 'taken' is a file" in refused("demo", "--out", "taken")
     message = refused("demo", "--out", "taken/below")
-    assert "--out 'taken/below' cannot be made (Not a directory): name another" in message
+    assert "--out 'taken/below' cannot be created (Not a directory): name another" in message
 
 
 def test_a_ledger_that_leads_to_itself_is_refused(refused: Refused, here: Path) -> None:

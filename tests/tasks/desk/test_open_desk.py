@@ -66,7 +66,7 @@ def test_an_analyst_is_wanted_where_the_command_wants_one(run: Run, refused: Ref
             with pytest.raises(ConfigError) as error:
                 nc.open_desk(source, analyst=said)
             assert told == f"error: --{error.value}\n"
-    with pytest.raises(ConfigError, match=r"^analyst is missing: name who asks, one of alice, bob"):
+    with pytest.raises(ConfigError, match=r"^analyst is missing: name the analyst who asks, one of alice, bob"):
         nc.open_desk(FRAME, unit="person")
     with nc.open_desk("survey", analyst="alice") as desk:
         assert (desk.remaining, desk.analyst.name) == (Fraction(3, 10), "alice")

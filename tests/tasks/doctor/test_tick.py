@@ -121,7 +121,9 @@ def test_what_cannot_be_changed_line_by_line_is_left_alone(run: Run, configured:
 def test_what_cannot_be_timed_is_refused(run: Run, refused: Refused, configured: Path) -> None:
     """A size is never counted, and a server is not guessed at."""
     configured.write_text(SURVEY.replace("size = 40\n", ""))
-    assert "--tick needs a size, as none is public here: --size N" in refused("doctor", "survey", "--tick")
+    assert "--tick needs the number of units, as no size is public: give --size N" in refused(
+        "doctor", "survey", "--tick"
+    )
     configured.write_text('[datasets.visits]\nsource = "postgresql+psycopg://reader@host/clinic#visits"\nsize = 40\n')
     assert "not a server, its load and the way to it" in refused("doctor", "visits", "--tick")
     assert "--size is for --tick" in refused("doctor", "visits", "--size", "4")

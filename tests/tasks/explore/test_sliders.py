@@ -85,9 +85,9 @@ def test_ends_are_inside(name: str) -> None:
         ({"deviations": "-5"}, "deviations must be a number from −4 to 4, got -5: choose one in"),
         ({"noise": "cauchy"}, "noise must be laplace or .*, got 'cauchy': choose one"),
         ({"epsilon": "0"}, "epsilon must be a number .* got 0: choose one in"),
-        ({"epsilon": "1", "scale": "1"}, "epsilon and scale say the same .*: give one of them"),
+        ({"epsilon": "1", "scale": "1"}, "epsilon and scale both set the noise: give one of them"),
         ({"epsilon": "1", "noise": "gaussian"}, "gaussian noise has no epsilon .*: give its scale"),
-        ({"dataset": "survey"}, "an address of Explore has no 'dataset': give size, rate, .*"),
+        ({"dataset": "survey"}, "'dataset' is no parameter of Explore: give size, rate, .*"),
     ],
 )
 def test_refusals_are_one_line(given: dict[str, str], sentence: str) -> None:

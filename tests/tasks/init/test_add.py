@@ -108,7 +108,8 @@ def test_what_cannot_be_added_is_refused(refused: Refused, run: Run, here: Path)
     assert "exists already: edit it, add a data set by --add, or" in refused("init", "a.csv", "--unit", "row")
     assert "has a data set 'a' already: give this one another by --name" in refused("init", "--add", "a.csv", "--yes")
     told = refused("init", "--add", "a.csv", "--name", "b", "--unit", "row", "--yes")
-    assert f"nothing is written, as then {path}: [datasets.a] and [datasets.b] are the same records" in told
+    fault = f"{path}: [datasets.a] and [datasets.b] are the same records"
+    assert f"nothing is written, because the new file would be invalid: {fault}" in told
     path.write_text('datasets = { a = { source = "a.csv", unit = "row" } }\n')
     assert "nothing is written, as then" in refused("init", "--add", "survey.parquet", "--unit", "person", "--yes")
 
@@ -127,6 +128,6 @@ def test_a_change_meanwhile_is_not_lost(run: Run, here: Path, types: Callable[[s
     types("")
     sys.stdin = Editor()
     told = run("init", "--add", "a.csv", "--unit", "row")
-    assert "was changed by somebody else meanwhile: run the command again" in told.errors
+    assert "was changed by another process in the meantime: run the command again" in told.errors
     assert path.read_text().endswith("# mine\n")
     assert "[datasets.a]" not in path.read_text()

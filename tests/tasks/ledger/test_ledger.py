@@ -186,7 +186,7 @@ def test_analysts_have_budgets_of_their_own(run: Run, refused: Refused, here: Pa
         *asked, "--analyst", "alice"
     )
     assert ask(run, 2, "0.2", "--analyst", "bob")["remaining"] == "1.6"
-    assert "--analyst is missing: name who asks, one of alice, bob" in refused(*asked)
+    assert "--analyst is missing: name the analyst who asks, one of alice, bob" in refused(*asked)
     message = refused(*asked, "--analyst", "alcie")
     assert "--analyst 'alcie' is not configured: did you mean alice?" in message
     told = run("ledger", "show", "--json").object
@@ -204,7 +204,9 @@ def test_an_only_analyst_pays_for_nobody_else(run: Run, refused: Refused, here: 
     """If an analyst is configured, every command needs a name; without analysts none is accepted."""
     configure(here, '[analysts.alice]\nbudget = "0.3"')
     message = refused("count", "survey", "--where", "year = 1", "--epsilon", "0.1")
-    assert "--analyst is missing: name who asks, alice; anybody else, an owner too" in message
+    assert (
+        "--analyst is missing: name the analyst who asks, alice; to add an analyst, also an owner who asks" in message
+    )
     assert not run("ledger", "show", "--json").object["entries"]
     configure(here)
     assert ask(run, 2)["analyst"] == "analyst"
@@ -249,7 +251,7 @@ def test_a_budget_with_a_delta_is_kept(run: Run, here: Path) -> None:
         ('budget = { epsilon = "1", dleta = "0" }', "unknown key; did you mean delta?"),
         ('budget = { rho = "0" }', "rho must be a decimal"),
         ('[analysts.alice]\nbudgte = "1"', "unknown key; did you mean budget?"),
-        ('[analysts."a b"]', "[analysts.'a b']: a name is letters, digits, - and _: rename it"),
+        ('[analysts."a b"]', "[analysts.'a b']: a name consists of letters, digits, - and _: rename it"),
         ("[analysts.alice]\nbudget = 0.1", 'is not exact: write it in quotes, budget = "0.1"'),
     ],
 )
@@ -309,7 +311,7 @@ def test_no_other_ledger_is_begun_where_the_configuration_is_missing(
     """A folder or a dangling link of its name is refused, by each command that would read it."""
     make(here / "noisycount.toml")
     for words in (("count", "survey.parquet", "--where", "year = 1", "--epsilon", "0.1"), ("ledger", "show")):
-        assert "noisycount.toml is no file, but a folder, a pipe or a link" in refused(*words)
+        assert "noisycount.toml is a folder, a pipe or a broken link, not a file" in refused(*words)
 
 
 def test_a_ledger_is_for_its_owners_eyes(run: Run, here: Path) -> None:
@@ -401,7 +403,7 @@ def test_a_table_is_no_guess(run: Run, refused: Refused, keys: list[str]) -> Non
         asked = ("plan", "--within", "20%", "--guess-from", key)
         message = refused(*asked)
         assert message.endswith("is a table, and a guess is one count: give --guess instead\n")
-        assert "that is a table, and the risk is that of one count" in refused("risk", "--key", key)
+        assert "that is a table, but the risk is computed for a single count" in refused("risk", "--key", key)
     assert run("plan", "--within", "20%", "--guess-from", keys[COUNT]).status == 0
 
 

@@ -334,7 +334,7 @@ def test_keys_that_are_no_guess_are_refused(run: Run, refused: Refused, here: Pa
     assert paid["answer"] == 0
     words = ("plan", "--error", "9", "--guess-from")
     assert "0 is no guess, as a guess is above 0" in refused(*words, paid["key"])
-    assert "begin with 6 of its characters or more" in refused(*words, paid["key"][:3])
+    assert "an abbreviated key needs at least 6 characters" in refused(*words, paid["key"][:3])
     assert "neither a file nor a data set" in refused("plan", "--error", "9", "--dataset", "sruvey")
 
 

@@ -214,7 +214,7 @@ def test_known_records_without_an_outsider_are_refused(here: Path, run: Run, ref
     run("count", "survey", "--where", POOR, "--epsilon", "0.1")
     assert "leave --known 9 out: no figure of its own without the rate" in refused(*words, "9")
     rated = (*words, "60", "--rate", "20%")
-    assert "--known 60 leaves nobody to protect among 60 records: give at most 59" in refused(*rated)
+    assert "--known 60 covers all of the 60 records: give at most 59" in refused(*rated)
     assert "goes with --size, --rate, --known, --atoms" in refused(*rated, "--known-positives", "3")
     keys = ("--keys", "health=excellent,good,fair,poor,null", "--groups-per-unit", "1")
     run("count", "survey", "--by", "health", *keys, "--epsilon", "0.2")
@@ -335,7 +335,7 @@ def test_what_cannot_be_told_is_refused(refused: Refused, here: Path) -> None:
 def test_nothing_asked_is_nothing_shown(here: Path, refused: Refused) -> None:
     """A ledger without an answer is refused, and none is made."""
     configure(here)
-    assert "nothing was asked of it yet" in refused("risk", "--ledger", "survey")
+    assert "no question about it was answered yet" in refused("risk", "--ledger", "survey")
 
 
 def test_an_uncertain_rate_is_refused_with_the_reason(here: Path, run: Run) -> None:

@@ -351,7 +351,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, "--noise", "none", "--scale", "3"), "--noise none, or a kind of"),
         ((*RECORDS, *NOISE, "--price", "1"), "give one of --price 0.15, --key KEY"),
         ((*RECORDS, "--price", "1", "--key", "a"), "give either --price or --key, not both"),
-        ((*RECORDS, "--key", "a"), "--key 'a': a key must begin with 6 of its characters or more"),
+        ((*RECORDS, "--key", "a"), "--key 'a': an abbreviated key needs at least 6 characters"),
         ((*RECORDS, "--key", "abcdef"), "--key 'abcdef': the ledger has no such key"),
         ((*RECORDS, "--noise", "cauchy", "--scale", "3"), "is not one of 'laplace', 'gaussian'"),
         ((*RECORDS, "--noise", "laplace", "--scale", "0"), "such as 10 or 20/3, got '0'"),
@@ -361,7 +361,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, *NOISE, "--epsilon", "-1"), "between 1e-9 and 1e6, got '-1'"),
         ((*RECORDS, *NOISE, "--sample", "1001"), "--sample 1001 exceeds the 1000 records there"),
         ((*RECORDS, *NOISE, "--sample", "0"), "'--sample': must be a whole number of records from"),
-        ((*RECORDS, *NOISE, "--known", "1000"), "leaves nobody to protect among 1000 records: g"),
+        ((*RECORDS, *NOISE, "--known", "1000"), "covers all of the 1000 records: g"),
         ((*RECORDS, *NOISE, "--known", "0"), "'--known': must be a whole number of records from 1"),
         ((*RECORDS, *NOISE, "--known-positives", "3"), "--known-positives needs --known: say of"),
         (

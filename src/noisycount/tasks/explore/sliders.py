@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from noisycount.errors import NoisyCountError
@@ -77,7 +77,7 @@ def _read_quantities() -> dict[str, Quantity]:
     text = Path(__file__).with_name("sliders.toml").read_text(encoding="utf-8")
     quantities = {}
     for name, parts in tomllib.loads(text).items():
-        numbers = {part: Fraction(parts.pop(part)) for part in ("low", "high", "start")}
+        numbers: dict[str, Any] = {part: Fraction(parts.pop(part)) for part in ("low", "high", "start")}
         stops = tuple(map(Fraction, parts.pop("stops", "").split()))
         quantities[name] = Quantity(name, **parts, **numbers, stops=stops)
     return quantities
@@ -127,7 +127,7 @@ class Sliders:
         unknown_names = [name for name in texts_by_name if name not in {*NAMES, EPSILON.name}]
         if unknown_names:
             raise NoisyCountError(
-                f"an address of Explore has no {unknown_names[0][:20]!r}: give {', '.join(NAMES)} or epsilon"
+                f"{unknown_names[0][:20]!r} is no parameter of Explore: give {', '.join(NAMES)} or epsilon"
             )
         texts = {name: text for name, text in texts_by_name.items() if text.strip()}
         noise = texts.pop("noise", _NOISE)
@@ -222,7 +222,7 @@ def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
     Raise NoisyCountError if a scale is given too, or if noise of this kind has no ε with δ = 0.
     """
     if is_given_too:
-        raise NoisyCountError("epsilon and scale say the same of noise: give one of them")
+        raise NoisyCountError("epsilon and scale both set the noise: give one of them")
     if noise in NOISE_KINDS and NOISE_KINDS[noise](1).epsilon is None:
         raise NoisyCountError(f"{noise} noise has no epsilon with δ = 0: give its scale")
     return 1 / EPSILON.value(epsilon)

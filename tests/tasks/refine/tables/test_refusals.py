@@ -112,7 +112,7 @@ def test_keys_that_lead_to_no_table_are_refused(run: Run, refused: Refused, here
     table = run("count", "survey", *words).object["key"]
     assert "the ledger has no such key" in refused("refine", "--key", "abcdef")
     assert "that is one count: add --size N, and --rate P" in refused("refine", "--key", count["key"])
-    assert "must begin with 6 of its characters or more" in refused("refine", "--key", table[:5])
+    assert "an abbreviated key needs at least 6 characters" in refused("refine", "--key", table[:5])
     assert "that is an answer about survey" in refused("refine", "--key", table, "t.csv")
     assert "must be the one data set of --key" in refused("refine", "--key", table, "a", "b")
     assert "the ledger knows the noise" in refused("refine", "--key", table, *NOISE)
