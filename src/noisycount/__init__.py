@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from noisycount.papers.catalogue import claims as claims, figure as figure, figures as figures
     from noisycount.papers.figure import Figure as Figure
     from noisycount.query.query import Query as Query
-    from noisycount.tasks.desk import open_desk as open_desk
+    from noisycount.tasks.open_desk import open_desk as open_desk
 
 _NAMES = {
     "analysis.accuracy": "accuracy chan_bound epsilon_for_accuracy failure_probability out_of_range_bounds "
@@ -115,7 +115,7 @@ _NAMES = {
     "papers.catalogue": "claims figure figures",
     "papers.figure": "Figure",
     "query.query": "Query",
-    "tasks.desk": "open_desk",
+    "tasks.open_desk": "open_desk",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = sorted([*_HOMES, "releases"])  # noqa: PLE0605 - type checkers read the imports above

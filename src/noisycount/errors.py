@@ -21,6 +21,22 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import TypeVar
 
+__all__ = [
+    "BudgetError",
+    "ConfigError",
+    "LedgerError",
+    "NoisyCountError",
+    "OverrunError",
+    "PredicateError",
+    "PurposeError",
+    "QueryError",
+    "ReuseError",
+    "SourceError",
+    "install_hint",
+    "is_interruption",
+    "without_traceback",
+]
+
 
 def install_hint(extra: str) -> str:
     """Return the command that installs an extra of the package. The package is in no registry."""

@@ -27,7 +27,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import ConfigError
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.schema import Kind
-from tests.helpers.config_modules import loaded, refusal, write
+from tests.helpers.config_files import loaded, refusal, write
 
 SURVEY = '[datasets.survey]\nsource = "data/survey.csv"\n'
 
