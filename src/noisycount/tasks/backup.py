@@ -256,8 +256,8 @@ class CopyFolder:
     def to_dict(self, removed: int | None) -> dict[str, Any]:
         """Return the copies, or those that were removed, as JSON with sizes in bytes."""
         copies = [
-            {"dataset": each.dataset, "file": str(each.path), "size": each.size, "made": each.made.isoformat()}
-            for each in self.copies
+            {"dataset": copy.dataset, "file": str(copy.path), "size": copy.size, "made": copy.made.isoformat()}
+            for copy in self.copies
         ]
         return {"folder": None if self.folder is None else str(self.folder), "removed": removed, "copies": copies}
 

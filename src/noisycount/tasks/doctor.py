@@ -221,7 +221,7 @@ class TickTimes:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the durations and the tick as plain data for JSON, in seconds."""
-        counts, table = [round(each, 4) for each in self.counts], round(self.table, 4)
+        counts, table = [round(duration, 4) for duration in self.counts], round(self.table, 4)
         return {"size": self.size, "counts": counts, "table": table, "safety": SAFETY, "tick": self.tick}
 
     def written_to(self, text: str) -> str:

@@ -21,7 +21,9 @@ _ROWS_A_VALUE = 2  # with fewer rows of each value, on average, the values may b
 
 def findings_of(inspection: Inspection) -> list[Finding]:
     """Return all findings about a data set, those that block questions first."""
-    return by_severity([*inspection.record_findings, *(each for finder in _FINDERS for each in finder(inspection))])
+    return by_severity(
+        [*inspection.record_findings, *(finding for finder in _FINDERS for finding in finder(inspection))]
+    )
 
 
 def _encoding(inspection: Inspection) -> Iterator[Finding]:
@@ -187,15 +189,15 @@ def proposal_lines(inspection: Inspection) -> list[str]:
 
     Of a data set that is not configured they are a table that can be pasted as it stands.
     """
-    findings = [each for each in findings_of(inspection) if each.severity is not Severity.NOTE]
-    if not any(each.proposals or each.choices for each in findings):
+    findings = [finding for finding in findings_of(inspection) if finding.severity is not Severity.NOTE]
+    if not any(finding.proposals or finding.choices for finding in findings):
         return []
     return [*_dataset_lines(inspection, findings), *_kind_lines(inspection, findings)]
 
 
 def value_lines(inspection: Inspection) -> list[str]:
     """Return lists of texts that may be public values, for their owner to say which everybody knows."""
-    choices = [choice for each in findings_of(inspection) for choice in each.choices if choice.table == "values"]
+    choices = [choice for finding in findings_of(inspection) for choice in finding.choices if choice.table == "values"]
     if not choices:
         return []
     header = f"{'# under ' if inspection.dataset.values else ''}[datasets.{_name(inspection)}.values]"
@@ -215,7 +217,7 @@ def form_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[tuple[st
 
 def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator[str]:
     """Yield the lines of the table of the data set, with the choices as comments behind them."""
-    proposed = _statements(inspection, (proposal for each in findings for proposal in each.proposals))
+    proposed = _statements(inspection, (proposal for finding in findings for proposal in finding.proposals))
     for finding in findings:
         if lines := _statements(inspection, finding.choices):
             proposed += [_OR if finding.proposals else _ONE, *(f"# {line}" for line in lines)]
@@ -250,7 +252,7 @@ def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator
     check = inspection.check
     forms = check.proposed_forms(proposal for finding in findings for proposal in finding.proposals)
     choices = {
-        finding.column: finding for finding in findings if any(each.table == "kinds" for each in finding.choices)
+        finding.column: finding for finding in findings if any(choice.table == "kinds" for choice in finding.choices)
     }
     names = dict.fromkeys([*forms, *choices])
     if names:

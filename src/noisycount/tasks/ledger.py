@@ -82,7 +82,7 @@ class Account:
 def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
     """Return the account of each data set that is configured or has answers."""
     spent = {entry.request.dataset: entry.spent for entry in entries}
-    configured = {each.account: each.budget for each in configuration.datasets.values()}
+    configured = {dataset.account: dataset.budget for dataset in configuration.datasets.values()}
     return [
         Account(name, configured.get(name, DEFAULT_BUDGET), spent.get(name, Loss()))
         for name in dict.fromkeys([*configured, *spent])
@@ -92,7 +92,7 @@ def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> lis
 def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
     """Return the account of each analyst who is configured or has asked a question."""
     spent = {entry.analyst: entry.analyst_spent for entry in entries}
-    configured = {name: each.budget for name, each in configuration.analysts.items()}
+    configured = {name: analyst.budget for name, analyst in configuration.analysts.items()}
     return [
         Account(name, configured.get(name), spent.get(name, Loss())) for name in dict.fromkeys([*configured, *spent])
     ]
@@ -273,7 +273,10 @@ def _entries_json(entries: Sequence[Entry]) -> list[Object]:
 
 def repeats_json(entry: Entry) -> list[Object]:
     """Return the repeats of an entry as JSON: later requests for the same answer, free of charge."""
-    return [{"analyst": each.analyst, "made": each.made.isoformat(), "purpose": each.purpose} for each in entry.repeats]
+    return [
+        {"analyst": repeat.analyst, "made": repeat.made.isoformat(), "purpose": repeat.purpose}
+        for repeat in entry.repeats
+    ]
 
 
 def _price_json(entry: Entry) -> Object:

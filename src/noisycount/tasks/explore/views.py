@@ -175,12 +175,12 @@ def _delta(sliders: Sliders) -> ChartView:
     """Return the chart of δ(ε) against each adversary, the worst case first."""
     mechanism, own_epsilon, reach = sliders.setting.mechanism, sliders.epsilon, _reach(sliders)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE)
-    curves = [_curve(mechanism, each, reach) for each in adversaries]
+    curves = [_curve(mechanism, adversary, reach) for adversary in adversaries]
     longest = max(epsilons[-1] for epsilons, _ in curves)
     end, stated = _BEYOND * longest, _round_below(_STATED_SHARE * longest)
     deltas = ", ".join(
-        f"{at_most(_deltas(mechanism, each.population, (stated,))[0])} for one who {_name(each)}"
-        for each in adversaries
+        f"{at_most(_deltas(mechanism, adversary.population, (stated,))[0])} for one who {_name(adversary)}"
+        for adversary in adversaries
     )
     promise, marks = "", [Mark(stated, f"ε = {stated:.3g}", is_dashed=True)]
     if own_epsilon is not None:
@@ -193,8 +193,8 @@ def _delta(sliders: Sliders) -> ChartView:
             Axis("ε", low=0.0, high=end),
             Axis("δ, chance to be given away", low=FLOOR, high=1.0, is_log=True),
             [
-                Line(_name(each), STYLES[each.name], epsilons, tuple(max(FLOOR, delta) for delta in values))
-                for each, (epsilons, values) in zip(adversaries, curves, strict=True)
+                Line(_name(adversary), STYLES[adversary.name], epsilons, tuple(max(FLOOR, delta) for delta in values))
+                for adversary, (epsilons, values) in zip(adversaries, curves, strict=True)
             ],
         ),
         "δ is the chance, at worst, that the answer gives one person away; otherwise it shifts the odds by at most "
@@ -250,21 +250,21 @@ def _utility(sliders: Sliders) -> ChartView:
         for factor in _FACTORS
         if scale.low <= sliders.scale * factor <= scale.high
     ]
-    mechanisms, own_place = [each.setting.mechanism for each in others], others.index(sliders)
-    errors = tuple(math.sqrt(utility_loss(each, sliders.population)) * size for each in mechanisms)
+    mechanisms, own_place = [position.setting.mechanism for position in others], others.index(sliders)
+    errors = tuple(math.sqrt(utility_loss(mechanism, sliders.population)) * size for mechanism in mechanisms)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE_WORTH)
     # How often the best guess about one person is right, 50:50 before: (1 + δ(0))/2.
     guesses = [
-        tuple((1 + _deltas(mechanism, each.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
-        for each in adversaries
+        tuple((1 + _deltas(mechanism, adversary.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
+        for adversary in adversaries
     ]
     sources = f"{records(sliders.added_noise.variance**0.5 * size / drawn)} of privacy noise"
     if sliders.is_sampled:
         sampling = math.sqrt(utility_loss(Subsample(drawn), sliders.population)) * size
         sources += f" and {records(sampling)} of sampling error"
     guessed = ", ".join(
-        f"{shares[own_place] * 100:.3g} % of the time by one who {_name(each)}"
-        for each, shares in zip(adversaries, guesses, strict=True)
+        f"{shares[own_place] * 100:.3g} % of the time by one who {_name(adversary)}"
+        for adversary, shares in zip(adversaries, guesses, strict=True)
     )
     return ChartView(
         _plot(
@@ -272,8 +272,8 @@ def _utility(sliders: Sliders) -> ChartView:
             Axis("standard error of the answer", "records", is_log=True),
             Axis("right guesses about one person", low=0.5, is_share=True),
             [
-                Line(_name(each), STYLES[each.name], errors, shares)
-                for each, shares in zip(adversaries, guesses, strict=True)
+                Line(_name(adversary), STYLES[adversary.name], errors, shares)
+                for adversary, shares in zip(adversaries, guesses, strict=True)
             ],
         ),
         f"The standard error about all records is {records(errors[own_place])}, "
@@ -287,7 +287,7 @@ def _utility(sliders: Sliders) -> ChartView:
 def _affordable(sliders: Sliders, largest_variance: float) -> tuple[list[Adversary], str]:
     """Return the adversaries whose curve is computed fast enough for a page, and a note about the others."""
     all_adversaries = list(sliders.setting.adversaries())
-    fast = [each for each in all_adversaries if _is_affordable(sliders, each, largest_variance)]
+    fast = [adversary for adversary in all_adversaries if _is_affordable(sliders, adversary, largest_variance)]
     if len(fast) == len(all_adversaries):
         return fast, ""
     return fast, (

@@ -81,7 +81,7 @@ def _report_markdown(report: Report, configuration: Config) -> str:
     lines += ["", *(f"{name}: {as_inline(_TO_FILL)}  " for name in words.SIGNED)]
     for dataset in words.asked_datasets(report):
         lines += ["", f"## {as_inline(dataset.account.name)}", "", *_fact_lines(words.dataset_facts(dataset))]
-        lines += ["", *_table(words.HEADER, [words.release_cells(each) for each in dataset.releases])]
+        lines += ["", *_table(words.HEADER, [words.release_cells(release) for release in dataset.releases])]
     if unasked := words.unasked_words(report):
         lines += ["", f"## {words.UNASKED}", "", as_inline(unasked)]
     if report.analysts:
@@ -155,7 +155,7 @@ def report_fragment(report: Report, configuration: Config) -> str:
 def _dataset(dataset: DatasetReport) -> str:
     """Return the HTML section of a data set with its releases."""
     name = dataset.account.name
-    rows = [words.release_cells(each) for each in dataset.releases]
+    rows = [words.release_cells(release) for release in dataset.releases]
     table = _table_page(f"Releases of {name}", "Releases, the oldest first", words.HEADER, rows, "releases")
     return _section(name, f"{_facts(words.dataset_facts(dataset))}{table}")
 
@@ -183,8 +183,8 @@ def _facts(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
 
 def _table_page(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], kind: str) -> str:
     """Return an HTML table. `kind` is the CSS class that sets the widths of its columns in print."""
-    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in header)
-    labels = [f'<td data-label="{escape(each)}">' for each in header]
+    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in header)
+    labels = [f'<td data-label="{escape(title)}">' for title in header]
     cells = (map("{}{}</td>".format, labels, map(escape, row)) for row in rows)
     body = "".join(f"<tr>{''.join(row)}</tr>\n" for row in cells)
     above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
@@ -274,7 +274,7 @@ def _report_json(report: Report, configuration: Config) -> Object:
         "ledger": None if place is None else redacted_name(place),
         "rows": report.verification.head.number,
         "confidence": CONFIDENCE,
-        "datasets": [_dataset_json(each) for each in report.datasets],
+        "datasets": [_dataset_json(dataset) for dataset in report.datasets],
         "analysts": ledger.accounts_json("analyst", report.analysts),
     }
 
@@ -293,9 +293,9 @@ def _dataset_json(dataset: DatasetReport) -> Object:
         "spent_replaced": loss_json(dataset.replaced),
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
-        "unproven_top_ups": [each.json for each in dataset.unproven],
+        "unproven_top_ups": [top_up.json for top_up in dataset.unproven],
         "failed": {"number": len(dataset.failures), "spent": loss_json(dataset.failed_loss)},
-        "releases": [release_json(each) for each in dataset.releases],
+        "releases": [release_json(release) for release in dataset.releases],
     }
 
 
@@ -331,7 +331,7 @@ def registry_json(report: Report) -> list[Object]:
 
     The names are those of the registry's own entries and schema, which the page “The report for an officer” cites.
     """
-    return [_registry_entry(each) for each in report.datasets if each.releases]
+    return [_registry_entry(dataset) for dataset in report.datasets if dataset.releases]
 
 
 def _registry_entry(dataset: DatasetReport) -> Object:
@@ -368,7 +368,7 @@ def _unprotected(dataset: DatasetReport) -> list[str]:
     facts = ["The names and the kinds of the columns."]
     if dataset.size is not None:
         facts.append(f"The number of {dataset.protected}s, {dataset.size}, is public.")
-    if any(each.entry.request.delta for each in dataset.releases):
+    if any(release.entry.request.delta for release in dataset.releases):
         facts.append(
             "Keys of tables that were read from the records: each is shown where its noisy count"
             " reaches a threshold, and a key of one unit alone with a probability of delta at most."

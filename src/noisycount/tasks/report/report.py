@@ -113,7 +113,9 @@ def unproven_top_ups(rows: Sequence[Row], configuration: Config) -> list[Unprove
     entries = {entry.key: entry for entry in entries_of(rows)}
     descriptions = [(row["dataset"], DatasetRecord.read(row["question"])) for row in rows if row["kind"] == DESCRIPTION]
     server_names = {name for name, record in descriptions if record.relations}
-    server_names |= {each.account for each in configuration.datasets.values() if isinstance(each.source, ServedTable)}
+    server_names |= {
+        dataset.account for dataset in configuration.datasets.values() if isinstance(dataset.source, ServedTable)
+    }
     editions = {(name, record.version) for name, record in descriptions if record.edition is not None}
     top_ups = []
     for entry in entries.values():
@@ -173,13 +175,13 @@ class DatasetReport:
     @property
     def differently_priced(self) -> tuple[StoredQuestion, ...]:
         """Releases that were priced for another neighbour relation than the present one."""
-        return tuple(each for each in self.releases if each.relation not in {None, self.neighbours})
+        return tuple(release for release in self.releases if release.relation not in {None, self.neighbours})
 
     @property
     def replaced(self) -> Loss:
         """Total loss of all answers if one unit replaces another."""
-        lost = sum((each.replaced for each in self.releases), Loss())
-        return lost + Loss(sum((each.excess * self._factor(each.entry) for each in self.unproven), Fraction(0)))
+        lost = sum((release.replaced for release in self.releases), Loss())
+        return lost + Loss(sum((top_up.excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0)))
 
     def _factor(self, entry: Entry) -> Fraction:
         """Return by which factor the loss of an entry in ε exceeds its charge if one unit replaces another.
@@ -194,7 +196,7 @@ class DatasetReport:
         """Total loss of all answers under the present neighbour relation; at least what was charged."""
         if self.neighbours is NeighbourRelation.REPLACEMENT:
             return self.replaced
-        return self.account.spent + Loss(sum((each.excess for each in self.unproven), Fraction(0)))
+        return self.account.spent + Loss(sum((top_up.excess for top_up in self.unproven), Fraction(0)))
 
     @property
     def rho_delta(self) -> Fraction | None:
@@ -232,12 +234,12 @@ class DatasetReport:
     @property
     def failures(self) -> tuple[StoredQuestion, ...]:
         """Releases that were charged and never answered."""
-        return tuple(each for each in self.releases if each.is_failed)
+        return tuple(release for release in self.releases if release.is_failed)
 
     @property
     def failed_loss(self) -> Loss:
         """Total charge of the failures."""
-        return sum((each.entry.request.price for each in self.failures), Loss())
+        return sum((failure.entry.request.price for failure in self.failures), Loss())
 
     @property
     def left(self) -> Fraction:
@@ -247,7 +249,7 @@ class DatasetReport:
     @property
     def is_current(self) -> bool:
         """True if every release with a known version is about the newest version of the records."""
-        return all(each.version in {None, self.version} for each in self.releases)
+        return all(release.version in {None, self.version} for release in self.releases)
 
 
 @frozen
@@ -298,7 +300,7 @@ def _datasets(
 ) -> list[DatasetReport]:
     """Return the part about each data set, from the verified rows and their debits."""
     descriptions = {row["dataset"]: DatasetRecord.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION}
-    configured = {each.account: each for each in configuration.datasets.values()}
+    configured = {dataset.account: dataset for dataset in configuration.datasets.values()}
     entries_by_dataset: dict[str, list[Entry]] = {}
     for entry in entries:
         entries_by_dataset.setdefault(entry.request.dataset, []).append(entry)
@@ -321,8 +323,10 @@ def _datasets(
             is_intact=is_intact,
             why=None if settings is None else settings.why,
             claim=UnitClaim() if settings is None else settings.claim,
-            unproven=tuple(each for each in unproven if each.entry.request.dataset == name),
+            unproven=tuple(top_up for top_up in unproven if top_up.entry.request.dataset == name),
         )
         reports.append(dataset)
-    shown_names = redacted_names(each.account.name for each in reports)
-    return [replace(each, account=replace(each.account, name=shown_names[each.account.name])) for each in reports]
+    shown_names = redacted_names(report.account.name for report in reports)
+    return [
+        replace(report, account=replace(report.account, name=shown_names[report.account.name])) for report in reports
+    ]
