@@ -250,8 +250,8 @@ def closed_probability(value: float | Fraction, name: str) -> float:
     """Return the value as a probability in [0, 1]. Raise ValueError for other values."""
     if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    stated = parse_probability(value) if isinstance(value, str) else None
-    remedy = "" if stated is None else f": write {float(stated):g}"
+    share = parse_probability(value) if isinstance(value, str) else None
+    remedy = "" if share is None else f": write {float(share):g}"
     raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}{remedy}")
 
 
@@ -274,13 +274,13 @@ def whole_number(value: float, name: str, smallest: int = 0) -> int:
 def require_instance(value: object, kind: type, name: str) -> None:
     """Raise ValueError if a value is no instance of a public class."""
     if not isinstance(value, kind):
-        wanted = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
+        class_name = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
         remedy = (
             f"give one of noisycount's {kind.__name__.lower()}s"
             if isabstract(kind)
             else f"make it with noisycount.{kind.__name__}"
         )
-        raise ValueError(f"{name} must be {wanted}, got {value!r}: {remedy}")  # noqa: TRY004  (a bad value of an argument, as everywhere)
+        raise ValueError(f"{name} must be {class_name}, got {value!r}: {remedy}")  # noqa: TRY004  (a bad value of an argument, as everywhere)
 
 
 def _number(value: object) -> float:

@@ -126,7 +126,7 @@ def test_data_sets_cannot_be_changed(configured: Config) -> None:
         (SURVEY + "columns = []", " columns = []: must be a list of texts"),
         (SURVEY + 'columns = "age"', ' columns = "age": must be a list of texts'),
         (SURVEY + 'columns = ["age", 1]', ' columns = ["age", 1]: must be a list of texts'),
-        (SURVEY + 'columns = ["a", "a"]', ' columns = ["a", "a"]: names one twice'),
+        (SURVEY + 'columns = ["a", "a"]', ' columns = ["a", "a"]: repeats an entry'),
         (SURVEY + "unit = 1979-05-27", ' unit = "1979-05-27": must be a text in quotes'),
         (SURVEY + "table = false", " table = false: must be a text in quotes"),
         (f"{SURVEY}unit = [{'1,' * 99}]", "1, 1,...: must be a text in quotes"),

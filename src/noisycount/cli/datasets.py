@@ -144,7 +144,7 @@ def _parse_name(text: str) -> str:
 @flag("--accept takes_proposals", "Apply all proposals of `check`, and check the records again with them.")
 @flag("--yes is_accepted", "Write the change of --add without asking.")
 @fill(InitOptions)
-def init(described: InitOptions) -> None:
+def init(inputs: InitOptions) -> None:
     """Write a commented noisycount.toml.
 
     The file goes into the current folder and describes SOURCE: how it is read, its columns, and what their texts most
@@ -152,26 +152,26 @@ def init(described: InitOptions) -> None:
     named by columns (year=2024), or the address of a server, with its TABLE. No password is written. Without SOURCE, or
     if SOURCE is a folder without Parquet files, the file is an example for you to edit, in that folder.
     """
-    if described.table is not None and described.table_there is not None:
+    if inputs.table is not None and inputs.table_there is not None:
         raise click.UsageError(
-            f"--table {described.table!r} and TABLE {described.table_there!r} both name a table: give one of them"
+            f"--table {inputs.table!r} and TABLE {inputs.table_there!r} both name a table: give one of them"
         )
-    place, table = described.place, described.table or described.table_there
+    place, table = inputs.place, inputs.table or inputs.table_there
     folder = Path(place or ".")
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
         table = table if "#" in place else None  # `_write_description` refuses a table besides that of the address
-        _write_description(replace(described, place=address, table=table), address, served_table_at(address))
+        _write_description(replace(inputs, place=address, table=table), address, served_table_at(address))
         return
     if place is not None and _means_records(folder):
-        _write_description(replace(described, table=table), place, folder.resolve())
+        _write_description(replace(inputs, table=table), place, folder.resolve())
         return
     description_options = {
-        "--unit": described.unit,
-        "--name": described.name,
+        "--unit": inputs.unit,
+        "--name": inputs.name,
         "--table": table,
-        "--add": described.adds,
-        "--accept": described.takes_proposals,
+        "--add": inputs.adds,
+        "--accept": inputs.takes_proposals,
     }
     for option, value in description_options.items():
         if value:
@@ -193,20 +193,20 @@ def _means_records(place: Path) -> bool:
         return False
 
 
-def _write_description(described: InitOptions, place: str, source: Source) -> None:
+def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     """Write a configuration for some records, and show what the owner must state or correct next."""
     from noisycount.tasks.check import find_earlier_account
     from noisycount.tasks.init import Draft
 
     path, existing = Path(FILE_NAME), find_config(Path.cwd())
-    if described.adds and existing is None:
+    if inputs.adds and existing is None:
         raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
-    if not described.adds and os.path.lexists(path):
+    if not inputs.adds and os.path.lexists(path):
         raise _exists_error(path)
-    unit, table = described.unit, described.table
+    unit, table = inputs.unit, inputs.table
     configuration = load_config(existing) if existing else default_config()
-    name = described.name or name_for(source)
-    if described.adds and name in configuration.datasets:
+    name = inputs.name or name_for(source)
+    if inputs.adds and name in configuration.datasets:
         raise ConfigError(f"{existing} has a data set {name!r} already: give this one another by --name")
     former_dataset = None
     with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
@@ -214,24 +214,26 @@ def _write_description(described: InitOptions, place: str, source: Source) -> No
         former_dataset = find_earlier_account(dataset, configuration)
     if unit is None and former_dataset is not None:
         unit = former_dataset.unit
-    stated = DatasetConfig(str(source), source, unit=unit)
-    configuration.table_of(stated, table)  # raises an error for a table of a server
-    stated = replace(stated, table=table)
-    inspection, accepted = _inspect(stated, former_dataset, configuration, takes=described.takes_proposals)
+    stated_dataset = DatasetConfig(str(source), source, unit=unit)
+    configuration.table_of(stated_dataset, table)  # raises an error for a table of a server
+    stated_dataset = replace(stated_dataset, table=table)
+    inspection, accepted_proposals = _inspect(
+        stated_dataset, former_dataset, configuration, takes=inputs.takes_proposals
+    )
     label = source if isinstance(source, ServedTable) else place
-    if described.adds and configuration.path is not None:
-        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, accepted)
+    if inputs.adds and configuration.path is not None:
+        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, accepted_proposals)
         path = configuration.path
-        _edit_configuration(path, draft.added_to, is_accepted=described.is_accepted)
+        _edit_configuration(path, draft.added_to, is_accepted=inputs.is_accepted)
         output.print_text(
             f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {label}"
         )
     else:
-        draft = Draft(inspection, name, unit, accepted)
+        draft = Draft(inspection, name, unit, accepted_proposals)
         _write_new_file(path, draft.text)
         output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {label}")
-    if accepted:
-        output.print_text(f"took {number_of('proposal', len(accepted))} of `noisycount check`:")
+    if accepted_proposals:
+        output.print_text(f"took {number_of('proposal', len(accepted_proposals))} of `noisycount check`:")
         output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
     for effect in draft.effects:
         output.print_text(effect)
@@ -283,11 +285,11 @@ def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> N
 def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: bool) -> None:
     """Show a change of the configuration file, ask for acceptance, and write it. Everything else in the file stays."""
     before = path.read_bytes()
-    old = before.decode("utf-8-sig")
-    new = edit(old)
+    old_text = before.decode("utf-8-sig")
+    new_text = edit(old_text)
     with output.draft(path) as temporary:
         temporary.touch(mode=0o600)  # the address may contain a password
-        temporary.write_text(new, encoding="utf-8")
+        temporary.write_text(new_text, encoding="utf-8")
         temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         try:
             load_config(temporary)
@@ -295,7 +297,7 @@ def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: 
             fault = str(error).replace(str(temporary), str(path))
             raise ConfigError(f"nothing is written, because the new file would be invalid: {fault}") from None
         label = output.seen_from_here(path)
-        lines = unified_diff(old.splitlines(), new.splitlines(), label, f"{label}, then", lineterm="")
+        lines = unified_diff(old_text.splitlines(), new_text.splitlines(), label, f"{label}, then", lineterm="")
         output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
         if not (is_accepted or click.confirm("\nWrite that?", err=True)):
             raise ConfigError(f"{label} was not changed, because you did not accept the change")
@@ -305,7 +307,7 @@ def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: 
 
 def _write_new_file(path: Path, text: str) -> None:
     """Write a new configuration file. Warn if it hides another one, and so its budgets, in a folder above."""
-    hidden = find_config(path.parent)
+    hidden_file = find_config(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -313,8 +315,8 @@ def _write_new_file(path: Path, text: str) -> None:
         raise _exists_error(path) from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
-    if hidden is not None:
-        output.print_text(f"{output.seen_from_here(hidden)} is not read in this folder any more")
+    if hidden_file is not None:
+        output.print_text(f"{output.seen_from_here(hidden_file)} is not read in this folder any more")
 
 
 def _exists_error(path: Path) -> ConfigError:

@@ -40,11 +40,11 @@ class CommandGroup(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}: {suggestion(args[0], names)}", ctx=ctx)
         name, command, words = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group):
-            _require_once(click.Context(command, ctx, name, **command.context_settings), words)
+            _refuse_repeated_options(click.Context(command, ctx, name, **command.context_settings), words)
         return name, command, words
 
 
-def _require_once(ctx: click.Context, words: list[str]) -> None:
+def _refuse_repeated_options(ctx: click.Context, words: list[str]) -> None:
     """Raise UsageError if an option is repeated. Any other fault in the words is left to the command."""
     parameters: list[click.Parameter] = []
     with suppress(click.UsageError):
@@ -225,7 +225,7 @@ def main() -> NoReturn:
         )
         sys.exit(USAGE)
     except click.Abort as error:
-        click.echo(f"stopped: {_charged_words(error.__cause__)}", err=True)
+        click.echo(f"stopped: {_charge_text(error.__cause__)}", err=True)
         sys.exit(130)
 
 
@@ -233,7 +233,7 @@ class StoppedError(KeyboardInterrupt):
     """Ctrl-C in a command that may have charged a price. Its text says what was charged."""
 
 
-def _charged_words(error: BaseException | None) -> str:
+def _charge_text(error: BaseException | None) -> str:
     """Return what the interrupted command charged, in English."""
     if isinstance(error, StoppedError):
         return str(error)

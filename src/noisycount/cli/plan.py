@@ -155,8 +155,8 @@ def plan(
     For a table (--cells) it shows the accuracy of the counts of each level, for each noise that the price can buy.
     """
     if (design := _read_design(goal, table)) is not None:
-        others = (goal.within, goal.at_most, goal.guess, goal.guess_from, goal.error, goal.budget)
-        if any(other is not None for other in others) or goal.queries > 1:
+        other_goals = (goal.within, goal.at_most, goal.guess, goal.guess_from, goal.error, goal.budget)
+        if any(other is not None for other in other_goals) or goal.queries > 1:
             raise _usage_error("--cells goes with --epsilon or --rho, and with no other goal")
         paying = None if goal.dataset is None else _available_budget(goal, configuration)
         _show_forecast(design, goal.confidence, plot, paying, as_json=as_json)
@@ -166,20 +166,20 @@ def plan(
         _show_open_plan(goal, plot, configuration, as_json=as_json)
         return
     guess, guessed_from = _read_guess(goal, configuration)
-    planned = replace(_make_plan(goal, guess), guessed_from=guessed_from, paying=_available_budget(goal, configuration))
+    result = replace(_make_plan(goal, guess), guessed_from=guessed_from, paying=_available_budget(goal, configuration))
     if plot is not None:
         from noisycount.tasks.pictures import save_plan_plot  # noqa: PLC0415 - for pictures alone
 
         with status("drawing"):
-            save_plan_plot(planned, plot)
+            save_plan_plot(result, plot)
     if as_json:
-        print_json(task.plan_json(planned))
+        print_json(task.plan_json(result))
     else:
-        print_facts([*task.plan_facts(planned), *file_facts(plot)])
+        print_facts([*task.plan_facts(result), *file_facts(plot)])
         print_text()
-        print_text(task.preview_heading(planned))
+        print_text(task.preview_heading(result))
         print_text()
-        print_drawing(task.preview(planned, line_width()))
+        print_drawing(task.preview(result, line_width()))
 
 
 def _read_design(goal: PlanGoal, table: dict[str, Any]) -> "Design | None":
@@ -196,8 +196,8 @@ def _read_design(goal: PlanGoal, table: dict[str, Any]) -> "Design | None":
 
 def _show_open_plan(goal: PlanGoal, plot: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Show the prices of an accuracy goal without a guess of the count."""
-    others = (goal.guess, goal.guess_from, goal.error, goal.epsilon)
-    if goal.within in {None, 1} or goal.queries > 1 or any(other is not None for other in others):
+    other_goals = (goal.guess, goal.guess_from, goal.error, goal.epsilon)
+    if goal.within in {None, 1} or goal.queries > 1 or any(other is not None for other in other_goals):
         raise _usage_error("--at-most goes with --within below 100% and --confidence, and with no other goal")
     if plot is not None:
         raise _usage_error("--plot needs a guess of the count: give --guess, or leave --plot out")
@@ -262,8 +262,8 @@ def _available_budget(goal: PlanGoal, configuration: Config) -> AvailableBudget:
         raise _usage_error("give either --budget or --dataset, not both")
     from noisycount.tasks.ledger import spent_of  # noqa: PLC0415 - loads SQLAlchemy
 
-    configured = configuration.dataset(goal.dataset)
-    return AvailableBudget(configured.budget, spent_of(goal.dataset, configuration), redacted_name(configured.name))
+    dataset = configuration.dataset(goal.dataset)
+    return AvailableBudget(dataset.budget, spent_of(goal.dataset, configuration), redacted_name(dataset.name))
 
 
 def _usage_error(message: str) -> click.UsageError:

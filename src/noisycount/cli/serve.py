@@ -193,27 +193,27 @@ def add(  # noqa: PLR0913 - its options
     with budgets, NAME must be one of them.
     """
     check_analyst(name, configuration)
-    granted = granted_datasets(Role(role), datasets, configuration)
+    allowed_datasets = granted_datasets(Role(role), datasets, configuration)
     configuration.make_ledger_folder()
     keyring = Keyring.of(configuration)
-    key, issued = keyring.issue(name, Role(role), granted, lifetime)
+    key, issued_key = keyring.issue(name, Role(role), allowed_datasets, lifetime)
     if as_json:
-        print_json({"key": key.text, **_key_json(issued, keyring.now())})
+        print_json({"key": key.text, **_key_json(issued_key, keyring.now())})
         return
-    expires = "never" if issued.expires is None else f"{_time_text(issued.expires)} UTC"
+    expires = "never" if issued_key.expires is None else f"{_time_text(issued_key.expires)} UTC"
     print_facts(
         [
             ("key", key.text),
-            ("id", issued.id),
-            ("name", issued.name),
-            ("role", str(issued.role)),
-            ("data sets", _datasets_text(issued)),
+            ("id", issued_key.id),
+            ("name", issued_key.name),
+            ("role", str(issued_key.role)),
+            ("data sets", _datasets_text(issued_key)),
             ("expires", expires),
         ]
     )
     print_text(
         f"The key is shown this once. Give it to {name} alone, by a safe way: anybody who has it can ask "
-        f"as {name}. `noisycount analysts revoke {issued.id}` ends it at once."
+        f"as {name}. `noisycount analysts revoke {issued_key.id}` ends it at once."
     )
 
 
@@ -236,13 +236,13 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
             f"ID|NAME {who!r} is neither the id of a key nor the name of its holder: "
             f"{suggestion(who, list(dict.fromkeys(words[::2])))}; see `noisycount analysts list`"
         )
-    revoked = keyring.revoke(who)
+    revoked_keys = keyring.revoke(who)
     if as_json:
-        print_json({"revoked": [_key_json(key, keyring.now()) for key in revoked]})
-    elif revoked:
-        number = f"{signed(len(revoked))} {'key' if len(revoked) == 1 else 'keys'}"
-        names = ", ".join(sorted({key.name for key in revoked}))
-        ids = ", ".join(key.id for key in revoked)
+        print_json({"revoked": [_key_json(key, keyring.now()) for key in revoked_keys]})
+    elif revoked_keys:
+        number = f"{signed(len(revoked_keys))} {'key' if len(revoked_keys) == 1 else 'keys'}"
+        names = ", ".join(sorted({key.name for key in revoked_keys}))
+        ids = ", ".join(key.id for key in revoked_keys)
         print_text(f"revoked {number} of {names}: {ids}; every server at this ledger knows already")
     else:
         print_text(f"no key of {who} was left to revoke")

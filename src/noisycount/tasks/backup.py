@@ -53,7 +53,7 @@ def back_up(configuration: Config, folder: Path, known_head: Head | None, *, wit
         ConfigError: If the folder exists or cannot be written, or the ledger is on a server.
         LedgerError: If there is no ledger, or a row of it is broken.
     """
-    ledger = _file(configuration)
+    ledger = _ledger_file(configuration)
     if os.path.lexists(folder):
         raise ConfigError(f"DIR {str(folder)!r} exists already: name a new folder")
     with existing_ledger(configuration, anchored=False) as existing:
@@ -62,17 +62,17 @@ def back_up(configuration: Config, folder: Path, known_head: Head | None, *, wit
     with _complete_folder(folder) as draft:
         _copy_ledger(configuration, ledger, draft / ledger.name)
         files = _copy_data(configuration.data_folder, draft, with_copies=with_copies)
-        copied = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
-        verified = verification(copied, known_head)
-        if verified is None:
+        copy_configuration = replace(configuration, ledger_url=sqlite_url(draft.absolute() / ledger.name))
+        result = verification(copy_configuration, known_head)
+        if result is None:
             raise LedgerError(f"nothing was copied, as {str(ledger)!r} holds no ledger: name the file of a ledger")
-        if verified.broken is not None:
+        if result.broken is not None:
             raise LedgerError(
-                f"row {verified.broken} of the ledger {verified.why}; nothing was copied: keep the file "
+                f"row {result.broken} of the ledger {result.why}; nothing was copied: keep the file "
                 "under another name, and restore an older copy that has every debit"
             )
     data = configuration.data_folder if files else None
-    return Backup(folder, ledger, data, files, verified)
+    return Backup(folder, ledger, data, files, result)
 
 
 def for_copy(configuration: Config, place: str) -> Config:
@@ -83,13 +83,13 @@ def for_copy(configuration: Config, place: str) -> Config:
     else:
         file = f"file:{quote(str(Path(place).absolute()))}"
         url = f"sqlite:///{quote(file)}?mode=ro&uri=true"
-    other = replace(configuration, ledger_url=url)
-    if other.ledger_file is not None and not other.ledger_file.is_file():
-        raise ConfigError(f"--ledger {str(other.ledger_file)!r} is no file: name a ledger's copy")
-    return other
+    copy_configuration = replace(configuration, ledger_url=url)
+    if copy_configuration.ledger_file is not None and not copy_configuration.ledger_file.is_file():
+        raise ConfigError(f"--ledger {str(copy_configuration.ledger_file)!r} is no file: name a ledger's copy")
+    return copy_configuration
 
 
-def _file(configuration: Config) -> Path:
+def _ledger_file(configuration: Config) -> Path:
     address = LedgerAddress.read(configuration.ledger_url)
     if address.file is None or configuration.ledger_file is None:
         data_folder = configuration.data_folder
@@ -109,9 +109,9 @@ def _complete_folder(folder: Path) -> Iterator[Path]:
         draft.mkdir(mode=0o700)
         yield draft
         for path in [*draft.rglob("*"), draft]:
-            _keep(path)
+            _sync_to_disk(path)
         draft.rename(folder)
-        _keep(folder.absolute().parent)
+        _sync_to_disk(folder.absolute().parent)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"DIR {str(folder)!r} cannot be written ({reason}): name a new folder elsewhere") from None
@@ -155,7 +155,7 @@ def _make_private(file: Path) -> None:
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
 
 
-def _keep(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     """Write a file, or the names in a folder, to the disk."""
     if path.is_dir() and not hasattr(os, "O_DIRECTORY"):
         return
@@ -179,10 +179,10 @@ def backup_words(backup: Backup) -> str:
 def restore_commands(backup: Backup) -> list[str]:
     """Return the lines of a shell that restore the copy."""
     copy, ledger = backup.copy.absolute(), backup.ledger.absolute()
-    lines = [f"cp -p {_quoted(copy)} {_quoted(ledger)}"]
+    lines = [f"cp -p {_shell_path(copy)} {_shell_path(ledger)}"]
     if backup.data is not None:
         data_copy = copy.with_name(backup.data.name)
-        lines.append(f"cp -pR {_quoted(data_copy)}/. {_quoted(backup.data.absolute())}")
+        lines.append(f"cp -pR {_shell_path(data_copy)}/. {_shell_path(backup.data.absolute())}")
     return lines
 
 
@@ -198,7 +198,7 @@ def backup_json(backup: Backup) -> dict[str, Any]:
     }
 
 
-def _quoted(path: Path) -> str:
+def _shell_path(path: Path) -> str:
     """Quote a path for a shell, without `~`, which a shell does not expand in quotation marks."""
     here = Path.cwd()
     return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
@@ -217,15 +217,15 @@ class CopyFolder:
     @classmethod
     def find(cls, source: str | None, configuration: Config) -> "CopyFolder":
         """Return the copies of a data set, or without a name those of all."""
-        chosen = None if source is None else configuration.dataset(source).account
+        account = None if source is None else configuration.dataset(source).account
         folder = configuration.data_folder
         if folder is None:
             return cls(None, ())
         with existing_ledger(configuration) as ledger:
-            written = catalog_of(ledger, configuration).written
-        names = dict.fromkeys([*written, *(chosen,) * (chosen is not None)])
+            stored_names = catalog_of(ledger, configuration).written
+        names = dict.fromkeys([*stored_names, *(account,) * (account is not None)])
         copies = Copies(folder).all(filter(None, names))
-        return cls(folder, tuple(copy for copy in copies if chosen is None or copy.dataset == chosen))
+        return cls(folder, tuple(copy for copy in copies if account is None or copy.dataset == account))
 
     @property
     def table(self) -> Table:
@@ -245,11 +245,11 @@ class CopyFolder:
         """Return a sentence about the copies, or about those that were removed."""
         if removed is not None:
             size = in_bytes(sum(copy.size for copy in self.copies))
-            return f"removed {_number(removed)}, {size}; the next question makes what it needs again"
+            return f"removed {_copies_text(removed)}, {size}; the next question makes what it needs again"
         if not self.copies or self.folder is None:
             return "no copies; a question about a file of texts makes one, once there is a ledger"
         return (
-            f"{_number(len(self.copies))} in {seen_from_here(self.folder)}, for the owner's eyes "
+            f"{_copies_text(len(self.copies))} in {seen_from_here(self.folder)}, for the owner's eyes "
             "alone; --remove removes them"
         )
 
@@ -262,5 +262,5 @@ class CopyFolder:
         return {"folder": None if self.folder is None else str(self.folder), "removed": removed, "copies": copies}
 
 
-def _number(copies: int) -> str:
+def _copies_text(copies: int) -> str:
     return f"{signed(copies)} {'copy' if copies == 1 else 'copies'}"

@@ -128,7 +128,7 @@ def steps(demonstration: Demonstration) -> Iterator[Step]:
         f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
         "sampler. The most is charged before anything is counted, and the rest given back with the answer.",
     )
-    paid = (
+    price_text = (
         "It was paid for before, so it cost nothing now and is the same answer"
         if release.repeated
         else f"It cost ε = {exact_text(release.charged)}"
@@ -136,7 +136,7 @@ def steps(demonstration: Demonstration) -> Iterator[Step]:
     yield Step(
         f"The answer: {signed(release.answer)} ±{release.error} persons",
         f"With {confidence} confidence the true count lies within ±{release.error} of "
-        f"{signed(release.answer)}. {paid}; {exact_text(release.remaining)} of the budget of "
+        f"{signed(release.answer)}. {price_text}; {exact_text(release.remaining)} of the budget of "
         f"{answer.dataset.budget.text} is left. What anybody can learn from it: {answer.odds}.",
     )
     refinement = demonstration.refinement

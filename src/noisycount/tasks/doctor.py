@@ -50,7 +50,7 @@ class Diagnosis:
 
         `progress` receives the number of asked questions and that of all questions.
         """
-        place = _place(source, configuration)
+        place = _server_place(source, configuration)
         certificates = Certificates(configuration.data_folder)
         configuration.make_ledger_folder()
         certificates.require_writable()
@@ -96,7 +96,12 @@ class Diagnosis:
         """Table of the wrong answers, one row for each."""
         wrong_answers = self.examination.differences
         rows = [
-            (wrong_answer.records, wrong_answer.question, _number(wrong_answer.expected), _number(wrong_answer.found))
+            (
+                wrong_answer.records,
+                wrong_answer.question,
+                _count_text(wrong_answer.expected),
+                _count_text(wrong_answer.found),
+            )
             for wrong_answer in wrong_answers
         ]
         return ("made-up records", "question", "should be", "is"), rows
@@ -120,7 +125,7 @@ class Diagnosis:
         }
 
 
-def _place(source: str, configuration: Config) -> ServerPlace | None:
+def _server_place(source: str, configuration: Config) -> ServerPlace | None:
     """Return a place on the server to test; None if the data set is in files.
 
     If `source` is the address of a server, the place names a table that need not exist, as the test does not read it.
@@ -135,7 +140,7 @@ def _place(source: str, configuration: Config) -> ServerPlace | None:
     return place if isinstance(place, ServerPlace) else None
 
 
-def _number(count: int | None) -> str:
+def _count_text(count: int | None) -> str:
     return "nothing" if count is None else signed(count)
 
 
@@ -177,13 +182,15 @@ class TickTimes:
             write_made_up(file, size)
             made_up = DatasetConfig("made-up", file, unit="person", budget=PureBudget(Fraction(100)))
             configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
-            with session_of(made_up, configuration, makes=True) as session, session.charging() as charged:
+            with session_of(made_up, configuration, makes=True) as session, session.charging() as paying_session:
                 for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
-                    answer_at(charged, PaidQuery(warming))  # loads and reads what a service loads and reads only once
+                    answer_at(
+                        paying_session, PaidQuery(warming)
+                    )  # loads and reads what a service loads and reads only once
                 durations: list[float] = []
                 for number, question in enumerate(QUESTIONS, 1):
                     start = time.perf_counter()
-                    answer_at(charged, PaidQuery(question))
+                    answer_at(paying_session, PaidQuery(question))
                     durations.append(time.perf_counter() - start)
                     progress(number / len(QUESTIONS))
         return cls(size, tuple(sorted(durations[:-1])), durations[-1])
@@ -230,19 +237,19 @@ class TickTimes:
         line = f"slot = {self.tick:g}"
         if len(parts) == 1:
             return f"{text.rstrip()}\n\n[server]\n{line}\n".lstrip("\n")
-        before, head, rest = parts
-        body, *others = re.split(r"(?m)^(?=\[)", rest, maxsplit=1)
+        before, head, after = parts
+        body, *others = re.split(r"(?m)^(?=\[)", after, maxsplit=1)
         new, is_there = re.subn(r"(?m)^([ \t]*)slot[ \t]*=[ \t]*[^\s#]+", rf"\g<1>{line}", body, count=1)
         return "".join([before, head.rstrip("\n"), "\n", new if is_there else f"{line}\n{body}", *others])
 
 
 def write_made_up(file: Path, size: int) -> None:
     """Write a CSV file of made-up persons. The same size always gives the same file."""
-    chance = Random(size)  # noqa: S311 - no secret
+    generator = Random(size)  # noqa: S311 - no secret
     with file.open("w", encoding="utf-8") as rows:
         rows.write("person,age,sex,town,note\n")
         for person in range(size):
-            sex, town = chance.choice("fm"), chance.choice("abcdefgh")
+            sex, town = generator.choice("fm"), generator.choice("abcdefgh")
             for _ in range(_ROWS):
                 note = "abcdefghij"[person % 10 :] * 4
-                rows.write(f"{person},{chance.randrange(100)},{sex},{town},{note}\n")
+                rows.write(f"{person},{generator.randrange(100)},{sex},{town},{note}\n")

@@ -44,13 +44,13 @@ def compute_figures(keys: Sequence[str], done: Done) -> list[Section]:
     paper are selected.
     """
     sections: list[Section] = []
-    finished = 0
+    finished_figures = 0
     for paper in PAPERS:
         figures = []
         for key in (key for key in paper.figures if key in keys):
             figures.append(paper.figures[key]())
-            finished += 1
-            done(finished / len(keys))
+            finished_figures += 1
+            done(finished_figures / len(keys))
         if figures:
             is_whole = len(figures) == len(paper.figures)
             sections.append(Section(paper, tuple(figures), paper.claims() if is_whole else ()))
@@ -131,14 +131,14 @@ def page(sections: Sequence[Section]) -> str:
 
 def _links(section: Section) -> str:
     """Return an item of the navigation with a link to the paper and to each of its figures."""
-    links = " ".join(f'<a href="#{figure.key}">{_text(_short(figure))}</a>' for figure in section.figures)
-    return f'<li><a href="#{section.paper.key}">{_text(section.paper.name)}</a> {links}</li>'
+    links = " ".join(f'<a href="#{figure.key}">{_html_text(_short_title(figure))}</a>' for figure in section.figures)
+    return f'<li><a href="#{section.paper.key}">{_html_text(section.paper.name)}</a> {links}</li>'
 
 
 def _section(section: Section) -> Iterator[str]:
     paper = section.paper
-    yield f'<section id="{paper.key}"><h2>{_text(paper.name)}</h2>'
-    yield f"<p>{_text(paper.reference)}</p>"
+    yield f'<section id="{paper.key}"><h2>{_html_text(paper.name)}</h2>'
+    yield f"<p>{_html_text(paper.reference)}</p>"
     for figure in section.figures:
         yield from _article(figure)
     if section.claims:
@@ -149,10 +149,10 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _article(figure: Figure) -> Iterator[str]:
-    yield f'<article id="{figure.key}"><h3>{_text(_heading(figure))}</h3>'
+    yield f'<article id="{figure.key}"><h3>{_html_text(_heading(figure))}</h3>'
     yield '<div class="beside"><figure>'
     yield f'<div class="plate">{_picture(figure)}</div>'
-    yield f"<figcaption>{_text(figure.caption)} {_download(figure)}</figcaption></figure>"
+    yield f"<figcaption>{_html_text(figure.caption)} {_download(figure)}</figcaption></figure>"
     yield from _claims(figure.claims)
     yield "</div></article>"
 
@@ -163,9 +163,10 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
     yield '<ol class="claims">'
     for claim in claims:
         yield (
-            f'<li class="{_CLASSES[claim.verdict]}"><p class="says">{_text(claim.says)} '
-            f'<cite>{_text(claim.source)}</cite></p><p class="found">{_text(_sentence(claim.found))}</p><p '
-            f'class="verdict">{_MARKS[claim.verdict]} {claim.verdict.value}</p></li>'
+            f'<li class="{_CLASSES[claim.verdict]}"><p class="says">{_html_text(claim.says)} '
+            f'<cite>{_html_text(claim.source)}</cite></p><p class="found">'
+            f"{_html_text(_capitalized(claim.found))}</p>"
+            f'<p class="verdict">{_MARKS[claim.verdict]} {claim.verdict.value}</p></li>'
         )
     yield "</ol>"
 
@@ -185,18 +186,18 @@ def _heading(figure: Figure) -> str:
     return f"{figure.number}: {figure.title}" if figure.number.startswith("Fig.") else figure.title
 
 
-def _short(figure: Figure) -> str:
+def _short_title(figure: Figure) -> str:
     if figure.number.startswith("Fig."):
         return figure.number
     return figure.key.partition(".")[2]
 
 
-def _text(text: str) -> str:
+def _html_text(text: str) -> str:
     """Return a text escaped for HTML, with no line break before %, = and ± or after =."""
     return re.sub(r" (?=[%=±])|(?<==) ", "\N{NO-BREAK SPACE}", escape(text))
 
 
-def _sentence(text: str) -> str:
+def _capitalized(text: str) -> str:
     """Return a text with a capital first letter, unless it begins with a symbol."""
     return text[:1].upper() + text[1:] if text[:1].isascii() and text[1:2] != " " else text
 

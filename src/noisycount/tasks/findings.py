@@ -26,8 +26,8 @@ def findings_of(inspection: Inspection) -> list[Finding]:
     )
 
 
-def _encoding(inspection: Inspection) -> Iterator[Finding]:
-    """Yield that the encoding must be stated, or that its letters should be looked at."""
+def _find_encoding(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if the encoding must be stated, or if the owner should look at its letters."""
     form, letters = inspection.check.form, inspection.check.letters
     examples = f": {quoted_cells(letters)}" if letters else ""
     if encoding := inspection.unstated_encoding:
@@ -42,8 +42,8 @@ def _encoding(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, "letters beyond ASCII", text)
 
 
-def _other_columns(inspection: Inspection) -> Iterator[Finding]:
-    """Yield that the ledger holds other columns."""
+def _find_other_columns(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if the ledger holds other columns."""
     if inspection.is_changed:
         text = (
             "These are not the columns that the ledger holds: mend the file, or let `noisycount check --renew` replace "
@@ -52,15 +52,15 @@ def _other_columns(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.BLOCKS, "other columns than in the ledger", text)
 
 
-def _unstated_unit(inspection: Inspection) -> Iterator[Finding]:
-    """Yield that the owner has to state whose row each one is."""
+def _find_unstated_unit(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if the privacy unit is not stated."""
     if not inspection.is_unit_stated:
         text = "State the person of each row: --unit COLUMN, or --unit row if every row is another person"
         yield Finding(Severity.LOOK, "the unit", text)
 
 
-def _repeated_ids(inspection: Inspection) -> Iterator[Finding]:
-    """Yield a unit with one value alone, and columns of repeated ids if every row is stated to be one unit."""
+def _find_repeated_ids(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if the unit has a single value, and one for each column of repeated ids if the unit is a row."""
     rows, persons = inspection.check.rows, inspection.check.persons
     if inspection.persons == 1 and persons is not None and persons.largest_rows > 1:
         number = number_of("row", persons.largest_rows)
@@ -78,8 +78,8 @@ def _repeated_ids(inspection: Inspection) -> Iterator[Finding]:
 _MOST_ROWS = 100  # of a person on average; a value with more is hardly one
 
 
-def _other_size(inspection: Inspection) -> Iterator[Finding]:
-    """Yield that the stated size is not the number of units."""
+def _find_other_size(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if the stated size is not the number of units."""
     size = inspection.dataset.size
     units = inspection.check.rows if inspection.persons is None else inspection.persons
     if size is not None and inspection.is_unit_stated and units != size:
@@ -91,8 +91,8 @@ def _other_size(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "a size that is not that of the records", text)
 
 
-def _same_unit(inspection: Inspection) -> Iterator[Finding]:
-    """Yield the other data sets that may have the same persons."""
+def _find_same_unit(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if other data sets may be about the same persons."""
     if inspection.same_unit:
         text = (
             f"The unit of {', '.join(inspection.same_unit)} is {inspection.unit} as well, and each data set has a "
@@ -102,8 +102,8 @@ def _same_unit(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "other data sets of the same persons", text)
 
 
-def _nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
-    """Yield the columns whose texts identify nearly all persons."""
+def _find_nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding for each column whose texts identify nearly all persons."""
     noun = unit_noun(inspection.unit)
     units = inspection.check.rows if inspection.persons is None else inspection.persons
     for column in inspection.nearly_unique:
@@ -115,22 +115,24 @@ def _nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.LOOK, "texts that identify persons", text, column.name)
 
 
-def _unlisted_values(inspection: Inspection) -> Iterator[Finding]:
-    """Yield the texts that are not among the public values of their column."""
+def _find_unlisted_values(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding for each column with texts that are not among its public values."""
     for column in inspection.check.columns:
-        stated = inspection.dataset.values.get(column.name, "")
-        unlisted = [] if isinstance(stated, str) else [pair for pair in column.values if pair[0] not in stated]
-        if unlisted:
-            rows = sum(rows for _, rows in unlisted)
-            examples = quoted_cells(value for value, _ in unlisted[:EXAMPLES])
+        public_values = inspection.dataset.values.get(column.name, "")
+        unlisted_values = (
+            [] if isinstance(public_values, str) else [pair for pair in column.values if pair[0] not in public_values]
+        )
+        if unlisted_values:
+            rows = sum(rows for _, rows in unlisted_values)
+            examples = quoted_cells(value for value, _ in unlisted_values[:EXAMPLES])
             text = (
                 f"{number_of('row', rows)} with none of the public values, which are in no row of a table: {examples}"
             )
             yield Finding(Severity.LOOK, "values that are not public", text, column.name, rows)
 
 
-def _answers_about_others(inspection: Inspection) -> Iterator[Finding]:
-    """Yield how many stored answers are about other records."""
+def _find_answers_about_others(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding if the ledger has answers about other records."""
     if number := inspection.answered_otherwise:
         verb = "is" if number == 1 else "are"
         text = (
@@ -140,8 +142,8 @@ def _answers_about_others(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, "answers about other records", text)
 
 
-def _public_values(inspection: Inspection) -> Iterator[Finding]:
-    """Yield the texts of columns that have few of them, as the owner may know that everybody knows them."""
+def _find_public_values(inspection: Inspection) -> Iterator[Finding]:
+    """Yield a finding for each column with few different texts, as these may be public values."""
     if not (inspection.fits and inspection.is_configured):
         return
     for column in map(inspection.check.without_odd_rows, inspection.check.columns):
@@ -154,16 +156,16 @@ def _public_values(inspection: Inspection) -> Iterator[Finding]:
 
 
 _FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
-    _encoding,
-    _other_columns,
-    _unstated_unit,
-    _repeated_ids,
-    _other_size,
-    _same_unit,
-    _nearly_unique_texts,
-    _unlisted_values,
-    _answers_about_others,
-    _public_values,
+    _find_encoding,
+    _find_other_columns,
+    _find_unstated_unit,
+    _find_repeated_ids,
+    _find_other_size,
+    _find_same_unit,
+    _find_nearly_unique_texts,
+    _find_unlisted_values,
+    _find_answers_about_others,
+    _find_public_values,
 )
 
 
@@ -185,9 +187,9 @@ _REASONS = {
 
 
 def proposal_lines(inspection: Inspection) -> list[str]:
-    """Return the lines that mend all findings which propose something; none if no finding does.
+    """Return the lines of a configuration that correct the findings; none if no finding has a proposal.
 
-    Of a data set that is not configured they are a table that can be pasted as it stands.
+    For a data set that is not configured they are a complete table, which can be pasted.
     """
     findings = [finding for finding in findings_of(inspection) if finding.severity is not Severity.NOTE]
     if not any(finding.proposals or finding.choices for finding in findings):
@@ -196,18 +198,18 @@ def proposal_lines(inspection: Inspection) -> list[str]:
 
 
 def value_lines(inspection: Inspection) -> list[str]:
-    """Return lists of texts that may be public values, for their owner to say which everybody knows."""
+    """Return the lines that state texts as public values. The owner must decide which of them are public."""
     choices = [choice for finding in findings_of(inspection) for choice in finding.choices if choice.table == "values"]
     if not choices:
         return []
-    header = f"{'# under ' if inspection.dataset.values else ''}[datasets.{_name(inspection)}.values]"
+    header = f"{'# under ' if inspection.dataset.values else ''}[datasets.{_table_name(inspection)}.values]"
     return [header, *map(inspection.check.statement, choices)]
 
 
 def form_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what is to be stated of how the texts of a file are found, each line with its reason.
+    """Yield each line that a file needs about its format (encoding, delimiter and so on), with the reason.
 
-    `faults`: those of the file, by the parts of the form that mend them.
+    `faults` has the faults of the file, by the part of the format that corrects them.
     """
     usual: dict[str, list[object]] = {"encoding": [*UTF], "delimiter": [",", None], "skip": [0, None]}
     for part, value in form.parts.items():
@@ -217,34 +219,34 @@ def form_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[tuple[st
 
 def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator[str]:
     """Yield the lines of the table of the data set, with the choices as comments behind them."""
-    proposed = _statements(inspection, (proposal for finding in findings for proposal in finding.proposals))
+    proposed_lines = _statement_lines(inspection, (proposal for finding in findings for proposal in finding.proposals))
     for finding in findings:
-        if lines := _statements(inspection, finding.choices):
-            proposed += [_OR if finding.proposals else _ONE, *(f"# {line}" for line in lines)]
+        if lines := _statement_lines(inspection, finding.choices):
+            proposed_lines += [_OR if finding.proposals else _ONE, *(f"# {line}" for line in lines)]
     if inspection.is_configured:
-        yield from [f"# under [datasets.{_name(inspection)}]", *proposed] if proposed else []
+        yield from [f"# under [datasets.{_table_name(inspection)}]", *proposed_lines] if proposed_lines else []
         return
     dataset, former = inspection.dataset, inspection.former
     if former is not None and former.url is not None:
         yield from ("[ledger]", f"url = {toml_value(former.url)}")
-    yield f"[datasets.{_name(inspection)}]"
+    yield f"[datasets.{_table_name(inspection)}]"
     yield f"source = {toml_value(inspection.source)}"
     if former is not None:
         yield f"account = {toml_value(former.account)}"
     yield f"unit = {toml_value(dataset.unit)}" if dataset.unit else _UNIT
     if dataset.table is not None:
         yield f"table = {toml_value(dataset.table)}"
-    keys = {line.partition(" =")[0] for line in proposed}
+    keys = {line.partition(" =")[0] for line in proposed_lines}
     form, faults = inspection.check.form, inspection.check.faults
     form_statements = [] if form is None else [line for line, _ in form_lines(form, faults)]
     yield from (line for line in form_statements if line.partition(" =")[0] not in keys)
-    yield from proposed
+    yield from proposed_lines
 
 
-def _statements(inspection: Inspection, proposals: Iterable[Proposal]) -> list[str]:
-    """Return the lines of the proposals about the table of the data set itself; of several about one key the last."""
-    last = {proposal.key: proposal for proposal in proposals if not proposal.table}
-    return [inspection.check.statement(proposal) for proposal in last.values()]
+def _statement_lines(inspection: Inspection, proposals: Iterable[Proposal]) -> list[str]:
+    """Return a line for each key of the data set's own table. The last proposal about a key counts."""
+    last_proposals = {proposal.key: proposal for proposal in proposals if not proposal.table}
+    return [inspection.check.statement(proposal) for proposal in last_proposals.values()]
 
 
 def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator[str]:
@@ -258,7 +260,7 @@ def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator
     if names:
         is_stated = inspection.dataset.kinds is not None
         place = "# under [{}], in place of what it says of these columns" if is_stated else "[{}]"
-        yield place.format(f"datasets.{_name(inspection)}.kinds")
+        yield place.format(f"datasets.{_table_name(inspection)}.kinds")
     for name in names:
         if name in forms:
             yield forms[name].line(name)
@@ -267,6 +269,6 @@ def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator
             yield from (f"# {check.statement(choice)}" for choice in choices[name].choices)
 
 
-def _name(inspection: Inspection) -> str:
+def _table_name(inspection: Inspection) -> str:
     dataset = inspection.dataset
     return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))

@@ -167,10 +167,10 @@ def budget_facts(result: TableForecast) -> Facts:
 def shape_words(design: Design) -> str:
     """Return the shape of a table in words: keys of each column, cells, and contribution bound."""
     keys = " × ".join(f"{size:,} of {name}" for name, size in design.cells.items())
-    hidden = ", known to the records alone" if design.is_hidden else ""
+    hidden_text = ", known to the records alone" if design.is_hidden else ""
     groups = 1 if design.groups is None else design.groups
-    replaced = "; one unit replaces another" if design.is_size_public else ""
-    return f"{keys}: {design.counts:,} cells{hidden}; a unit is in {groups:,} of them at most{replaced}"
+    replacement_text = "; one unit replaces another" if design.is_size_public else ""
+    return f"{keys}: {design.counts:,} cells{hidden_text}; a unit is in {groups:,} of them at most{replacement_text}"
 
 
 def forecast_json(result: TableForecast) -> dict[str, Any]:

@@ -81,33 +81,31 @@ class Account:
 
 def accounts_of_datasets(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
     """Return the account of each data set that is configured or has answers."""
-    spent = {entry.request.dataset: entry.spent for entry in entries}
-    configured = {dataset.account: dataset.budget for dataset in configuration.datasets.values()}
+    losses = {entry.request.dataset: entry.spent for entry in entries}
+    budgets = {dataset.account: dataset.budget for dataset in configuration.datasets.values()}
     return [
-        Account(name, configured.get(name, DEFAULT_BUDGET), spent.get(name, Loss()))
-        for name in dict.fromkeys([*configured, *spent])
+        Account(name, budgets.get(name, DEFAULT_BUDGET), losses.get(name, Loss()))
+        for name in dict.fromkeys([*budgets, *losses])
     ]
 
 
 def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> list[Account]:
     """Return the account of each analyst who is configured or has asked a question."""
-    spent = {entry.analyst: entry.analyst_spent for entry in entries}
-    configured = {name: analyst.budget for name, analyst in configuration.analysts.items()}
-    return [
-        Account(name, configured.get(name), spent.get(name, Loss())) for name in dict.fromkeys([*configured, *spent])
-    ]
+    losses = {entry.analyst: entry.analyst_spent for entry in entries}
+    budgets = {name: analyst.budget for name, analyst in configuration.analysts.items()}
+    return [Account(name, budgets.get(name), losses.get(name, Loss())) for name in dict.fromkeys([*budgets, *losses])]
 
 
 def place_words(configuration: Config) -> str:
     """Return the location of the ledger: its path, or "on a server"."""
-    place = configuration.ledger_file
-    return "on a server" if place is None else seen_from_here(place)
+    file = configuration.ledger_file
+    return "on a server" if file is None else seen_from_here(file)
 
 
 def absent_words(configuration: Config) -> str:
     """Return the message for a missing ledger. It must not read as if a ledger had been verified."""
-    place = configuration.ledger_file
-    where = "on the server" if place is None else f"at {seen_from_here(place)}"
+    file = configuration.ledger_file
+    where = "on the server" if file is None else f"at {seen_from_here(file)}"
     return (
         f"There is no ledger {where} yet: nothing was asked, and nothing was verified. If something"
         " was asked, this is not where its ledger is: look for the noisycount.toml that names it."
@@ -206,7 +204,7 @@ def ledger_json(configuration: Config, entries: Sequence[Entry]) -> Object:
     datasets = accounts_of_datasets(configuration, entries)
     analysts = accounts_of_analysts(configuration, entries)
     return {
-        "ledger": _place(configuration),
+        "ledger": _ledger_path(configuration),
         "datasets": accounts_json("dataset", datasets),
         "analysts": accounts_json("analyst", analysts),
         "entries": _entries_json(entries),
@@ -220,9 +218,9 @@ def verification_json(configuration: Config, verification: Verification | None, 
     """
     if verification is None:
         names = ("intact", "compared", "head", "broken", "why", "older_replies")
-        return {"ledger": _place(configuration), **dict.fromkeys(names)}
+        return {"ledger": _ledger_path(configuration), **dict.fromkeys(names)}
     return {
-        "ledger": _place(configuration),
+        "ledger": _ledger_path(configuration),
         "intact": verification.broken is None,
         "compared": None if known_head is None else str(known_head),
         "head": str(verification.head),
@@ -238,9 +236,9 @@ def rows_json(rows: Sequence[Object]) -> Object:
     return {"head": str(head), "rows": list(rows)}
 
 
-def _place(configuration: Config) -> str | None:
-    place = configuration.ledger_file
-    return None if place is None else str(place)
+def _ledger_path(configuration: Config) -> str | None:
+    file = configuration.ledger_file
+    return None if file is None else str(file)
 
 
 def accounts_json(kind: str, accounts: Sequence[Account]) -> list[Object]:
@@ -363,9 +361,9 @@ def entry_under_key(key: str, configuration: Config, option: str) -> Entry:
 
 def answered_words(entry: Entry) -> str:
     """Return a sentence about a stored answer: its count, date, question and data set."""
-    answered = "nothing" if entry.answer is None else answer_words(entry)
+    answer = "nothing" if entry.answer is None else answer_words(entry)
     return (
-        f"{answered} was answered on {entry.made:%Y-%m-%d} and is paid for: {StoredQuestion(entry).words} "
+        f"{answer} was answered on {entry.made:%Y-%m-%d} and is paid for: {StoredQuestion(entry).words} "
         f"in {redacted_name(entry.request.dataset)}"
     )
 

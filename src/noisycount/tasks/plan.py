@@ -172,7 +172,7 @@ class Dots:
         """Return the plot of the values centre + error, with at most `most_columns` columns."""
         smallest = 2 * max(errors) / max(1, most_columns - 2)
         step = next((step for step in _STEPS if step >= smallest), 0) or round_step(smallest)
-        columns = Counter(_column(error, step) for error in errors)
+        columns = Counter(_column_of(error, step) for error in errors)
         reach = max(columns)
         return cls(centre, step, tuple(columns[column] for column in range(-reach, reach + 1)))
 
@@ -245,7 +245,7 @@ class Dots:
         return f"+{text}" if is_offset and column > 0 else text
 
 
-def _column(error: int, step: int) -> int:
+def _column_of(error: int, step: int) -> int:
     """Return the column of an error. Halves belong to the outer column."""
     column = (2 * abs(error) + step) // (2 * step)
     return column if error > 0 else -column
@@ -265,15 +265,15 @@ def plan_facts(plan: Plan) -> list[tuple[str, str]]:
     errors = ", ".join(f"{plus_minus(error)} ({percent(level)})" for level, error in plan.errors)
     facts = [
         ("goal", goal_words(plan)),
-        ("ε", _price(plan)),
+        ("ε", _price_text(plan)),
         ("noise", f"discrete Laplace, scale {approximately(plan.noise.scale)}"),
         ("error", errors if plan.queries == 1 else f"of one answer: {errors}"),
-        ("reached", _reached(plan)),
-        ("negative", _negative(plan)),
-        ("privacy", _privacy(plan)),
-        ("budget", _budget(plan)),
+        ("reached", _reached_text(plan)),
+        ("negative", _negative_text(plan)),
+        ("privacy", _privacy_text(plan)),
+        ("budget", _budget_text(plan)),
         ("guess", plan.guessed_from or ""),
-        ("hint", _hint(plan)),
+        ("hint", _hint_text(plan)),
     ]
     return [(name, words) for name, words in facts if words]
 
@@ -285,7 +285,7 @@ def goal_words(plan: Plan) -> str:
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
     confidence = f"with {percent(plan.confidence)} confidence"
     if plan.within is not None and plan.guess is not None:
-        of_guess = f"±{percent(plan.within)} of about {_digits(plan.guess)}"
+        of_guess = f"±{percent(plan.within)} of about {_guess_text(plan.guess)}"
         return f"{several}within {of_guess}, that is {plus_minus(plan.width)}, {confidence}"
     error = plus_minus(float(plan.error))
     if plan.error == plan.width:
@@ -305,23 +305,23 @@ def preview(plan: Plan, columns: int) -> list[str]:
     return [" " * _MARGIN + line for line in dots.lines(is_offset=plan.guess is None)]
 
 
-def _price(plan: Plan) -> str:
+def _price_text(plan: Plan) -> str:
     each = exact_text(plan.epsilon)
     if plan.queries > 1:
         each = f"{each} an answer, {exact_text(plan.total)} together"
     return each if plan.formula is None else f"{each}  (continuous noise: {plan.formula:.4g})"
 
 
-def _reached(plan: Plan) -> str:
+def _reached_text(plan: Plan) -> str:
     """Return the accuracy of the discrete noise, and its confidence, in words."""
     share = ""
     if plan.guess is not None and plan.within is None:
-        share = f", {percent(_share(plan.width, plan.guess))} of about {_digits(plan.guess)},"
+        share = f", {percent(_share_of_guess(plan.width, plan.guess))} of about {_guess_text(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
     return f"{several}{plus_minus(plan.width)}{share} with {percent(_rounded_down(plan.reached))} confidence"
 
 
-def _negative(plan: Plan) -> str:
+def _negative_text(plan: Plan) -> str:
     """Return the probability of an answer below 0 in words."""
     if plan.negative is None:
         return ""
@@ -329,7 +329,7 @@ def _negative(plan: Plan) -> str:
     return f"an answer below 0 has a probability of {chance} if the count is {signed(plan.centre)}"
 
 
-def _privacy(plan: Plan) -> str:
+def _privacy_text(plan: Plan) -> str:
     """Return what the price means for one person, for one answer and for all together."""
     if plan.queries == 1:
         return odds_sentence(plan.epsilon)
@@ -337,20 +337,20 @@ def _privacy(plan: Plan) -> str:
     return f"{odds_sentence(plan.epsilon)}; {total}"
 
 
-def _budget(plan: Plan) -> str:
+def _budget_text(plan: Plan) -> str:
     number = plan.affordable
-    paid = f"{number:,} such answer{'' if number == 1 else 's'}" if number else "no such answer"
+    answers = f"{number:,} such answer{'' if number == 1 else 's'}" if number else "no such answer"
     missing = f", not for {plan.queries:,}" if number < plan.queries > 1 else ""
-    paying, left = plan.paying, approximately(plan.paying.left)
+    paying, remaining = plan.paying, approximately(plan.paying.left)
     if paying.dataset is None:
-        return f"{paying.budget.text} pays for {paid}{missing}"
+        return f"{paying.budget.text} pays for {answers}{missing}"
     owner = paying.dataset
     if paying.budget.is_a_sum:
-        return f"{left} is left of {owner}: it pays for {paid}{missing}"
-    return f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for {paid}{missing}"
+        return f"{remaining} is left of {owner}: it pays for {answers}{missing}"
+    return f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for {answers}{missing}"
 
 
-def _hint(plan: Plan) -> str:
+def _hint_text(plan: Plan) -> str:
     """Return a warning if a first answer with Gaussian noise would leave less budget than it costs."""
     remaining = plan.paying.left_in_rho
     if remaining is None:
@@ -361,7 +361,7 @@ def _hint(plan: Plan) -> str:
     )
 
 
-def _digits(guess: float) -> str:
+def _guess_text(guess: float) -> str:
     return plus_minus(guess).removeprefix("±")
 
 
@@ -370,7 +370,7 @@ def _rounded_down(confidence: float) -> Decimal:
     return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
 
 
-def _share(width: int, guess: float) -> Decimal:
+def _share_of_guess(width: int, guess: float) -> Decimal:
     """Return an error relative to the guess, rounded up to two digits."""
     return Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(width), Decimal(str(guess)))
 

@@ -217,8 +217,8 @@ class Risks:
     @property
     def beyond_worst(self) -> tuple[Risk, ...]:
         """Risks whose δ certainly exceeds that of the worst case. This is possible if the rate is uncertain."""
-        worst, *others = self.risks
-        return tuple(risk for risk in others if risk.bracket[0] > worst.bracket[1])
+        worst, *informed_less = self.risks
+        return tuple(risk for risk in informed_less if risk.bracket[0] > worst.bracket[1])
 
 
 def float_above(number: Fraction) -> float:
@@ -250,19 +250,19 @@ def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]
         *([("key", source)] if source else []),
         ("assumed", risks.setting.assumed.words),
         ("answer", answer_words(risks.setting)),
-        ("error", _error(risks)),
+        ("error", _error_text(risks)),
         ("asked", f"δ at ε = {approximately(risks.epsilon)}"),
     ]
 
 
 def answer_words(setting: RiskScenario) -> str:
     """Return the noise and the sample of the count, in words."""
-    counted = "the count"
+    subject = "the count"
     if setting.sample is not None:
-        counted = f"the count among {signed(setting.sample)} records drawn at random"
+        subject = f"the count among {signed(setting.sample)} records drawn at random"
     if isinstance(setting.noise, Exact) or setting.scale is None:
-        return f"{counted}, without noise"
-    return f"{counted}, with {setting.noise.name} noise of scale {exact_text(setting.scale)}"
+        return f"{subject}, without noise"
+    return f"{subject}, with {setting.noise.name} noise of scale {exact_text(setting.scale)}"
 
 
 # Names of the columns of `risk_rows`.
@@ -287,20 +287,23 @@ def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
     """Return the meaning of ε and δ. Adversaries whose meanings differ only in the value of δ share a sentence."""
     alike: dict[str, list[Risk]] = {}
     for risk in risks.risks:
-        alike.setdefault(_meaning(risk, risks, "δ (above)"), []).append(risk)
+        alike.setdefault(_meaning_text(risk, risks, "δ (above)"), []).append(risk)
     if len(alike) == 1:
         return [("meaning", next(iter(alike)))]
     return [
-        (_named(same, risks), sentence if len(same) > 1 else _meaning(same[0], risks, at_most(same[0].delta)))
+        (
+            _adversary_names(same, risks),
+            sentence if len(same) > 1 else _meaning_text(same[0], risks, at_most(same[0].delta)),
+        )
         for sentence, same in alike.items()
     ]
 
 
-def _named(some: Sequence[Risk], risks: Risks) -> str:
+def _adversary_names(selection: Sequence[Risk], risks: Risks) -> str:
     """Return the names of some adversaries, or "both others" for all except the first of three."""
-    if len(some) > 1 and list(some) == list(risks.risks[1:]):
+    if len(selection) > 1 and list(selection) == list(risks.risks[1:]):
         return "both others"
-    return ", ".join(risk.adversary.name for risk in some)
+    return ", ".join(risk.adversary.name for risk in selection)
 
 
 def cautions(risks: Risks) -> list[tuple[str, str]]:
@@ -309,13 +312,13 @@ def cautions(risks: Risks) -> list[tuple[str, str]]:
         "how often the best guess about one person is right after the answer, 50:50 before; it is "
         "rounded up, as δ and ε are"
     )
-    explanations = [("guess", guessing), ("holds for", _scope(risks))]
+    explanations = [("guess", guessing), ("holds for", _scope_text(risks))]
     if risks.beyond_worst:
-        explanations.append(("dependence", _dependence(risks)))
-    return [*explanations, ("two answers", _together(risks))]
+        explanations.append(("dependence", _dependence_text(risks)))
+    return [*explanations, ("two answers", _several_answers_text(risks))]
 
 
-def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
+def _meaning_text(risk: Risk, risks: Risks, delta: str) -> str:
     """Return the meaning of ε and δ against one adversary; `delta` is the text of δ.
 
     An answer is (ε, δ)-indistinguishable exactly if it is a post-processing of an answer that reveals the record with
@@ -327,13 +330,13 @@ def _meaning(risk: Risk, risks: Risks, delta: str) -> str:
         return sentence
     if risk.bracket[1] < 1:
         given_away = f"{sentence}, or the person is given away with probability {delta}"
-        return f"{given_away}{_in_no_case(risk, risks)}"
+        return f"{given_away}{_guaranteed_odds_text(risk, risks)}"
     if isinstance(risks.setting.mechanism, Exact):
         return "learns everything: without noise, the known records leave this one as the rest"
     return "learns everything: the answer gives the person away"
 
 
-def _in_no_case(risk: Risk, risks: Risks) -> str:
+def _guaranteed_odds_text(risk: Risk, risks: Risks) -> str:
     """Return the odds that the noise alone guarantees, in words; empty if it has no ε or the bound does not apply.
 
     If records are independent, an adversary who knows less than the worst case sees a mixture of the answers that the
@@ -348,32 +351,32 @@ def _in_no_case(risk: Risk, risks: Risks) -> str:
     return f", and in no case does the guess become more than {bound}"
 
 
-def _error(risks: Risks) -> str:
+def _error_text(risks: Risks) -> str:
     """Return the standard error of the answer, in words."""
     if not risks.loss:
         return "none"
     share, size = risks.standard_error, risks.setting.assumed.population.records
-    scaled = "" if risks.setting.sample is None else ", scaled up from the sample"
-    return f"standard error {share * size:,.3g} records, {percent(Decimal(f'{share:.2e}'))} of the database{scaled}"
+    scaling = "" if risks.setting.sample is None else ", scaled up from the sample"
+    return f"standard error {share * size:,.3g} records, {percent(Decimal(f'{share:.2e}'))} of the database{scaling}"
 
 
-def _scope(risks: Risks) -> str:
+def _scope_text(risks: Risks) -> str:
     """Return the conditions under which the numbers below the worst case hold, in words."""
     assumed, known_records = risks.setting.assumed, risks.setting.known
-    informed = ""
+    partly_informed = ""
     if known_records is not None:
         their_records = "that record" if known_records == 1 else f"those {signed(known_records)} records"
-        informed = f", “partly informed” only against one who knows {their_records} and no other"
+        partly_informed = f", “partly informed” only against one who knows {their_records} and no other"
     trusted = "the rates are" if assumed.rate is None else "the rate is"
     scope = (
-        f"“distribution only” only against an adversary who knows no single record{informed}; "
+        f"“distribution only” only against an adversary who knows no single record{partly_informed}; "
         f"below the worst case, only if {trusted} right"
     )
     independent = assumed.rate is None or not assumed.rate.deviation
     return f"{scope}. Treat anybody who may know more as the worst case." if independent else f"{scope}."
 
 
-def _dependence(risks: Risks) -> str:
+def _dependence_text(risks: Risks) -> str:
     """Return the reason why δ of a less informed adversary can exceed that of the worst case, in words."""
     names = " and ".join(f"“{risk.adversary.name}”" for risk in risks.beyond_worst)
     return (
@@ -383,21 +386,21 @@ def _dependence(risks: Risks) -> str:
     )
 
 
-def _together(risks: Risks) -> str:
+def _several_answers_text(risks: Risks) -> str:
     """Return a caution about several answers from one database, in words."""
-    others = " or ".join(f"“{risk.adversary.name}”" for risk in risks.risks[1:])
-    shared = (
-        f"share the randomness of one database, so δ of {others} must not be added up over them; "
+    names = " or ".join(f"“{risk.adversary.name}”" for risk in risks.risks[1:])
+    warning = (
+        f"share the randomness of one database, so δ of {names} must not be added up over them; "
         "ε and δ of the worst case may."
     )
     lower_bound = risks.overlapping
     if lower_bound is None:
-        return shared
+        return warning
     noise = "" if risks.setting.scale is None else " and the noise"
     is_more = lower_bound > risks.risks[-1].bracket[1]
     bound = f": against every adversary, δ is at least {at_least(lower_bound)}" if is_more else ""
     return (
-        f"{shared} Asked about everybody and again about everybody but one, their difference is "
+        f"{warning} Asked about everybody and again about everybody but one, their difference is "
         f"that person{noise} alone{bound}."
     )
 
@@ -429,7 +432,7 @@ def risks_json(risks: Risks) -> dict[str, Any]:
                 **members(risk, "delta", "bracket", "guess"),
                 "usual_delta": _USUAL_DELTA,
                 **members(risk, "usual_epsilon"),
-                "meaning": _meaning(risk, risks, at_most(risk.delta)),
+                "meaning": _meaning_text(risk, risks, at_most(risk.delta)),
             }
             for risk in risks.risks
         ],

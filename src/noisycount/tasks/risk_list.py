@@ -202,19 +202,19 @@ class ListRisks:
         epsilon_above = float_above(chosen_epsilon)
         if answers.tables:
             reason = "no figure of its own, as tables are among the answers"
-            _refuse_known(background, reason)
+            _require_no_known_records(background, reason)
             return cls(answers, chosen_epsilon, answers.paid.delta(chosen_epsilon), None, reason)
-        atoms = _atoms(answers, background)
+        atoms = _read_atoms(answers, background)
         if atoms is None:
             reason = _missing_figure_reason(answers)
-            _refuse_known(background, reason)
-            return cls(answers, chosen_epsilon, _of_counts(answers, chosen_epsilon), None, reason)
+            _require_no_known_records(background, reason)
+            return cls(answers, chosen_epsilon, _worst_delta_of_counts(answers, chosen_epsilon), None, reason)
         risk = _risk(answers, atoms, background)
         partly = None
         if background.known_records is not None:
             check_known(background.known_records, atoms.size)
-            others = Atoms(atoms.size - background.known_records, atoms.rates, atoms.questions)
-            partly = OutsiderRisk.from_risk(_risk(answers, others, background), epsilon_above)
+            unknown_atoms = Atoms(atoms.size - background.known_records, atoms.rates, atoms.questions)
+            partly = OutsiderRisk.from_risk(_risk(answers, unknown_atoms, background), epsilon_above)
         outsider = OutsiderRisk.from_risk(risk, epsilon_above)
         worst = min(answers.paid.delta(chosen_epsilon), risk.worst(epsilon_above))
         return cls(answers, chosen_epsilon, worst, outsider, partly=partly, known_records=background.known_records)
@@ -231,13 +231,13 @@ def _risk(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) 
     return list_risk(answers.mechanisms, atoms, sets, least=background.large_group_size)
 
 
-def _refuse_known(background: BackgroundKnowledge, why: str) -> None:
+def _require_no_known_records(background: BackgroundKnowledge, why: str) -> None:
     """Raise NoisyCountError if `--known` is given although no risk against an outsider can be computed."""
     if background.known_records is not None:
         raise NoisyCountError(f"leave --known {background.known_records} out: {why}")
 
 
-def _of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
+def _worst_delta_of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
     """Return δ of the counts in the worst case, for any questions."""
     alike = Atoms(1, [0.5, 0.5])
     counts = list_risk(answers.mechanisms, alike, [{0}] * len(answers.places))
@@ -252,7 +252,7 @@ def _missing_figure_reason(answers: AnswersSoFar) -> str:
     return "no figure of its own without the rate of the question: give --rate"
 
 
-def _atoms(answers: AnswersSoFar, background: BackgroundKnowledge) -> Atoms | None:
+def _read_atoms(answers: AnswersSoFar, background: BackgroundKnowledge) -> Atoms | None:
     """Return the atoms from the file or the rate; None if there is no file, and no rate or more than one question.
 
     Raises NoisyCountError if the size is not public, or if the rate is uncertain, 0 or 1.
@@ -303,11 +303,11 @@ def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
         of_group = risks.answers.paid.delta_replaced(risks.epsilon)
         group = [] if of_group is None else [(_GROUP, "also that the person is in", at_most(of_group))]
         return [worst, *group]
-    partly = [] if risks.partly is None else _rows(_PARTLY, risks.partly, risks.known_records)
-    return [worst, *partly, *_rows(_OUTSIDER, risks.outsider, None)]
+    partly = [] if risks.partly is None else _adversary_rows(_PARTLY, risks.partly, risks.known_records)
+    return [worst, *partly, *_adversary_rows(_OUTSIDER, risks.outsider, None)]
 
 
-def _rows(name: str, risk: OutsiderRisk, known_records: int | None) -> list[tuple[str, str, str]]:
+def _adversary_rows(name: str, risk: OutsiderRisk, known_records: int | None) -> list[tuple[str, str, str]]:
     """Return the rows of an adversary: for questions fixed in advance, and for questions that answers led to."""
     records = [] if known_records is None else [number_of("record", known_records)]
     share = percent(Decimal(f"{risk.small_group_share:.2e}"))
@@ -318,12 +318,12 @@ def _rows(name: str, risk: OutsiderRisk, known_records: int | None) -> list[tupl
 
 def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     """Return explanations of the numbers, and the conditions under which they hold."""
-    worst, charged = (_WORST, promise_words(risks.answers)), ("charged", _CHARGED)
+    worst, charge = (_WORST, promise_words(risks.answers)), ("charged", _CHARGED)
     if risks.outsider is None:
-        return [worst, (_OUTSIDER, f"{risks.why}; take the worst case"), charged]
+        return [worst, (_OUTSIDER, f"{risks.why}; take the worst case"), charge]
     rule = f"“{_OUTSIDER}” only against one who knows no record, if the rates are right"
-    led = "also where an answer led to the next question, if the atoms were fixed before the first"
-    explanations = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, led)]
+    adaptive = "also where an answer led to the next question, if the atoms were fixed before the first"
+    explanations = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, adaptive)]
     if risks.known_records is not None:
         number = number_of("record", risks.known_records)
         explanations.append((_PARTLY, f"knows {number}, whichever: the answers are about the others"))
@@ -333,7 +333,7 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
             f"{risks.outsider.large_group_size:g} records: a person who may be in it has the worst case"
         )
         explanations.append(("small groups", small))
-    return [*explanations, charged]
+    return [*explanations, charge]
 
 
 def promise_words(answers: AnswersSoFar) -> str:

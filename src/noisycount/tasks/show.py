@@ -51,14 +51,14 @@ class View:
     @classmethod
     def for_owner(cls, dataset: DatasetConfig, configuration: Config) -> "View":
         """Return the view of a data set for its owner, with all debits. Creates no ledger."""
-        with existing_ledger(configuration) as opened:
-            catalog = catalog_of(opened, configuration)
+        with existing_ledger(configuration) as open_ledger:
+            catalog = catalog_of(open_ledger, configuration)
             dataset = configured_dataset(dataset, configuration, catalog)
             is_unit_stated = dataset.unit is not None or catalog.knows(dataset.account)
-            described = dataset if is_unit_stated else replace(dataset, unit=ROW)
-            with records_of(described, catalog) as records:
+            described_dataset = dataset if is_unit_stated else replace(dataset, unit=ROW)
+            with records_of(described_dataset, catalog) as records:
                 name, unit, columns, public = records.name, records.unit, records.forms, records.schema.public
-            entries = tuple(opened.entries(name)) if opened else ()
+            entries = tuple(open_ledger.entries(name)) if open_ledger else ()
         spent = entries[-1].spent if entries else Loss()
         remains = RemainingBudget((AvailableBudget(dataset.budget, spent),))
         return cls(dataset, unit, is_unit_stated, columns, public, remains, entries)
@@ -74,8 +74,8 @@ class View:
     @property
     def price(self) -> Fraction:
         """Total ε of the newest answer that has an ε; `usual` if there is none."""
-        paid = (entry.loss.epsilon for entry in reversed(self.entries))
-        return next(filter(None, paid), self.usual)
+        epsilons = (entry.loss.epsilon for entry in reversed(self.entries))
+        return next(filter(None, epsilons), self.usual)
 
     @property
     def affordable(self) -> int | None:
@@ -142,9 +142,9 @@ def budget_words(view: View) -> str:
     if not view.affordable:
         return words
     number = f"{signed(view.affordable)}{' more' if view.entries else ''}"
-    such = f"{number} such answer{'' if view.affordable == 1 else 's'}"
+    answers = f"{number} such answer{'' if view.affordable == 1 else 's'}"
     pay = "it pays" if remains.quota is None else "both pay"
-    return f"{words}: at ε = {exact_text(view.price)} {pay} for {such}"
+    return f"{words}: at ε = {exact_text(view.price)} {pay} for {answers}"
 
 
 def offer_json(view: View) -> dict[str, Any]:

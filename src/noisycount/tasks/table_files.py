@@ -84,18 +84,18 @@ def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, T
     from noisycount.engines.duckdb.public import PublicTable  # noqa: PLC0415 - loads DuckDB
 
     with PublicTable.open(path) as table:
-        named = {
+        items_by_place = {
             place: item
             for place, name in enumerate(table.columns)
             for item in items
             if name in {item.column, item.text}
         }
-        if len(set(named.values())) != len(named) or len(named) not in {1, len(items)}:
+        if len(set(items_by_place.values())) != len(items_by_place) or len(items_by_place) not in {1, len(items)}:
             names = ", ".join(item.column for item in items)
-            one = "" if len(items) == 1 else ", or one of them"
+            alternative = "" if len(items) == 1 else ", or one of them"
             raise NoisyCountError(
                 f"--keys-from {str(path)!r} has the columns {', '.join(table.columns)}: it must"
-                f" have those of --by, {names}{one}"
+                f" have those of --by, {names}{alternative}"
             )
         if table.length > MAX_CELLS:
             raise NoisyCountError(
@@ -103,7 +103,7 @@ def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, T
             )
         rows = table.texts()
     words = {text: TypedKey(text, is_quoted=True) for row in rows for text in row}
-    places = {item: place for place, item in named.items()}
+    places = {item: place for place, item in items_by_place.items()}
     if len(places) < len(items):
         return {item.column: [words[row[place]] for row in rows] for item, place in places.items()}
     return [tuple(words[row[places[item]]] for item in items) for row in rows]

@@ -114,7 +114,7 @@ def test_what_cannot_be_changed_line_by_line_is_left_alone(run: Run, configured:
     configured.write_text(text := f"server.slot = 0.1\n{SURVEY}")
     told = run("doctor", "survey", "--tick", "--yes")
     assert told.status != 0
-    assert "nothing is written, as then" in told.errors
+    assert "nothing is written, because the new file" in told.errors
     assert configured.read_text() == text
 
 

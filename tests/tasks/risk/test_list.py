@@ -322,7 +322,7 @@ def test_what_cannot_be_told_is_refused(refused: Refused, here: Path) -> None:
     """A refusal is a single line with the option and the remedy."""
     words = ("risk", "--ledger", "survey")
     assert "goes with --size, --rate" in refused(*words, "--price", "0.1")
-    assert "need --ledger NAME" in refused("risk", "--size", "9", "--rate", "5%", "--least", "3")
+    assert "add --ledger NAME" in refused("risk", "--size", "9", "--rate", "5%", "--least", "3")
     assert "known: survey" in refused("risk", "--ledger", "nothing")
     (here / "bad.csv").write_text(ATOMS.replace("0.8", "0.7"), encoding="utf-8")
     assert "rates of atoms must add up to 1" in refused(*words, "--atoms", "bad.csv")

@@ -54,7 +54,7 @@ def view(name: str, sliders: Sliders) -> ChartView:
 _POINTS = 61  # over the whole range, and as many again where the count probably lies
 
 
-def _posterior(sliders: Sliders) -> ChartView:
+def _posterior_view(sliders: Sliders) -> ChartView:
     """Return the chart of the posterior distribution of the count, given the answer."""
     result = posterior_of(sliders.answer, sliders.sample_count, sliders.added_noise)
     curves = RefinementCurves.from_posterior(result)
@@ -69,18 +69,18 @@ def _posterior(sliders: Sliders) -> ChartView:
         Line(name, style, counts, tuple(float(chances[point]) for point in points))
         for name, style, chances in distributions
     ]
-    answer, counted = signed(sliders.answer), f"among all {signed(sliders.size)} records"
+    answer, scope = signed(sliders.answer), f"among all {signed(sliders.size)} records"
     if sliders.is_sampled:
-        counted = f"among the {signed(sliders.sample_size)} records that are drawn"
+        scope = f"among the {signed(sliders.sample_size)} records that are drawn"
     mark = Mark(float(sliders.answer), f"the answer, {answer}", is_dashed=True)
     return ChartView(
         _plot(
             "What is the true count?",
-            Axis("true count", _unit(sliders)),
+            Axis("true count", _records_unit(sliders)),
             Axis("probability of each count", low=0.0),
             lines,
         ),
-        f"If the answer is {answer}, the true count {counted} lies from {signed(low)} to {signed(high)} with 95 % "
+        f"If the answer is {answer}, the true count {scope} lies from {signed(low)} to {signed(high)} with 95 % "
         f"probability, given the rate; the best estimate is {to_one_place(result.mean)}, with a standard deviation of "
         f"{records(result.std)} in place of the {records(sliders.added_noise.variance**0.5)} of the answer alone.",
         marks=(mark,) if counts[0] <= sliders.answer <= counts[-1] else (),
@@ -94,12 +94,12 @@ def _shown_points(curves: RefinementCurves) -> list[int]:
     counts = np.asarray(curves.counts)
     width = curves.high - curves.low + 1
     inside = np.flatnonzero((counts >= curves.low - width) & (counts <= curves.high + width)).tolist()
-    return sorted({*_spread(range(counts.size)), *_spread(inside)})
+    return sorted({*_evenly_spaced(range(counts.size)), *_evenly_spaced(inside)})
 
 
-def _spread(indices: Sequence[int]) -> list[int]:
-    chosen = np.linspace(0, len(indices) - 1, min(_POINTS, len(indices))).round().astype(int)
-    return [indices[position] for position in chosen.tolist()]
+def _evenly_spaced(indices: Sequence[int]) -> list[int]:
+    positions = np.linspace(0, len(indices) - 1, min(_POINTS, len(indices))).round().astype(int)
+    return [indices[position] for position in positions.tolist()]
 
 
 _DELTA = 1e-6  # δ at which the ε of Gaussian noise is stated
@@ -114,20 +114,20 @@ _NO_INFORMATION = DiscreteLaplace(2**40)  # noise under which an answer says not
 _CACHED = 4096
 
 
-def _error(sliders: Sliders) -> ChartView:
+def _error_view(sliders: Sliders) -> ChartView:
     """Return the chart of mean absolute errors against the price, for the sampled records."""
-    counted, is_pure = sliders.sample_count, sliders.epsilon is not None
+    sample_count, is_pure = sliders.sample_count, sliders.epsilon is not None
     own_epsilon = float(sliders.epsilon) if sliders.epsilon is not None else _epsilon_at_delta(sliders.added_noise)
     price, at_delta = ("ε", "") if is_pure else ("ε at δ = 10⁻⁶", f" (with δ = {Decimal(str(_DELTA)):e})")
     noises = {epsilon: _noise(sliders.noise, epsilon) for epsilon in _EPSILONS} | {own_epsilon: sliders.added_noise}
     epsilons = tuple(sorted(noises))
-    answer = tuple(_mean_error(counted, noises[epsilon], "answer") for epsilon in epsilons)
-    guess = _mean_error(counted, _NO_INFORMATION, "mean")
+    answer = tuple(_mean_error(sample_count, noises[epsilon], "answer") for epsilon in epsilons)
+    guess = _mean_error(sample_count, _NO_INFORMATION, "mean")
     errors, place = [("the answer itself", STYLES["answer"], answer)], epsilons.index(own_epsilon)
-    if counted.law().deviation <= _MOST_SPREAD.get(sliders.noise, 0.0):
-        refined = tuple(_mean_error(counted, noises[epsilon], "mean") for epsilon in epsilons)
-        errors.append(("refined by the public rate (mean)", STYLES["mean"], refined))
-        better, note = f", together with the public rate by {records(refined[place])}", ""
+    if sample_count.law().deviation <= _MOST_SPREAD.get(sliders.noise, 0.0):
+        refined_errors = tuple(_mean_error(sample_count, noises[epsilon], "mean") for epsilon in epsilons)
+        errors.append(("refined by the public rate (mean)", STYLES["mean"], refined_errors))
+        better, note = f", together with the public rate by {records(refined_errors[place])}", ""
     else:
         better, note = "", _TOO_LONG
     errors.append(("no answer, the rate alone", GUIDE, (guess,) * len(epsilons)))
@@ -135,7 +135,7 @@ def _error(sliders: Sliders) -> ChartView:
         _plot(
             "How far off is the answer?",
             Axis(f"{price}, the price of the answer", is_log=True),
-            Axis("mean absolute error", _unit(sliders), is_log=True),
+            Axis("mean absolute error", _records_unit(sliders), is_log=True),
             [Line(name, style, epsilons, ys) for name, style, ys in errors],
         ),
         f"At ε = {own_epsilon:.3g}{at_delta} the answer is off by {records(answer[place])} on average{better}; a "
@@ -171,18 +171,19 @@ _BEYOND = 1.1  # length of the axis relative to the longest curve
 _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below the smallest δ
 
 
-def _delta(sliders: Sliders) -> ChartView:
+def _delta_view(sliders: Sliders) -> ChartView:
     """Return the chart of δ(ε) against each adversary, the worst case first."""
-    mechanism, own_epsilon, reach = sliders.setting.mechanism, sliders.epsilon, _reach(sliders)
+    mechanism, own_epsilon, reach = sliders.setting.mechanism, sliders.epsilon, _largest_epsilon(sliders)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE)
-    curves = [_curve(mechanism, adversary, reach) for adversary in adversaries]
+    curves = [_delta_curve(mechanism, adversary, reach) for adversary in adversaries]
     longest = max(epsilons[-1] for epsilons, _ in curves)
-    end, stated = _BEYOND * longest, _round_below(_STATED_SHARE * longest)
-    deltas = ", ".join(
-        f"{at_most(_deltas(mechanism, adversary.population, (stated,))[0])} for one who {_name(adversary)}"
+    end, stated_epsilon = _BEYOND * longest, _round_below(_STATED_SHARE * longest)
+    stated_deltas = [
+        (at_most(_deltas(mechanism, adversary.population, (stated_epsilon,))[0]), _adversary_text(adversary))
         for adversary in adversaries
-    )
-    promise, marks = "", [Mark(stated, f"ε = {stated:.3g}", is_dashed=True)]
+    ]
+    deltas = ", ".join(f"{delta} for one who {adversary}" for delta, adversary in stated_deltas)
+    promise, marks = "", [Mark(stated_epsilon, f"ε = {stated_epsilon:.3g}", is_dashed=True)]
     if own_epsilon is not None:
         promise = f"; at ε = {approximately(own_epsilon)}, that of this noise, it is 0: {odds_sentence(own_epsilon)}"
     if own_epsilon is not None and own_epsilon <= end:
@@ -193,18 +194,23 @@ def _delta(sliders: Sliders) -> ChartView:
             Axis("ε", low=0.0, high=end),
             Axis("δ, chance to be given away", low=FLOOR, high=1.0, is_log=True),
             [
-                Line(_name(adversary), STYLES[adversary.name], epsilons, tuple(max(FLOOR, delta) for delta in values))
+                Line(
+                    _adversary_text(adversary),
+                    STYLES[adversary.name],
+                    epsilons,
+                    tuple(max(FLOOR, delta) for delta in values),
+                )
                 for adversary, (epsilons, values) in zip(adversaries, curves, strict=True)
             ],
         ),
         "δ is the chance, at worst, that the answer gives one person away; otherwise it shifts the odds by at most "
-        f"e^ε. At ε = {stated:.3g} it is {deltas}{promise}.",
+        f"e^ε. At ε = {stated_epsilon:.3g} it is {deltas}{promise}.",
         marks=tuple(marks),
         note=note,
     )
 
 
-def _curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _delta_curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return a curve from ε = 0 to where it leaves the picture, with denser points near its end."""
     population = adversary.population
 
@@ -223,7 +229,7 @@ def _curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tupl
     return tuple(epsilons), tuple(curve[epsilon] for epsilon in epsilons)
 
 
-def _reach(sliders: Sliders) -> float:
+def _largest_epsilon(sliders: Sliders) -> float:
     """Return an ε above which δ of the worst case is below the smallest δ on the axis."""
     scale = float(sliders.scale)
     if sliders.epsilon is not None:
@@ -242,15 +248,15 @@ _FACTORS = tuple(map(Fraction, ("1/8", "3/16", "1/4", "1/2", "1", "3", "8")))  #
 _MOST_VARIANCE_WORTH = 10.0  # of a sampled count, in records²: a tenth of a second
 
 
-def _utility(sliders: Sliders) -> ChartView:
+def _utility_view(sliders: Sliders) -> ChartView:
     """Return the chart of right guesses about one person against the standard error, for several scales."""
-    size, drawn, scale = sliders.size, sliders.sample_size, QUANTITIES["scale"]
-    others = [
+    size, sample_size, scale = sliders.size, sliders.sample_size, QUANTITIES["scale"]
+    variants = [
         replace(sliders, scale=sliders.scale * factor)
         for factor in _FACTORS
         if scale.low <= sliders.scale * factor <= scale.high
     ]
-    mechanisms, own_place = [position.setting.mechanism for position in others], others.index(sliders)
+    mechanisms, own_place = [position.setting.mechanism for position in variants], variants.index(sliders)
     errors = tuple(math.sqrt(utility_loss(mechanism, sliders.population)) * size for mechanism in mechanisms)
     adversaries, note = _affordable(sliders, _MOST_VARIANCE_WORTH)
     # How often the best guess about one person is right, 50:50 before: (1 + δ(0))/2.
@@ -258,12 +264,12 @@ def _utility(sliders: Sliders) -> ChartView:
         tuple((1 + _deltas(mechanism, adversary.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
         for adversary in adversaries
     ]
-    sources = f"{records(sliders.added_noise.variance**0.5 * size / drawn)} of privacy noise"
+    sources = f"{records(sliders.added_noise.variance**0.5 * size / sample_size)} of privacy noise"
     if sliders.is_sampled:
-        sampling = math.sqrt(utility_loss(Subsample(drawn), sliders.population)) * size
+        sampling = math.sqrt(utility_loss(Subsample(sample_size), sliders.population)) * size
         sources += f" and {records(sampling)} of sampling error"
-    guessed = ", ".join(
-        f"{shares[own_place] * 100:.3g} % of the time by one who {_name(adversary)}"
+    guess_text = ", ".join(
+        f"{shares[own_place] * 100:.3g} % of the time by one who {_adversary_text(adversary)}"
         for adversary, shares in zip(adversaries, guesses, strict=True)
     )
     return ChartView(
@@ -272,13 +278,13 @@ def _utility(sliders: Sliders) -> ChartView:
             Axis("standard error of the answer", "records", is_log=True),
             Axis("right guesses about one person", low=0.5, is_share=True),
             [
-                Line(_name(adversary), STYLES[adversary.name], errors, shares)
+                Line(_adversary_text(adversary), STYLES[adversary.name], errors, shares)
                 for adversary, shares in zip(adversaries, guesses, strict=True)
             ],
         ),
         f"The standard error about all records is {records(errors[own_place])}, "
         f"{percent(Decimal(f'{errors[own_place] / size:.2e}'))} of them ({sources}); whether one person counts is "
-        f"guessed right {guessed}, 50 % being blind luck.",
+        f"guessed right {guess_text}, 50 % being blind luck.",
         marks=(Mark(errors[own_place], f"this noise, ±{records(errors[own_place])}"),),
         note=note,
     )
@@ -320,12 +326,12 @@ def _deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple
 _privacy_curve = lru_cache(_CACHED_CURVES)(privacy_curve)
 
 
-def _name(adversary: Adversary) -> str:
+def _adversary_text(adversary: Adversary) -> str:
     """Return the name of an adversary: the background knowledge."""
     return f"knows {adversary.knows}"
 
 
-def _unit(sliders: Sliders) -> str:
+def _records_unit(sliders: Sliders) -> str:
     return f"records of the {signed(sliders.sample_size)} drawn" if sliders.is_sampled else "records"
 
 
@@ -335,10 +341,10 @@ def _plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> Plot:
 
 # Each chart by its name, in the order in which a page shows them.
 VIEWS: dict[str, Callable[[Sliders], ChartView]] = {
-    "posterior": _posterior,
-    "error": _error,
-    "delta": _delta,
-    "utility": _utility,
+    "posterior": _posterior_view,
+    "error": _error_view,
+    "delta": _delta_view,
+    "utility": _utility_view,
 }
 
 

@@ -45,10 +45,10 @@ class Versions:
         """Return the number of a version, a new one at its first use; None for None."""
         if version is None:
             return None
-        known = self.known.setdefault(dataset, [])
-        if version not in known:
-            known.append(version)
-        return str(known.index(version) + 1)
+        versions = self.known.setdefault(dataset, [])
+        if version not in versions:
+            versions.append(version)
+        return str(versions.index(version) + 1)
 
 
 def questions_of(entries: Iterable[Entry], versions: Versions | None = None) -> tuple[StoredQuestion, ...]:
@@ -180,16 +180,16 @@ class DatasetReport:
     @property
     def replaced(self) -> Loss:
         """Total loss of all answers if one unit replaces another."""
-        lost = sum((release.replaced for release in self.releases), Loss())
-        return lost + Loss(sum((top_up.excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0)))
+        loss = sum((release.replaced for release in self.releases), Loss())
+        return loss + Loss(sum((top_up.excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0)))
 
     def _factor(self, entry: Entry) -> Fraction:
         """Return by which factor the loss of an entry in ε exceeds its charge if one unit replaces another.
 
         Return 1 if the entry has no ε.
         """
-        charged, lost = entry.request.epsilon, StoredQuestion(entry).replaced.epsilon
-        return lost / charged if charged and lost else Fraction(1)
+        price, loss = entry.request.epsilon, StoredQuestion(entry).replaced.epsilon
+        return loss / price if price and loss else Fraction(1)
 
     @property
     def total_loss(self) -> Loss:
@@ -300,7 +300,7 @@ def _datasets(
 ) -> list[DatasetReport]:
     """Return the part about each data set, from the verified rows and their debits."""
     descriptions = {row["dataset"]: DatasetRecord.read(row["question"]) for row in rows if row["kind"] == DESCRIPTION}
-    configured = {dataset.account: dataset for dataset in configuration.datasets.values()}
+    settings_by_account = {dataset.account: dataset for dataset in configuration.datasets.values()}
     entries_by_dataset: dict[str, list[Entry]] = {}
     for entry in entries:
         entries_by_dataset.setdefault(entry.request.dataset, []).append(entry)
@@ -308,7 +308,7 @@ def _datasets(
     unproven = unproven_top_ups(rows, configuration)
     for account in accounts_of_datasets(configuration, entries):
         name, versions = account.name, Versions()
-        description, settings = descriptions.get(name), configured.get(name)
+        description, settings = descriptions.get(name), settings_by_account.get(name)
         dataset_entries = entries_by_dataset.get(name, [])
         unit = settings.unit if settings else None
         if description is not None or dataset_entries:

@@ -103,7 +103,7 @@ def unasked_words(report: Report) -> str:
 def dataset_facts(dataset: DatasetReport) -> Facts:
     """Return the facts of a data set: privacy unit, neighbours, version, budget, total loss and failures."""
     account = dataset.account
-    _, budget, spent, left = account_cells(account)
+    _, budget, spent, remaining = account_cells(account)
     unit = "each row" if dataset.unit is None else f"each person, by the column {dataset.unit}"
     size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
     if dataset.unproven:
@@ -111,7 +111,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
     elif dataset.replaced != account.spent:
         spent = f"{spent} as charged, {loss_words(dataset.replaced)} for replacement"
     if dataset.total_loss != account.spent:
-        left = f"{left}, by what was charged"
+        remaining = f"{remaining}, by what was charged"
     return [
         ("unit", f"{unit}{size}"),
         *dataset.claim.facts,
@@ -121,7 +121,7 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
         *([] if dataset.why is None else [("why", dataset.why)]),
         ("spent", spent if dataset.is_intact else f"at least {spent}"),
         *([] if dataset.odds is None else [("meaning", dataset.odds)]),
-        ("left", left if dataset.is_intact else _NOTHING_LEFT),
+        ("left", remaining if dataset.is_intact else _NOTHING_LEFT),
         *([] if dataset.whole_budget_odds is None else [("if all is spent", dataset.whole_budget_odds)]),
         *_failure_facts(dataset),
         *(("unproven", line) for line in unproven_words(dataset.unproven)),
@@ -131,13 +131,13 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
 def neighbours_words(dataset: DatasetReport) -> str:
     """Return the neighbour relation, and the number of releases that were priced for the other one, in words."""
     now = f"{_CHANGES[dataset.neighbours]} one {dataset.protected}"
-    others = dataset.differently_priced
-    if not others:
+    other_releases = dataset.differently_priced
+    if not other_releases:
         return now
-    relation = others[0].relation
+    relation = other_releases[0].relation
     assert relation is not None  # noqa: S101 - by `differently_priced`
-    are = "was" if len(others) == 1 else "were"
-    sentence = f"{now}; {number_of('release', len(others))} {are} priced for {NEIGHBOURS[relation]}"
+    are = "was" if len(other_releases) == 1 else "were"
+    sentence = f"{now}; {number_of('release', len(other_releases))} {are} priced for {NEIGHBOURS[relation]}"
     return sentence if dataset.size is None else f"{sentence}, and revealed more than was charged"
 
 
@@ -169,8 +169,8 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     number = len(dataset.failures)
     if not number:
         return []
-    paid = f"{number_of('spend', number)} without an answer, {loss_words(dataset.failed_loss)}"
-    return [("failed", f"{paid}: charged for ever; to ask the same again costs nothing more")]
+    loss_text = f"{number_of('spend', number)} without an answer, {loss_words(dataset.failed_loss)}"
+    return [("failed", f"{loss_text}: charged for ever; to ask the same again costs nothing more")]
 
 
 def release_cells(released: StoredQuestion) -> tuple[str, ...]:
@@ -221,5 +221,5 @@ def _noise_words(released: StoredQuestion) -> str:
     if not released.levels:
         return "not known"
     scales = sorted({level.mechanism.exact_scale for level in released.levels})
-    named = " to ".join(dict.fromkeys((scale_text(scales[0]), scale_text(scales[-1]))))
-    return f"{released.levels[0].mechanism.name}, scale {named}"
+    scale_range = " to ".join(dict.fromkeys((scale_text(scales[0]), scale_text(scales[-1]))))
+    return f"{released.levels[0].mechanism.name}, scale {scale_range}"
