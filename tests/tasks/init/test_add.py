@@ -111,7 +111,8 @@ def test_what_cannot_be_added_is_refused(refused: Refused, run: Run, here: Path)
     fault = f"{path}: [datasets.a] and [datasets.b] are the same records"
     assert f"nothing is written, because the new file would be invalid: {fault}" in told
     path.write_text('datasets = { a = { source = "a.csv", unit = "row" } }\n')
-    assert "nothing is written, because the new file" in refused("init", "--add", "survey.parquet", "--unit", "person", "--yes")
+    message = refused("init", "--add", "survey.parquet", "--unit", "person", "--yes")
+    assert "nothing is written, because the new file would be invalid" in message
 
 
 def test_a_change_meanwhile_is_not_lost(run: Run, here: Path, types: Callable[[str], None]) -> None:
