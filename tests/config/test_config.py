@@ -229,7 +229,9 @@ def test_what_is_no_file_of_that_name_is_not_passed_over(tmp_path: Path, make: C
     (inner / "deep").mkdir(parents=True)
     make(inner / FILE_NAME)
     for start in (inner, inner / "deep"):
-        with pytest.raises(ConfigError, match=r"inner/noisycount\.toml is no file, [^\n]+\Z"):
+        with pytest.raises(
+            ConfigError, match=r"inner/noisycount\.toml is a folder, a pipe or a broken link, not a file: [^\n]+\Z"
+        ):
             find_config(start)
 
 
