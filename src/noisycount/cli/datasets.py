@@ -218,7 +218,7 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     configuration.table_of(stated_dataset, table)  # raises an error for a table of a server
     stated_dataset = replace(stated_dataset, table=table)
     inspection, accepted_proposals = _inspect(
-        stated_dataset, former_dataset, configuration, takes=inputs.takes_proposals
+        stated_dataset, former_dataset, configuration, applies_proposals=inputs.takes_proposals
     )
     label = source if isinstance(source, ServedTable) else place
     if inputs.adds and configuration.path is not None:
@@ -241,16 +241,16 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
 
 
 def _inspect(
-    dataset: DatasetConfig, former: "EarlierAccount | None", configuration: Config, *, takes: bool
+    dataset: DatasetConfig, former: "EarlierAccount | None", configuration: Config, *, applies_proposals: bool
 ) -> tuple["Inspection", tuple["Proposal", ...]]:
-    """Return the check of some records, and the proposals that it applied, if `takes` lets it apply them."""
+    """Return the check of some records, and the proposals that it applied: none without `applies_proposals`."""
     from noisycount.catalog.folder import Certificates
     from noisycount.tasks.check import examine_place
     from noisycount.tasks.init import accept_proposals
 
     with output.status("reading"):
         certificates = Certificates(configuration.data_folder)
-        if not takes:
+        if not applies_proposals:
             return examine_place(dataset, former, certificates), ()
         try:
             inspection = examine_place(dataset, former, certificates)

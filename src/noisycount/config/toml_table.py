@@ -60,7 +60,7 @@ class TomlTable:
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
-        """Turn a ValueError of the block into a ConfigError that names file and table; it names its key itself."""
+        """Turn a ValueError of the block, whose message names the key, into a ConfigError that names file and table too."""
         try:
             yield
         except ValueError as error:
