@@ -60,7 +60,7 @@ class TomlTable:
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
-        """Turn a ValueError of the block, whose message names the key, into a ConfigError that names file and table too."""
+        """Turn a ValueError of the block, whose message names the key, into a ConfigError that adds file and table."""
         try:
             yield
         except ValueError as error:
