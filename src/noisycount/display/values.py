@@ -6,11 +6,10 @@ single value.
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
-from functools import singledispatch
 from html import escape
 from numbers import Integral, Rational, Real
 from pathlib import PurePath
@@ -62,7 +61,21 @@ def line(name: str, facts: Mapping[str, object]) -> str:
     return text if len(text) <= _MAX_LINE else f"{text[: _MAX_LINE - 4]}...)"
 
 
-@singledispatch
+Conversion = Callable[[Any], Any]
+
+
+class Conversions(dict[type, Conversion]):
+    """Conversions by type. That of a type which is not in the table is the first one of a class above it."""
+
+    def __init__(self, *pairs: tuple[type | tuple[type, ...], Conversion]) -> None:
+        super().__init__()
+        self.pairs = pairs
+
+    def __missing__(self, kind: type) -> Conversion:
+        self[kind] = next(convert for kinds, convert in self.pairs if issubclass(kind, kinds))
+        return self[kind]
+
+
 def short(value: Any) -> str:  # noqa: ANN401 - any value has a line
     """Return a value in few characters: floats have six digits, and a long sequence shows only both ends.
 
@@ -70,35 +83,24 @@ def short(value: Any) -> str:  # noqa: ANN401 - any value has a line
         >>> short([1 / 3, 2]), short(list(range(10)))
         ('[0.333333, 2]', '[0, 1, ..., 8, 9]')
     """
+    text: str = _SHORT_TEXTS[type(value)](value)
+    return text
+
+
+def _short_object(value: object) -> str:
+    """Return an array or any other object in few characters."""
     return f"[{_elements_text(value)}]" if hasattr(value, "tolist") else " ".join(repr(value).split())
 
 
-@short.register(bool)
-def _(value: bool) -> str:  # noqa: FBT001 - a value to show, not a switch
-    return str(value)
-
-
-@short.register
-def _(value: Integral) -> str:
-    return str(int(value))
-
-
-short.register(Rational, exact_text)
-
-
-@short.register
-def _(value: Real) -> str:
-    return f"{float(value):.6g}"
-
-
-@short.register(tuple)
-def _(value: tuple[Any, ...]) -> str:
-    return f"({_elements_text(value)})"
-
-
-@short.register(list)
-def _(value: list[Any]) -> str:
-    return f"[{_elements_text(value)}]"
+_SHORT_TEXTS = Conversions(
+    (bool, str),
+    (Integral, lambda value: str(int(value))),
+    (Rational, exact_text),
+    (Real, lambda value: f"{float(value):.6g}"),
+    (tuple, lambda value: f"({_elements_text(value)})"),
+    (list, lambda value: f"[{_elements_text(value)}]"),
+    (object, _short_object),
+)
 
 
 def _elements_text(values: Any) -> str:  # noqa: ANN401 - a list, a tuple or an array
@@ -108,7 +110,6 @@ def _elements_text(values: Any) -> str:  # noqa: ANN401 - a list, a tuple or an 
     return ", ".join([*map(short, values[:2]), "...", *map(short, values[-2:])])
 
 
-@singledispatch
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
     """Return a value in the types of JSON, with nothing rounded. Raises ValueError for an unknown type.
 
@@ -117,6 +118,11 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
         >>> plain([Fraction(1, 3), float("inf"), (True, None)])
         ['1/3', None, [True, None]]
     """
+    return _PLAIN_VALUES[type(value)](value)
+
+
+def _plain_object(value: Any) -> Any:  # noqa: ANN401 - as `plain`
+    """Return an object that has a `to_dict`, or an array, in the types of JSON."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
@@ -124,42 +130,18 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
     raise ValueError(f"value must be plain data or have a to_dict, got a {type(value).__name__}")
 
 
-@plain.register(type(None))
-@plain.register(bool)
-def _(value: Any) -> Any:  # noqa: ANN401 - types that JSON has too
-    return value
-
-
-plain.register(str, str)  # turns NumPy's subclass of str into str
-plain.register(Integral, int)
-plain.register(Rational, exact_text)
-plain.register(PurePath, str)
-
-
-@plain.register
-def _(value: Real) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-@plain.register
-def _(value: Enum) -> Any:  # noqa: ANN401 - a member's value has any type
-    return plain(value.value)
-
-
-@plain.register
-def _(value: date) -> str:
-    return value.isoformat()
-
-
-@plain.register(Mapping)
-def _(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): plain(item) for name, item in value.items()}
-
-
-@plain.register(list)
-@plain.register(tuple)
-def _(value: Any) -> list[Any]:  # noqa: ANN401 - a list or a tuple
-    return [plain(item) for item in value]
+_PLAIN_VALUES = Conversions(
+    ((type(None), bool), lambda value: value),
+    ((str, PurePath), str),  # NumPy has a subclass of str
+    (Enum, lambda value: plain(value.value)),
+    (Integral, int),
+    (Rational, exact_text),
+    (Real, lambda value: float(value) if math.isfinite(value) else None),
+    (date, lambda value: value.isoformat()),
+    (Mapping, lambda value: {str(name): plain(item) for name, item in value.items()}),
+    ((list, tuple), lambda value: [plain(item) for item in value]),
+    (object, _plain_object),
+)
 
 
 def members(value: object, *names: str) -> dict[str, Any]:
@@ -186,55 +168,35 @@ def table(name: str, facts: Mapping[str, object]) -> str:
     return f"<table><caption>{escape(name)}</caption>{''.join(rows)}</table>"
 
 
-@singledispatch
 def _html_cell(value: Any) -> str:  # noqa: ANN401 - any value has a cell
-    """Return a value as HTML for people, with the fields of a dataclass in few digits."""
+    """Return a value as HTML for people."""
+    cell: str = _HTML_CELLS[type(value)](value)
+    return cell
+
+
+def _html_object(value: Any) -> str:  # noqa: ANN401 - as `_html_cell`
+    """Return a dataclass, with its fields in few digits, or a list as HTML."""
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return "<br>".join(map(_html_cell, value))
+    if isinstance(value, list) and value and all(map(is_dataclass, value)):
+        return ", ".join(map(_html_cell, value))
     if not is_dataclass(value):
         return escape(short(value))
-    facts = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
-    return escape(line(type(value).__name__, facts))
+    return escape(
+        line(type(value).__name__, {part.name: getattr(value, part.name) for part in fields(value) if part.repr})
+    )
 
 
-_html_cell.register(str, escape)
-
-
-@_html_cell.register
-def _(value: None) -> str:  # noqa: ARG001 - None has one value
-    return "none"
-
-
-@_html_cell.register
-def _(value: bool) -> str:  # noqa: FBT001 - a value to show, not a switch
-    return "yes" if value else "no"
-
-
-@_html_cell.register
-def _(value: Integral) -> str:
-    return signed(int(value))
-
-
-@_html_cell.register
-def _(value: Rational) -> str:
-    return escape(approximately(value))
-
-
-@_html_cell.register
-def _(value: Real) -> str:
-    return f"{float(value):,.6g}".replace("-", "−")
-
-
-@_html_cell.register(Mapping)
-def _(value: Mapping[Any, Any]) -> str:
-    return ", ".join(f"{escape(str(name))} {_html_cell(item)}" for name, item in value.items())
-
-
-@_html_cell.register(list)
-def _(value: list[Any]) -> str:
-    if value and all(isinstance(item, Mapping) for item in value):
-        return "<br>".join(map(_html_cell, value))
-    if value and all(map(is_dataclass, value)):
-        return ", ".join(map(_html_cell, value))
-    return escape(short(value))
+_HTML_CELLS = Conversions(
+    (str, escape),
+    (type(None), lambda _: "none"),
+    (bool, lambda value: "yes" if value else "no"),
+    (Integral, lambda value: signed(int(value))),
+    (Rational, lambda value: escape(approximately(value))),
+    (Real, lambda value: f"{float(value):,.6g}".replace("-", "−")),
+    (Mapping, lambda value: ", ".join(f"{escape(str(name))} {_html_cell(item)}" for name, item in value.items())),
+    (object, _html_object),
+)
 
 
 class Shown:
