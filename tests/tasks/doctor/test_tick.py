@@ -125,7 +125,9 @@ def test_what_cannot_be_timed_is_refused(run: Run, refused: Refused, configured:
         "doctor", "survey", "--tick"
     )
     configured.write_text('[datasets.visits]\nsource = "postgresql+psycopg://reader@host/clinic#visits"\nsize = 40\n')
-    assert "not a server, its load and the way to it" in refused("doctor", "visits", "--tick")
+    assert "measures made-up files on this machine, and cannot measure a server" in refused(
+        "doctor", "visits", "--tick"
+    )
     assert "--size is for --tick" in refused("doctor", "visits", "--size", "4")
     assert "--yes is for --tick" in refused("doctor", "visits", "--yes")
     assert "--json writes nothing" in run("doctor", "visits", "--tick", "--json", "--yes").errors
