@@ -97,35 +97,37 @@ class TomlTable:
 
     def text(self, key: str) -> str | None:
         """Return the text under `key`, or None if it is left out."""
-        text: str | None = self._checked(key, _is_text, 'must be a text in quotes, such as "name"')
+        text: str | None = self._valid_value(key, _is_text, 'must be a text in quotes, such as "name"')
         return text
 
     def whole_number(self, key: str) -> int | None:
         """Return the whole number above 0 under `key`, or None if it is left out."""
         problem = "must be a whole number above 0, without quotes, or be left out"
-        number: int | None = self._checked(key, lambda value: type(value) is int and value > 0, problem)
+        number: int | None = self._valid_value(key, lambda value: type(value) is int and value > 0, problem)
         return number
 
     def seconds(self, key: str) -> float | None:
         """Return the number of seconds under `key`, above 0 and at most a week, or None if it is left out."""
         problem = f"must be a number of seconds above 0, at most {_MAX_SECONDS:,}"
-        number = self._checked(key, lambda value: type(value) in {int, float} and 0 < value <= _MAX_SECONDS, problem)
+        number = self._valid_value(
+            key, lambda value: type(value) in {int, float} and 0 < value <= _MAX_SECONDS, problem
+        )
         return None if number is None else float(number)
 
     def boolean(self, key: str) -> bool | None:
         """Return the boolean under `key`, or None if it is left out."""
         problem = "must be true or false, without quotes"
-        value: bool | None = self._checked(key, lambda value: isinstance(value, bool), problem)
+        value: bool | None = self._valid_value(key, lambda value: isinstance(value, bool), problem)
         return value
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Return the list of distinct texts under `key`, or None if it is left out."""
-        values = self._checked(key, _is_text_list, 'must be a list of texts, such as ["age", "health"]')
+        values = self._valid_value(key, _is_text_list, 'must be a list of texts, such as ["age", "health"]')
         if values is not None and len(set(values)) < len(values):
             raise self.refusal(key, "repeats an entry: list each once")
         return None if values is None else tuple(values)
 
-    def _checked(self, key: str, is_valid: Callable[[Any], bool], problem: str) -> Any:  # noqa: ANN401 - TOML values
+    def _valid_value(self, key: str, is_valid: Callable[[Any], bool], problem: str) -> Any:  # noqa: ANN401 - TOML values
         """Return the value under `key`, or None if it is left out. Raises ConfigError if it is not valid."""
         value = self.values.get(key)
         if value is None or is_valid(value):

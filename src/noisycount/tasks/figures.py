@@ -83,13 +83,13 @@ def figure_table(sections: Sequence[Section]) -> Table:
     """Return a row for each figure, and one for the other claims of a paper, with the number of claims per verdict."""
     rows = []
     for section in sections:
-        rows += [(figure.key, figure.title, *_counts(figure.claims)) for figure in section.figures]
+        rows += [(figure.key, figure.title, *_verdict_counts(figure.claims)) for figure in section.figures]
         if section.claims:
-            rows.append((section.paper.key, OUTSIDE, *_counts(section.claims)))
+            rows.append((section.paper.key, OUTSIDE, *_verdict_counts(section.claims)))
     return ("figure", "shows", *_HEADS.values()), rows
 
 
-def _counts(claims: Sequence[Claim]) -> list[str]:
+def _verdict_counts(claims: Sequence[Claim]) -> list[str]:
     counts = Counter(claim.verdict for claim in claims)
     return [str(counts[verdict] or "") for verdict in _HEADS]
 
@@ -125,7 +125,7 @@ def page(sections: Sequence[Section]) -> str:
         style=STYLE,
         verdicts=f"<p>Of {len(verdicts)} claims {verdict_words(verdicts)}.</p>" if verdicts else "",
         links="\n".join(map(_links, sections)),
-        sections="\n".join(line for section in sections for line in _section(section)),
+        sections="\n".join(line for section in sections for line in _section_lines(section)),
     )
 
 
@@ -135,29 +135,29 @@ def _links(section: Section) -> str:
     return f'<li><a href="#{section.paper.key}">{_html_text(section.paper.name)}</a> {links}</li>'
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section_lines(section: Section) -> Iterator[str]:
     paper = section.paper
     yield f'<section id="{paper.key}"><h2>{_html_text(paper.name)}</h2>'
     yield f"<p>{_html_text(paper.reference)}</p>"
     for figure in section.figures:
-        yield from _article(figure)
+        yield from _figure_article(figure)
     if section.claims:
         yield f'<article class="numbers"><h3>{OUTSIDE}</h3>'
-        yield from _claims(section.claims)
+        yield from _claim_list(section.claims)
         yield "</article>"
     yield "</section>"
 
 
-def _article(figure: Figure) -> Iterator[str]:
+def _figure_article(figure: Figure) -> Iterator[str]:
     yield f'<article id="{figure.key}"><h3>{_html_text(_heading(figure))}</h3>'
     yield '<div class="beside"><figure>'
     yield f'<div class="plate">{_picture(figure)}</div>'
     yield f"<figcaption>{_html_text(figure.caption)} {_download(figure)}</figcaption></figure>"
-    yield from _claims(figure.claims)
+    yield from _claim_list(figure.claims)
     yield "</div></article>"
 
 
-def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+def _claim_list(claims: Sequence[Claim]) -> Iterator[str]:
     if not claims:
         return
     yield '<ol class="claims">'
@@ -215,7 +215,7 @@ def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[st
         for kind in formats:
             file = folder / f"{figure.key}.{kind}"
             with writing(file):
-                _save(figure, file)
+                _save_figure(figure, file)
             files.append(file)
         done(number / (len(figures) + 1))
     file = folder / "index.html"
@@ -224,7 +224,7 @@ def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[st
     return [*files, file]
 
 
-def _save(figure: Figure, file: Path) -> None:
+def _save_figure(figure: Figure, file: Path) -> None:
     texts: dict[str, Callable[[Figure], str]] = {".csv": Figure.csv, ".json": _json}
     if file.suffix in texts:
         file.write_text(texts[file.suffix](figure), encoding="utf-8")

@@ -89,14 +89,14 @@ class PaidSoFar:
 
     def delta(self, epsilon: Fraction) -> float:
         """Return δ of all answers at an ε, against an adversary who knows all other records."""
-        return _delta(self.loss, epsilon)
+        return _delta_of_loss(self.loss, epsilon)
 
     def delta_replaced(self, epsilon: Fraction) -> float | None:
         """Return δ against an adversary who also knows that the person is in the records; None if it is not larger."""
-        return None if self.replaced == self.loss else _delta(self.replaced, epsilon)
+        return None if self.replaced == self.loss else _delta_of_loss(self.replaced, epsilon)
 
 
-def _delta(loss: Loss, epsilon: Fraction) -> float:
+def _delta_of_loss(loss: Loss, epsilon: Fraction) -> float:
     """Return δ of a loss at an ε: the smaller one of those that its ε and its ρ imply, plus its δ for hidden keys."""
     delta = delta_of_rho(loss.rho, epsilon)
     if loss.epsilon is not None:
@@ -209,18 +209,18 @@ class ListRisks:
             reason = _missing_figure_reason(answers)
             _require_no_known_records(background, reason)
             return cls(answers, chosen_epsilon, _worst_delta_of_counts(answers, chosen_epsilon), None, reason)
-        risk = _risk(answers, atoms, background)
+        risk = _risk_of_counts(answers, atoms, background)
         partly = None
         if background.known_records is not None:
             check_known(background.known_records, atoms.size)
             unknown_atoms = Atoms(atoms.size - background.known_records, atoms.rates, atoms.questions)
-            partly = OutsiderRisk.from_risk(_risk(answers, unknown_atoms, background), epsilon_above)
+            partly = OutsiderRisk.from_risk(_risk_of_counts(answers, unknown_atoms, background), epsilon_above)
         outsider = OutsiderRisk.from_risk(risk, epsilon_above)
         worst = min(answers.paid.delta(chosen_epsilon), risk.worst(epsilon_above))
         return cls(answers, chosen_epsilon, worst, outsider, partly=partly, known_records=background.known_records)
 
 
-def _risk(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) -> ListRisk:
+def _risk_of_counts(answers: AnswersSoFar, atoms: Atoms, background: BackgroundKnowledge) -> ListRisk:
     """Return the disclosure risk of the counts for the records of these atoms.
 
     An adversary who knows some records can subtract them from each count. The differences are answers about the other

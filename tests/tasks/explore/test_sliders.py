@@ -61,13 +61,13 @@ def test_answer_is_so_many_deviations_away() -> None:
 def test_ends_are_inside(name: str) -> None:
     """Both ends of a range and all stops are taken, and what is just beyond is not."""
     quantity = QUANTITIES[name]
-    assert all(quantity.checked(stop) == stop for stop in quantity.stops)
+    assert all(quantity.require_in_range(stop) == stop for stop in quantity.stops)
     assert list(quantity.stops) == sorted(set(quantity.stops))
     assert quantity.start in quantity.stops
     for end, step in ((quantity.low, -1), (quantity.high, 1)):
-        assert quantity.checked(end) == end
+        assert quantity.require_in_range(end) == end
         with pytest.raises(nc.NoisyCountError, match=f"^{name} must be a .*: choose one"):
-            quantity.checked(end + Fraction(step, 10**9))
+            quantity.require_in_range(end + Fraction(step, 10**9))
 
 
 @pytest.mark.parametrize(

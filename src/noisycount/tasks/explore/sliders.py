@@ -55,9 +55,9 @@ class Quantity:
         number = parse_rational(match[2]) if match and len(text) <= _LONGEST else None
         if number is None or match is None:
             raise self._refusal(repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."))
-        return self.checked(-number if match[1] else number)
+        return self.require_in_range(-number if match[1] else number)
 
-    def checked(self, value: Fraction) -> Fraction:
+    def require_in_range(self, value: Fraction) -> Fraction:
         """Return the value. Raise NoisyCountError if it is out of range, or a fraction where a whole number must be."""
         if not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
             raise self._refusal(exact_text(value))
@@ -115,7 +115,7 @@ class Sliders:
             kinds = " or ".join(NOISE_KINDS)
             raise NoisyCountError(f"noise must be {kinds}, got {self.noise[:20]!r}: choose one")
         for name, quantity in QUANTITIES.items():
-            value = quantity.checked(Fraction(getattr(self, name)))
+            value = quantity.require_in_range(Fraction(getattr(self, name)))
             object.__setattr__(self, name, int(value) if quantity.is_whole else value)
 
     @classmethod
@@ -134,7 +134,7 @@ class Sliders:
         epsilon = texts.pop(EPSILON.name, None)
         values = {name: QUANTITIES[name].value(text) for name, text in texts.items()}
         if epsilon is not None:
-            values["scale"] = _scale(epsilon, noise, is_given_too="scale" in values)
+            values["scale"] = _scale_for_epsilon(epsilon, noise, is_given_too="scale" in values)
         size = int(values.pop("size", QUANTITIES["size"].start))
         return cls(size=size, noise=noise, **values)
 
@@ -216,7 +216,7 @@ class Sliders:
 NAMES = tuple(field.name for field in fields(Sliders))
 
 
-def _scale(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
+def _scale_for_epsilon(epsilon: str, noise: str, *, is_given_too: bool) -> Fraction:
     """Return the scale of Laplace noise with a given ε.
 
     Raise NoisyCountError if a scale is given too, or if noise of this kind has no ε with δ = 0.

@@ -144,15 +144,15 @@ def report_fragment(report: Report, configuration: Config) -> str:
         f'<div class="guide">\n<h2>{words.GUIDE}</h2>\n{_facts(words.TERMS)}',
         *(f"<p>{escape(note)}</p>\n" for note in words.NOTES),
         f"</div>\n{_facts([(name, '') for name in words.SIGNED], 'facts signed')}</section>\n",
-        *map(_dataset, words.asked_datasets(report)),
-        *_unasked(report),
-        *_analysts(report),
+        *map(_dataset_section, words.asked_datasets(report)),
+        *_unasked_section(report),
+        *_analysts_section(report),
         *(_section(title, _table_page(title, "", header, rows, "annex")) for title, header, rows in annex(report)),
     ]
     return "".join(parts)
 
 
-def _dataset(dataset: DatasetReport) -> str:
+def _dataset_section(dataset: DatasetReport) -> str:
     """Return the HTML section of a data set with its releases."""
     name = dataset.account.name
     rows = [words.release_cells(release) for release in dataset.releases]
@@ -160,13 +160,13 @@ def _dataset(dataset: DatasetReport) -> str:
     return _section(name, f"{_facts(words.dataset_facts(dataset))}{table}")
 
 
-def _unasked(report: Report) -> Iterator[str]:
+def _unasked_section(report: Report) -> Iterator[str]:
     """Yield the HTML section that names the data sets without a release, if there are any."""
     if unasked := words.unasked_words(report):
         yield _section(words.UNASKED, f"<p>{escape(unasked)}.</p>\n")
 
 
-def _analysts(report: Report) -> Iterator[str]:
+def _analysts_section(report: Report) -> Iterator[str]:
     """Yield the HTML section of the analysts, if the report has any."""
     if report.analysts:
         yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report), "analysts"))

@@ -289,13 +289,13 @@ def report_on(ledger: Ledger | None, configuration: Config, known_head: Head | N
     verification = Verification(Head()) if ledger is None else ledger.verify(known_head)
     rows = [] if ledger is None else ledger.rows()[: verification.head.number]
     entries = entries_of(rows)
-    datasets = _datasets(rows, entries, configuration, is_intact=verification.broken is None)
+    datasets = _dataset_reports(rows, entries, configuration, is_intact=verification.broken is None)
     analysts = accounts_of_analysts(configuration, entries)
     is_named = bool(configuration.analysts) or len(analysts) > 1
     return Report(made, verification, tuple(datasets), tuple(analysts) if is_named else (), known_head)
 
 
-def _datasets(
+def _dataset_reports(
     rows: Sequence[Row], entries: Sequence[Entry], configuration: Config, *, is_intact: bool
 ) -> list[DatasetReport]:
     """Return the part about each data set, from the verified rows and their debits."""
