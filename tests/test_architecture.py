@@ -67,12 +67,13 @@ LONGEST_FILE = 500
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """File of a package: its place, its dotted name, its length, and every name that it imports."""
+    """File of a package: its place, its dotted name, its length, every name that it imports, and its classes."""
 
     place: str
     name: str
     length: int
     imported: tuple[str, ...]
+    classes: tuple[str, ...]
 
     @classmethod
     def read(cls, path: Path, root: Path) -> Self:
@@ -82,8 +83,9 @@ class Module:
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
         text = path.read_text(encoding="utf-8")
-        imported = tuple(imports(ast.parse(text), parts[:-1]))
-        return cls(place.as_posix(), name, len(text.splitlines()), imported)
+        tree = ast.parse(text)
+        classes = tuple(node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+        return cls(place.as_posix(), name, len(text.splitlines()), tuple(imports(tree, parts[:-1])), classes)
 
 
 def imports(tree: ast.Module, folder: list[str]) -> Iterator[str]:
@@ -298,13 +300,12 @@ def test_no_folder_imports_upwards(modules: list[Module]) -> None:
     assert circles(modules) == []
 
 
-def test_a_class_name_stands_for_one_class() -> None:
-    """Whoever meets a name need not ask which of several it is."""
+def test_a_class_name_stands_for_one_class(modules: list[Module]) -> None:
+    """No two classes of the package share a name."""
     places: dict[str, list[str]] = {}
-    for path in sorted(Path(noisycount.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(path.name)
+    for module in modules:
+        for name in module.classes:
+            places.setdefault(name, []).append(module.place)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 

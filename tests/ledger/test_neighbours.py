@@ -61,7 +61,7 @@ def test_one_record_moves_a_count_by_at_most_one(open_source: OpenSource) -> Non
     """If every record is a unit, adding or replacing a record moves each count by at most 1."""
     chance = random.Random(5)  # noqa: S311 - not a secret
     table = dirty_records(20, chance)
-    asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(60)]
+    asked = [predicate_text(DIRTY, chance, odd=0) for _ in range(30)]
     counts = []
     for records in (table, table[1:], [*dirty_records(1, chance), *table[1:]]):
         with open_source(records, DIRTY) as source:
