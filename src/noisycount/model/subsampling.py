@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebval, chebvander
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
@@ -28,7 +28,8 @@ _ENTRIES = 1 << 19  # terms held at once: 4 MB
 _NODES = 24  # of a Chebyshev series in a cell of counts
 _TO_SERIES = np.linalg.inv(chebvander(chebpts1(_NODES), _NODES - 1))  # from values at the nodes to coefficients
 _SERIES_ERROR = 1e-13  # largest size of the last terms of a series, relative to the largest value
-_FEW_COUNTS = 12  # number of counts of a cell up to which each is summed by itself
+_FEW_COUNTS = 24  # number of counts of a cell up to which each is summed by itself
+_SMALLEST_LOG = -1e300  # stands for −inf in a difference of logarithms
 _CELL_DEVIATIONS = 2.0  # standard deviations of the sample in a cell
 
 
@@ -176,74 +177,86 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return factors.mode_and_turns(factors.Product((self.noisy,)), (first, last))[0]
 
     def log_values(self, counts: Reals) -> Reals:
-        """Return ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`."""
-        flat = counts.ravel()
-        if self.sample_size > _LARGEST_TABLE:
-            found = self._log_values_of_large_sample(flat).tolist()
-        else:
-            rows = max(1, _ENTRIES // (self.sample_size + 1))
-            starts = range(0, flat.size, rows)
-            found = [one for start in starts for one in self._tabled(flat[start : start + rows])]
-        return np.array(found).reshape(counts.shape)
+        """Return ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`.
 
-    def _tabled(self, counts: Reals) -> list[float]:
-        """Return the logarithms by summing the terms C(k, s)·C(n − k, m − s) one by one."""
-        taken = np.arange(self.sample_size, dtype=np.float64)
-        drawn = np.arange(self.sample_size + 1, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            rising, falling = (
-                np.log(np.maximum(some[:, None] - taken, 0) / (taken + 1)).cumsum(axis=1)
-                for some in (counts, self.size - counts)
-            )
-        terms = np.zeros((counts.size, drawn.size))
-        terms[:, 1:] += rising
-        terms[:, :-1] += falling[:, ::-1]
+        In a cell of counts in which many values are needed, they come from a Chebyshev series. A cell is two standard
+        deviations of the sample wide. The logarithm has no singularity within that distance, except at the ends of the
+        range of counts, so 24 values determine it. If they do not, the cell is halved.
+        """
+        flat = counts.ravel()
+        logs = np.full(flat.shape, np.nan)
+        self._fill_from_series(logs, flat, np.arange(flat.size), self._cell_width)
+        is_single = np.isnan(logs)
+        logs[is_single] = self._log_values_by_sums(flat[is_single])
+        return logs.reshape(counts.shape)
+
+    def _fill_from_series(self, logs: Reals, counts: Reals, indices: NDArray[np.intp], width: float) -> None:
+        """Write the logarithms at some indices of the counts, except where few are needed, from cells of a width."""
+        places = np.floor(counts[indices] / width)
+        order = np.argsort(places, kind="stable")
+        numbers, starts = np.unique(places[order], return_index=True)
+        for place, group in zip(numbers.tolist(), np.split(indices[order], starts[1:]), strict=True):
+            cell = width, place
+            self._requests[cell] = self._requests.get(cell, 0) + group.size
+            if self._requests[cell] <= _FEW_COUNTS:
+                continue
+            series = self._series(cell)
+            if series is not None:
+                logs[group] = chebval(2 * (counts[group] / width - place) - 1, series)
+            elif width > 2 * _NODES:
+                self._fill_from_series(logs, counts, group, width / 2)
+
+    def _log_values_by_sums(self, counts: Reals) -> Reals:
+        """Return the logarithms at real counts, each from a sum over the numbers in the sample."""
+        if self.sample_size > _LARGEST_TABLE:
+            return np.array([self._log_value(count) for count in counts.tolist()])
+        rows = max(1, _ENTRIES // (self.sample_size + 1))
+        parts = [self._tabled(counts[start : start + rows]) for start in range(0, counts.size, rows)]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _tabled(self, counts: Reals) -> Reals:
+        """Return the logarithms by summing the terms P[S = s | K = k]·f(s) one by one.
+
+        P[S = s + 1]/P[S = s] is (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)). The logarithms of the terms are sums of
+        such steps, outward from the mean of each k, so that likely terms keep their digits.
+        """
+        size, drawn = self.size, np.arange(self.sample_size + 1, dtype=np.float64)
         low, high = self.noisy.support
         gains = self.noisy.expansion(self.centre)(drawn - self.centre)
         gains[(drawn < low) | (drawn > high)] = -math.inf
-        sums: Reals = np.logaddexp.reduce(terms + gains, axis=1)
-        return (sums - np.logaddexp.reduce(terms, axis=1)).tolist()
+        column, taken = counts[:, None], drawn[:-1]
+        rising = np.maximum(column - taken, 0.0) * (self.sample_size - taken)
+        falling = np.maximum(size - column - self.sample_size + taken + 1, 0.0) * (taken + 1)
+        with np.errstate(divide="ignore"):
+            steps = np.log(rising / falling)
+        is_ahead = taken >= np.floor(self.sample_size / size * column)
+        terms = np.zeros((counts.size, drawn.size))
+        np.cumsum(np.where(is_ahead, steps, 0.0), axis=1, out=terms[:, 1:])
+        terms[:, :-1] -= np.cumsum(np.where(is_ahead, 0.0, steps)[:, ::-1], axis=1)[:, ::-1]
+        return _log_sums(terms + gains) - _log_sums(terms)
 
-    def _log_values_of_large_sample(self, counts: Reals) -> Reals:
-        """Return the logarithms at real counts, by Chebyshev series in cells of counts in which many are needed.
-
-        A cell is two standard deviations of the sample wide. The logarithm has no singularity within that distance, so
-        24 values determine it. If they do not, each count of the cell is summed by itself.
-        """
-        places = np.floor(counts / self._cell_width)
-        logs = np.empty(counts.shape)
-        for place in np.unique(places).tolist():
-            here = places == place
-            self._requests[place] = self._requests.get(place, 0) + int(here.sum())
-            series = self._series(place) if self._requests[place] > _FEW_COUNTS else None
-            if series is None:
-                logs[here] = [self._log_value(count) for count in counts[here].tolist()]
-            else:
-                logs[here] = chebval(2 * (counts[here] / self._cell_width - place) - 1, series)
-        return logs
-
-    def _series(self, place: float) -> Reals | None:
+    def _series(self, cell: tuple[float, float]) -> Reals | None:
         """Return the Chebyshev series of the logarithm in a cell, or None if it has too few terms to follow it."""
-        if place not in self._cells:
-            first, last = place * self._cell_width, (place + 1) * self._cell_width
+        if cell not in self._cells:
+            width, place = cell
+            first, last = place * width, (place + 1) * width
             series = None
             if first >= 0 and last <= self.size:
-                nodes = first + self._cell_width * (1 + chebpts1(_NODES)) / 2
-                values = np.array([self._log_value(count) for count in nodes.tolist()])
+                values = self._log_values_by_sums(first + width * (1 + chebpts1(_NODES)) / 2)
                 if np.isfinite(values).all():
                     series = _TO_SERIES @ values
                     allowed = _SERIES_ERROR * max(1.0, float(np.abs(values).max()))
                     series = series if float(np.abs(series[-3:]).max()) <= allowed else None
-            self._cells[place] = series
-        return self._cells[place]
+            self._cells[cell] = series
+        return self._cells[cell]
 
     @cached_property
-    def _cells(self) -> dict[float, Reals | None]:
-        """Series of each cell that was computed, by its number."""
+    def _cells(self) -> dict[tuple[float, float], Reals | None]:
+        """Series of each cell that was computed, by its width and its number."""
         return {}
 
     @cached_property
-    def _requests(self) -> dict[float, int]:
+    def _requests(self) -> dict[tuple[float, float], int]:
         """Number of counts requested so far in each cell."""
         return {}
 
@@ -273,6 +286,13 @@ class NoisySampleLikelihood(factors.ValuedFactor):
             + float(chance)
             + float(self.noisy.expansion(self.centre)(np.array([mode - self.centre]))[0])
         )
+
+
+def _log_sums(logs: Reals) -> Reals:
+    """Return ln Σ e^logs of each row."""
+    largest = np.maximum(logs.max(axis=1), _SMALLEST_LOG)
+    with np.errstate(divide="ignore"):
+        return largest + np.log(np.exp(logs - largest[:, None]).sum(axis=1))
 
 
 @frozen
