@@ -71,6 +71,9 @@ CALLS: Mapping[str, Callable[[], object]] = {
     ).delta(0.01),
     "chance that the median is nearer": lambda: nc.improvement_probability(_BINOMIAL, nc.Gaussian(10), "median"),
     "4,000 answers, table of 1e6": _refined_in_table,
+    "posterior of a sample of 400, table of 1e6": lambda: (
+        nc.posterior(130, tabulated(SIZE), nc.Subsample(400, nc.Laplace(3))).mean
+    ),
     "rates of equal errors": lambda: nc.break_even_rates(_BINOMIAL, nc.Laplace(10)),
     "rule of within .001 at 1 − 1e-12": lambda: stopping_rule("0.1" if is_small() else "0.001", "0.999999999999", 1),
 }

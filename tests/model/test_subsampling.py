@@ -137,12 +137,23 @@ def test_a_large_sample_has_the_likelihood_of_a_sum_in_50_digits(noise: Additive
         )
 
 
+@pytest.mark.parametrize("noise", [nc.Laplace(5), nc.DiscreteGaussian(12)], ids=str)
+def test_a_small_sample_of_many_records_has_the_likelihood_of_a_sum_in_50_digits(noise: AdditiveNoise) -> None:
+    """All counts of a table use a few series, which are halved towards both ends of the table."""
+    size, sample_size, answer = 40_000, 40, 13
+    likelihood = NoisySampleLikelihood(noise.likelihood(answer, sample_size), sample_size, size)
+    found = likelihood.log_values(np.arange(size + 1.0))
+    for count in (0, 1, 39, 40, 1200, 13_001, 20_000, 39_959, 39_961, 40_000):
+        exact = _log_likelihood(count, answer, sample_size, size, noise)
+        assert found[count] == pytest.approx(exact, abs=2e-13)
+
+
 def _log_likelihood(count: float, answer: int, sample_size: int, size: int, noise: AdditiveNoise) -> float:
     """Return ln of the mean of f(answer − S)/f(0) over hypergeometric S, term by term in 50 digits."""
     positives, scale = int(count), Decimal(str(float(noise.scale)))
     with localcontext(prec=50):
         weight, total, mean = Decimal(1), Decimal(0), Decimal(0)
-        for drawn in range(min(positives, sample_size) + 1):
+        for drawn in range(max(0, sample_size + positives - size), min(positives, sample_size) + 1):
             error = abs(answer - drawn) / scale
             total += weight
             mean += weight * (-error if isinstance(noise, nc.Laplace) else -error * error / 2).exp()

@@ -195,7 +195,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         places = np.floor(counts[indices] / width)
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)
-        for place, group in zip(numbers.tolist(), np.split(indices[order], starts[1:]), strict=True):
+        for place, group in zip(numbers.tolist(), np.split(indices[order], starts[1:]), strict=False):
             cell = width, place
             self._requests[cell] = self._requests.get(cell, 0) + group.size
             if self._requests[cell] <= _FEW_COUNTS:
