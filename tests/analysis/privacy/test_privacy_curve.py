@@ -38,6 +38,31 @@ def test_the_curve_is_the_largest_over_the_groups() -> None:
         assert value == pytest.approx(float(max(kind[side] for kind in each)), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [nc.Laplace(3), nc.Gaussian(3), nc.Gaussian(300), nc.DiscreteLaplace(3), nc.DiscreteGaussian(Fraction(1, 5))],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "sizes", [[1], pytest.param([60, 20], marks=pytest.mark.thorough)], ids=["one record", "strata"]
+)
+def test_many_epsilons_have_the_delta_of_each_one(noise: nc.Mechanism, sizes: list[int]) -> None:
+    """An array of ε is computed at once; each δ is that of its ε alone, and within the bracket of it."""
+    rates = [0.3, 0.1][: len(sizes)]
+    population = nc.Strata(sizes, rates) if len(sizes) > 1 else None
+    epsilons = np.unique(np.concatenate([np.linspace(0, 0.6, 20), np.geomspace(1e-5, 8, 15)]))
+    curve, kinds = nc.privacy_curve(noise, population), strata_pairs(sizes, rates)
+    lower, upper = curve.bracket(epsilons)
+    assert (upper - lower <= 1e-9 * upper)[upper > 1e-50].all()
+    for place in range(0, epsilons.size, 6):
+        epsilon = float(epsilons[place])
+        exact = float(max(side for kind in kinds for side in directions(noise, [kind], epsilon)))
+        assert lower[place] <= exact * (1 + 1e-12)
+        assert exact * (1 - 1e-12) <= upper[place]
+        alone = nc.privacy_curve(noise, population).delta(epsilon)
+        assert curve.delta(epsilons)[place] == pytest.approx(alone, rel=1e-9)
+
+
 INVERTED: list[tuple[nc.Mechanism, nc.Population | None, Sequence[float]]] = [
     (nc.Gaussian(1.0), None, [0.3, 1e-3, 1e-9, 1e-30, 1e-200]),
     (nc.Gaussian(1e6), None, [1e-7, 1e-12, 1e-30]),

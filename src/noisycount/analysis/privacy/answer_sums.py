@@ -206,7 +206,7 @@ class BelowLargestLoss:
 
 LARGEST_EPSILON = 640.0  # largest ε for which e^ε times a sum cannot overflow
 _CANCELLED = 100.0  # ratio of the error of a sum to its rounding, above which another formula is tried
-_LEFT_OUT = 60.0  # nats below the sum at which the noise does not reach a count
+LEFT_OUT = 60.0  # nats below the sum at which the noise does not reach a count
 _FLAT = 0.5  # nats: a density that varies by less is treated as flat
 _MOST_CELLS = 4  # intervals between counts that are tried before a general search
 _SMALL = 1e-250  # smallest sum, and smallest ratio of two sums, that is not computed in logarithms
@@ -268,11 +268,11 @@ class Terms:
         |w| is largest at one end of the points: far below the threshold it is about e^ε.
         """
         logs, offsets = self.points.log_weights, self.points.offsets
-        least = self.errors.reach(_LEFT_OUT) + self.margin
+        least = self.errors.reach(LEFT_OUT) + self.margin
         if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
             return slice(0, offsets.size)
         steepest = max(1.0, self.excess.largest_size(offsets))
-        depth = _LEFT_OUT + math.log(steepest)
+        depth = LEFT_OUT + math.log(steepest)
         nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))

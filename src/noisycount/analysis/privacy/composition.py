@@ -1,6 +1,7 @@
-"""Divergences of several answers about one count (composition).
+"""Divergences of one answer about one count, and of several answers (composition).
 
-`composed_answers` chooses the method: one sufficient answer if there is one, otherwise `ComposedAnswers` with bounds.
+`OneAnswer` has δ of one answer in both directions. `composed_answers` chooses the method for several answers: one
+sufficient answer if there is one, otherwise `ComposedAnswers` with bounds.
 """
 
 import math
@@ -10,19 +11,95 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, largest
+from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON
+from noisycount.analysis.privacy.bounds import (
+    ROUNDING_OF_RATIONAL,
+    Between,
+    Bounded,
+    Divergences,
+    MonotoneBounds,
+    largest,
+)
 from noisycount.analysis.privacy.geometric_answers import GeometricAnswers
-from noisycount.analysis.privacy.hockey_stick import OneAnswer, hockey_sticks
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
+from noisycount.analysis.privacy.neighbour_pairs import has_independent_records, known_count_pair, neighbour_pairs
 from noisycount.analysis.privacy.pairs import Pair
 from noisycount.analysis.privacy.two_answers import Weighed, weighed, window
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
-from noisycount.model.noises.additive import SymmetricNoise
+from noisycount.model.mechanism import Mechanism
+from noisycount.model.noises.additive import CertifiedErrorLaw, SymmetricNoise, require_log_concave
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
+from noisycount.model.populations.population import Population
+from noisycount.model.subsampling import Subsample
+
+_FAR_ANCHORS = (300.0,)  # ε at which no underflow hides any part of one answer's δ
+_LAST = 600.0  # largest ε at which no threshold of one answer overflows
+
+
+@frozen(eq=False)
+class OneAnswer:
+    """Divergences of one answer about one count."""
+
+    pairs: tuple[Pair, ...]  # distributions of the count, one pair for each kind of record
+    errors: CertifiedErrorLaw | None  # distribution of the noise; None: no noise
+    share: float | None = None  # m/n of a sample of independent records; None: no sample, or dependent records
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
+        """Return the divergences of a mechanism about a population; None: the worst case of differential privacy.
+
+        Raises:
+            ValueError: If the mechanism is none of noisycount's, or its noise is not log-concave.
+        """
+        inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
+        if isinstance(inner, SymmetricNoise):
+            require_log_concave(inner, "a privacy curve")
+        elif inner is not None and not isinstance(inner, Exact):
+            raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
+        errors = inner.errors if isinstance(inner, SymmetricNoise) else None
+        pairs = tuple(neighbour_pairs(mechanism, population))
+        if isinstance(mechanism, Subsample) and population is not None and has_independent_records(population):
+            return cls(pairs, errors, mechanism.sample_size / population.size)
+        return cls(pairs, errors)
+
+    @property
+    def price(self) -> float | None:
+        """ε of differential privacy, rounded up, if each record moves only its own count by one; otherwise None.
+
+        For a sample of m of n records it is ln(1 + m/n·(e^ε − 1)). It is None if the noise has no such ε, or if the
+        records depend on each other.
+
+        Source: Balle, Barthe and Gaboardi (2018), Theorem 9, for samples.
+        """
+        steepest = None if self.errors is None else self.errors.steepest
+        if steepest is None or (self.share is None and not all(pair.is_shift for pair in self.pairs)):
+            return None
+        price = float(steepest) * (1 + ROUNDING_OF_RATIONAL)
+        if self.share is None or price > LARGEST_EPSILON:
+            return price
+        return math.log1p(self.share * math.expm1(price)) * (1 + 4 * ROUNDING_OF_RATIONAL)
+
+    @property
+    def monotone(self) -> MonotoneBounds:
+        """These divergences with bounds that do not rise with ε; the bounds are close up to an ε of some hundreds."""
+        return MonotoneBounds(self, self.price, _FAR_ANCHORS, _LAST)
+
+    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
+        """Return δ₊ and δ₋, for each ε."""
+        plus = self._largest(self.pairs, epsilons)
+        if self.pairs == (known_count_pair(),):  # its two counts may be exchanged
+            return plus, plus
+        return plus, self._largest([pair.mirrored for pair in self.pairs], epsilons)
+
+    def _largest(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
+        """Return the largest δ of all pairs in their first direction, for each ε."""
+        return largest(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)
+
 
 _LONGEST = 2**21  # largest number of values of a sum of answers
 _WIDEST = 2**16  # largest number of counts of a window, on each side of the threshold

@@ -335,6 +335,7 @@ def one_count_answers(move: CellMove) -> Sequence[Answer]:
 
 _WIDEST_CELL = 2048  # largest number of counts of a cell: a table of 4 million probabilities takes half a second
 _DEVIATIONS = 20.0  # standard deviations of a count that its table covers
+_LARGEST_EXPONENT = 700.0  # largest ε whose exponential does not overflow
 
 
 def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
@@ -356,10 +357,11 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
         return [(0.0, 1.0)] * len(epsilons)
     others, found = Others.of(move), []
     for epsilon in epsilons:
-        gain = math.exp(epsilon)
+        gain = math.exp(min(epsilon, _LARGEST_EXPONENT))  # δ falls with ε: its upper bound holds for any larger ε
         weights = others.with_first - gain * others.with_second
         value, lost = float(np.maximum(weights, 0.0).sum()), _LOST * (1 + gain)
-        found.append((max(0.0, value - lost), min(1.0, value + lost)))
+        lower = value - lost if epsilon <= _LARGEST_EXPONENT else 0.0
+        found.append((max(0.0, lower), min(1.0, value + lost)))
     return found
 
 

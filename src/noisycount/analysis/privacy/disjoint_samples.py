@@ -11,8 +11,8 @@ from itertools import permutations
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
+from noisycount.analysis.privacy.composition import OneAnswer
 from noisycount.analysis.privacy.disjoint_cells import DEPTH, answer_table
-from noisycount.analysis.privacy.hockey_stick import OneAnswer
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
 from noisycount.analysis.privacy.workload import asked_questions
 from noisycount.frozen import frozen

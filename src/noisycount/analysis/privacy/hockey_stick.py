@@ -1,36 +1,29 @@
 """Hockey-stick divergence δ of a count with or without noise: the largest excess of P₊ over e^ε·P₋.
 
-`hockey_sticks` computes one direction for a pair of count distributions; `OneAnswer` has both directions of an answer.
+`hockey_sticks` computes one direction for a pair of count distributions; `composition` has both directions of answers.
 """
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, BelowLargestLoss, Mesh, Terms
-from noisycount.analysis.privacy.bounds import (
-    NOTHING,
-    ROUNDING_OF_RATIONAL,
-    Bounded,
-    Certified,
-    MonotoneBounds,
-    largest,
-)
-from noisycount.analysis.privacy.neighbour_pairs import has_independent_records, neighbour_pairs
+from noisycount.analysis.privacy.bounds import NOTHING, Certified
+from noisycount.analysis.privacy.many_epsilons import certified_rows
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
-from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.mechanism import Mechanism
-from noisycount.model.noises.additive import CertifiedErrorLaw, SymmetricNoise, require_log_concave
-from noisycount.model.populations.population import Population
-from noisycount.model.subsampling import Subsample
+from noisycount.model.noises.additive import CertifiedErrorLaw
+from noisycount.model.searches import first_true
 
 WIDEST_MESH = 2.0**13  # number of integers up to which one mesh serves several ε
+_SHARE_OF_MESH = 256  # integers that one of many ε may add to a mesh that serves all of them
+_MANY = 24  # number of ε from which on they are computed at once
+_SAMPLES = 8  # ε whose thresholds predict those of many others
+_SLOPE_STEP = 0.125  # records over which the slope of log-odds is measured
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
 _MOST_MESHES = 20  # largest number of meshes; each one reaches 4 times as far
 _SMOOTH = 48.0  # records: noise that is smooth over this length needs no fine part of a mesh
@@ -71,13 +64,36 @@ class NoisyPair:
         """
         forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
+        at_once = self._at_once(asked, forecast, common) if len(asked) >= _MANY and common is not None else {}
         values: list[Certified] = []
         for one in asked:
+            if one[0] in at_once:
+                values.append(at_once[one[0]])
+                continue
             threshold = self._threshold(one, forecast.expected(*one), common)
             values.append(self._bounded(*one, None if threshold is None else self._supremum(threshold)))
             if threshold is not None:
                 forecast = forecast.after(*one, threshold.passage)
         return values
+
+    def _at_once(self, asked: list[EpsilonExcess], forecast: ThresholdForecast, common: Mesh) -> dict[float, Certified]:
+        """Return δ at those of many ε that need no formula of their own, from the thresholds at a few ε."""
+        ordinary = [one for one in asked if common.largest_near(one[0]) is None and not self._is_flattening(one[0])]
+        if len(ordinary) < _MANY:
+            return {}
+        known: list[tuple[float, float, float]] = []
+        for place in np.linspace(0, len(ordinary) - 1, _SAMPLES).round().astype(int).tolist():
+            epsilon, excess = ordinary[place]
+            threshold = self._threshold((epsilon, excess), forecast.expected(epsilon, excess), common)
+            if threshold is not None and math.isfinite(threshold.passage.place):
+                forecast = forecast.after(epsilon, excess, threshold.passage)
+                answer, terms = threshold.passage.place, threshold.terms
+                slope = (terms.log_odds(answer + _SLOPE_STEP) - terms.log_odds(answer)) / _SLOPE_STEP
+                known.append((epsilon, answer - excess.threshold, slope))
+        if len(known) < _SAMPLES // 2:
+            return {}
+        found = certified_rows(common, ordinary, known, self._margin)
+        return {epsilon: one for (epsilon, _), one in zip(ordinary, found, strict=True) if one is not None}
 
     def _common_mesh(
         self, asked: list[EpsilonExcess], forecast: ThresholdForecast
@@ -97,7 +113,9 @@ class NoisyPair:
         if first is None or last is None:
             return None, forecast
         low, high = first.passage.answer, last.passage.answer
-        if not 0 <= high - low <= WIDEST_MESH:  # nan or infinite if a threshold is beyond all answers
+        if (
+            not 0 <= high - low <= max(WIDEST_MESH, _SHARE_OF_MESH * len(asked))
+        ):  # nan or infinite if a threshold is beyond all answers
             return None, forecast
         mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
@@ -370,12 +388,13 @@ def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[f
     end = pair.base.support[1]
     asked = [(epsilon, pair.excess(epsilon)) for epsilon in epsilons]
     possible = [one for one in asked if one[1].threshold <= end]
-    known = list(possible)
     far = _FAR * pair.base.deviation
-    while known and (last := known[-1][1].threshold) > far:
-        if pair.log_tail_bound(last) > _NEGLIGIBLE:
-            break
-        known.pop()
+
+    def is_negligible(place: int) -> bool:
+        threshold = possible[place][1].threshold
+        return threshold > far and pair.log_tail_bound(threshold) <= _NEGLIGIBLE
+
+    known = possible[: first_true(is_negligible, 0, len(possible))]
     found = _without_noise(pair, known) if errors is None else _noisy(pair, errors, known)
     underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
     return found + underflows + _nothing(pair, [one for _, one in asked[len(possible) :]])
@@ -423,65 +442,3 @@ def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
                 rest = Certified(rest.value, rest.error + missed)
             values.append(Certified.closer(value, error, rest))
     return values
-
-
-_FAR_ANCHORS = (300.0,)  # ε at which no underflow hides any part of one answer's δ
-_LAST = 600.0  # largest ε at which no threshold of one answer overflows
-
-
-@frozen(eq=False)
-class OneAnswer:
-    """Divergences of one answer about one count."""
-
-    pairs: tuple[Pair, ...]  # distributions of the count, one pair for each kind of record
-    errors: CertifiedErrorLaw | None  # distribution of the noise; None: no noise
-    share: float | None = None  # m/n of a sample of independent records; None: no sample, or dependent records
-
-    @classmethod
-    def of(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
-        """Return the divergences of a mechanism about a population; None: the worst case of differential privacy.
-
-        Raises:
-            ValueError: If the mechanism is none of noisycount's, or its noise is not log-concave.
-        """
-        inner = mechanism.noise if isinstance(mechanism, Subsample) else mechanism
-        if isinstance(inner, SymmetricNoise):
-            require_log_concave(inner, "a privacy curve")
-        elif inner is not None and not isinstance(inner, Exact):
-            raise ValueError(f"mechanism must be one of noisycount's mechanisms, got {mechanism!r}")
-        errors = inner.errors if isinstance(inner, SymmetricNoise) else None
-        pairs = tuple(neighbour_pairs(mechanism, population))
-        if isinstance(mechanism, Subsample) and population is not None and has_independent_records(population):
-            return cls(pairs, errors, mechanism.sample_size / population.size)
-        return cls(pairs, errors)
-
-    @property
-    def price(self) -> float | None:
-        """ε of differential privacy, rounded up, if each record moves only its own count by one; otherwise None.
-
-        For a sample of m of n records it is ln(1 + m/n·(e^ε − 1)). It is None if the noise has no such ε, or if the
-        records depend on each other.
-
-        Source: Balle, Barthe and Gaboardi (2018), Theorem 9, for samples.
-        """
-        steepest = None if self.errors is None else self.errors.steepest
-        if steepest is None or (self.share is None and not all(pair.is_shift for pair in self.pairs)):
-            return None
-        price = float(steepest) * (1 + ROUNDING_OF_RATIONAL)
-        if self.share is None or price > LARGEST_EPSILON:
-            return price
-        return math.log1p(self.share * math.expm1(price)) * (1 + 4 * ROUNDING_OF_RATIONAL)
-
-    @property
-    def monotone(self) -> MonotoneBounds:
-        """These divergences with bounds that do not rise with ε; the bounds are close up to an ε of some hundreds."""
-        return MonotoneBounds(self, self.price, _FAR_ANCHORS, _LAST)
-
-    def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """Return δ₊ and δ₋, for each ε."""
-        mirrored = [pair.mirrored for pair in self.pairs]
-        return self._largest(self.pairs, epsilons), self._largest(mirrored, epsilons)
-
-    def _largest(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
-        """Return the largest δ of all pairs in their first direction, for each ε."""
-        return largest(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)

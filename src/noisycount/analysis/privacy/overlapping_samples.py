@@ -13,13 +13,14 @@ from itertools import product
 import numpy as np
 
 from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
+from noisycount.analysis.privacy.composition import OneAnswer
 from noisycount.analysis.privacy.disjoint_cells import (
     DEPTH,
     AnswerTable,
     answer_table,
     two_answers_bounds,
 )
-from noisycount.analysis.privacy.hockey_stick import OneAnswer, hockey_sticks
+from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.analysis.privacy.workload import asked_questions

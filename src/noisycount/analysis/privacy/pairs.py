@@ -5,7 +5,7 @@ Both yield the excess w = (P₊ − e^ε·P₋)/Q over a common base Q.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -216,6 +216,18 @@ class LinearExcess:
     def at_most(self) -> "LinearExcess":
         """Return this excess, as it is exact."""
         return self
+
+
+def excess_rows(excesses: Sequence["Excess"], offsets: Reals) -> Reals:
+    """Return w at offsets that ascend in each row, one row for each excess, shape (excesses, offsets)."""
+    linear = [one for one in excesses if isinstance(one, LinearExcess)]
+    if len(linear) < len(excesses):
+        return np.stack([excess.at(row) for excess, row in zip(excesses, offsets, strict=True)])
+    thresholds, at, before, slopes = np.array(
+        [(one.threshold, one.at_threshold, one.before_threshold, one.slope) for one in linear]
+    ).T[:, :, None]
+    distances = offsets - thresholds
+    return np.where(distances < 0, (distances + 1) * slopes + before, distances * slopes + at)
 
 
 _LARGEST_EPSILON = 640.0  # largest ε for which e^ε times the rounding of w does not overflow

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.analysis.privacy import bounds
-from noisycount.analysis.privacy.composition import composed_answers, is_precise
-from noisycount.analysis.privacy.hockey_stick import OneAnswer
+from noisycount.analysis.privacy.composition import OneAnswer, composed_answers, is_precise
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.workload import asked_questions, reduced_workload
 from noisycount.analysis.privacy.workload_answers import workload_answers

@@ -1,0 +1,263 @@
+"""Hockey-stick divergence δ at many ε at once: arrays with one row for each ε take the place of a search for each one.
+
+`certified_rows` computes the ordinary ε. It leaves those that need another formula of `answer_sums` to `hockey_stick`:
+next to the largest loss, with masses that underflow, or where a sum cancels.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import field
+from itertools import pairwise
+
+import numpy as np
+
+from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, LEFT_OUT, Flags, Mesh
+from noisycount.analysis.privacy.bounds import Certified
+from noisycount.analysis.privacy.pairs import Excess, LinearExcess, excess_rows
+from noisycount.analysis.privacy.threshold import CLOSE
+from noisycount.frozen import frozen
+from noisycount.model.laws.gamma import Reals
+
+_ROWS = 24  # ε whose terms are in memory at once: they stay in the cache
+_DEPTH = 80.0  # nats below the first weight of a sum: smaller weights do not change it as a double
+_STEPS = 8  # largest number of steps of the secant method
+_FLAT = 0.5  # nats: a density that varies by less over all counts is treated as flat
+_SMALLEST = 1e-250  # smallest sum of terms, and smallest ratio of two sums, that loses no digits by underflow
+_UNDERFLOWS = 1e-290  # a smaller probability has lost digits
+_LOST = 1e-305  # bound of thousands of masses that underflow, each below 1e-308
+_STEP_AFTER = 1e-6  # share of the spread of the noise by which an answer certainly lies above its threshold
+_UNDECIDED = 1e-11  # log-odds closer to 0 may be 0, as they are rounded
+_CANCELLED = 100.0  # ratio of the error of a sum to its rounding, above which another formula is tried
+_TELLING = 1e-8  # relative error of δ above which the threshold is inexact too
+_OF_SUMS = 1e-10  # relative error of δ under a sum of noises: measured, with a margin of 2
+_LIKELY = 0.5  # δ above which 1 − δ has more digits
+
+
+@frozen(eq=False)
+class TermRows:
+    """Sums Σ Q·w·f over counts, one row for each ε, where f is the density or the tail of the noise.
+
+    Attributes:
+        is_flat: True if the noise density is nearly flat over all counts, in every row.
+    """
+
+    mesh: Mesh
+    epsilons: Reals  # shape (rows,)
+    excesses: Sequence[Excess]
+    guesses: Reals  # approximate threshold of the answer, same shape
+    margin: float  # largest distance of a threshold from its guess at which the sums are exact, in records
+    is_flat: bool
+    _offsets: Reals = field(init=False, repr=False)  # offsets of counts, shape (rows, points)
+    _weights: Reals = field(init=False, repr=False)  # Q at these offsets, 0 beyond the points, same shape
+    _values: Reals = field(init=False, repr=False)  # Q·w, same shape
+    _sure_gains: Reals = field(init=False, repr=False)  # Σ Q·w over higher counts, which the noise leaves above
+    _sure_uncertainties: Reals = field(init=False, repr=False)  # their errors, shape (rows,)
+    _flat_scales: Reals = field(init=False, repr=False)  # scale of the sums if the density is flat, shape (rows, 1)
+
+    def __post_init__(self) -> None:
+        points = self.mesh.points
+        starts, width = self._window()
+        stops = np.minimum(starts + width, points.offsets.size)
+        places = starts[:, None] + np.arange(width)
+        is_point = places < points.offsets.size
+        places = np.minimum(places, points.offsets.size - 1)
+        offsets, weights = points.offsets[places], points.weights[places] * is_point
+        values = excess_rows(self.excesses, offsets) * weights
+        gains, uncertainties = np.zeros(stops.size), np.zeros(stops.size)
+        for row in np.flatnonzero(stops < points.offsets.size).tolist():
+            excess, stop = self.excesses[row], stops[row]
+            negligible = np.flatnonzero(points.log_weights[stop:] < points.log_weights[stop] - _DEPTH)
+            part = slice(stop, stop + int(negligible[0]) if negligible.size else None)
+            sure_offsets, sure_weights = points.offsets[part], points.weights[part]
+            sure_values = excess.at(sure_offsets)
+            gains[row] = sure_weights @ sure_values if sure_values[0] >= 0 else math.nan
+            uncertainties[row] = excess.uncertainty(sure_offsets, sure_weights)
+        scales = np.abs(values).max(axis=1, keepdims=True)
+        scales *= min(1.0, float(points.offsets[-1] - points.offsets[0]) / self.mesh.errors.spread)
+        for name, value in (
+            ("_offsets", offsets),
+            ("_weights", weights),
+            ("_values", values),
+            ("_sure_gains", gains),
+            ("_sure_uncertainties", uncertainties),
+            ("_flat_scales", scales),
+        ):
+            object.__setattr__(self, name, value)
+
+    def _window(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], int]:
+        """Return the first point of each row, and the number of points that the noise reaches in some row."""
+        points, errors = self.mesh.points, self.mesh.errors
+        offsets, logs = points.offsets, points.log_weights
+        nearest = np.minimum(offsets.searchsorted(self.guesses), offsets.size - 1)
+        here = logs[nearest] + errors.log_density(offsets[nearest] - self.guesses)
+        here -= float(errors.log_density(np.zeros(1))[0])
+        steepest = max(1.0, *(excess.largest_size(offsets) for excess in self.excesses))
+        depth = LEFT_OUT + math.log(steepest) + points.highest_log_weight - float(here.min())
+        reach = errors.reach(depth) + self.margin
+        starts = offsets.searchsorted(self.guesses - reach)
+        width = int((offsets.searchsorted(self.guesses + reach) - starts).max())
+        return starts, width
+
+    def log_odds(self, answers: Reals) -> Reals:
+        """Return ln(Σ Q·w·f over w > 0, divided by Σ Q·(−w)·f over w < 0) at an answer of each row; nan if unknown.
+
+        If the noise is flat, return Σ Q·w·(f/f* − 1) − (e^ε − 1) on the scale of the sums, f* the density at the
+        threshold of w.
+        """
+        errors = self.mesh.errors
+        if self.is_flat:
+            thresholds = self._thresholds
+            distances = (answers - thresholds[:, 0]).tolist()
+            rows = zip(distances, self._offsets - thresholds, strict=True)
+            changes = np.stack([errors.log_change(distance, steps) for distance, steps in rows])
+            gains = (self._values * np.expm1(changes)).sum(axis=1)
+            return (gains - np.expm1(self.epsilons)) / self._flat_scales[:, 0]
+        terms = self._values * np.exp(errors.log_density(answers[:, None] - self._offsets))
+        above, below = np.maximum(terms, 0.0).sum(axis=1), -np.minimum(terms, 0.0).sum(axis=1)
+        is_known = np.minimum(above, below) > _SMALLEST * np.maximum(np.maximum(above, below), 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(is_known, np.log(above / below), np.nan)
+
+    def deltas(self, answers: Reals, log_odds: Reals) -> list[Certified | None]:
+        """Return δ at the threshold of each row, or None if another formula is needed.
+
+        Args:
+            answers: The threshold of each row, or for integers, the first one at which the log-odds are not negative.
+            log_odds: The log-odds at `answers`. For integers, they have been decided.
+        """
+        errors, pair = self.mesh.errors, self.mesh.pair
+        rounding = pair.rounding + errors.rounding
+        chances = errors.exceedance(answers[:, None] - self._offsets)
+        products = self._values * chances
+        gains = np.maximum(products, 0.0).sum(axis=1) + self._sure_gains
+        losses = -np.minimum(products, 0.0).sum(axis=1)
+        uncertainties = self._sure_uncertainties + self._uncertainties(chances)
+        values, bounds = gains - losses, rounding * (gains + losses) + uncertainties
+        is_sound = (self._weights >= _UNDERFLOWS) | (self._values == 0)
+        is_sound = is_sound.all(axis=1) & (gains > _SMALLEST)
+        if self.is_flat:
+            others, their_bounds, is_precise = self._from_threshold(answers)
+            is_better = is_precise & (bounds > _CANCELLED * rounding * values) & (their_bounds < bounds)
+            values, bounds = np.where(is_better, others, values), np.where(is_better, their_bounds, bounds)
+        is_sound &= (bounds <= _TELLING * values) & (values <= _LIKELY)
+        if not errors.is_discrete:
+            bounds = bounds - self._missed(answers, log_odds, gains)
+        if errors.rounding:
+            bounds = bounds + _OF_SUMS * values
+        results = zip(values.tolist(), bounds.tolist(), is_sound.tolist(), strict=True)
+        return [Certified.probability(value, bound) if sound else None for value, bound, sound in results]
+
+    def _missed(self, answers: Reals, log_odds: Reals, gains: Reals) -> Reals:
+        """Return a bound, not positive, of the loss by thresholds with these log-odds, which are from −CLOSE to 0."""
+        if self.is_flat:
+            step, errors = _STEP_AFTER * self.mesh.errors.spread, self.mesh.errors
+            is_after = self.log_odds(answers + step) > _UNDECIDED
+            beyond = errors.exceedance(answers - self._thresholds[:, 0])
+            between = np.where(is_after, np.minimum(beyond, errors.peak * step), beyond)
+            return log_odds * self._flat_scales[:, 0] * between
+        return 2 * log_odds * gains
+
+    def _from_threshold(self, answers: Reals) -> tuple[Reals, Reals, Flags]:
+        """Return δ and its error by the formula of `Terms` without cancellation, and True where nothing underflows."""
+        errors, sizes = self.mesh.errors, np.abs(self._values)
+        at_threshold, distances = answers[:, None] - self._thresholds, self._offsets - self._thresholds
+        low = np.where(distances < 0, at_threshold, answers[:, None] - self._offsets)
+        between = errors.between(low, np.abs(distances))
+        gains = (sizes * between).sum(axis=1)
+        uncertainties = (sizes * errors.uncertainty(low, np.abs(distances))).sum(axis=1)
+        uncertainties = uncertainties + _LOST * (sizes * (between < _UNDERFLOWS)).sum(axis=1)
+        uncertainties = uncertainties + self._uncertainties(between)
+        chances = errors.exceedance(at_threshold[:, 0])
+        losses = np.expm1(self.epsilons) * chances
+        rounding = self.mesh.pair.rounding + errors.rounding
+        return gains - losses, rounding * (gains + losses) + uncertainties, chances > _UNDERFLOWS
+
+    def _uncertainties(self, chances: Reals) -> Reals:
+        """Return the error of each row's sum of w, weighted by the probabilities of the answers."""
+        reached = self._weights * chances
+        rows = zip(self.excesses, self._offsets, reached, strict=True)
+        if isinstance(self.excesses[0], LinearExcess):
+            return np.zeros(len(self.excesses))
+        return np.array([excess.uncertainty(offsets, some) for excess, offsets, some in rows])
+
+    @property
+    def _thresholds(self) -> Reals:
+        """Thresholds of w, shape (rows, 1)."""
+        return np.array([[excess.threshold] for excess in self.excesses])
+
+
+def certified_rows(
+    mesh: Mesh, asked: Sequence[tuple[float, Excess]], known: Sequence[tuple[float, float, float]], margin: float
+) -> list[Certified | None]:
+    """Return δ for each ε of an ascending list, or None for an ε that must be computed alone.
+
+    Args:
+        mesh: Points for the sums at all ε.
+        asked: Each ε with its excess w.
+        known: Some ε in ascending order, each with the threshold of the answer relative to that of w, and with the
+            slope of the log-odds there, per record.
+        margin: Largest distance of a threshold from its guess at which the sums are exact, in records.
+    """
+    results: list[Certified | None] = []
+    places, distances, slopes = np.array(known).T
+    length = _ROWS if mesh.points.offsets.size > _ROWS else len(asked)
+    for first, stop in pairwise([*range(0, len(asked), length), len(asked)]):
+        epsilons = np.array([epsilon for epsilon, _ in asked[first:stop]])
+        excesses = [excess for _, excess in asked[first:stop]]
+        thresholds = np.array([excess.threshold for excess in excesses])
+        starts = thresholds + np.interp(epsilons, places, distances)
+        is_flat = _is_flat(mesh, starts)
+        if epsilons[-1] > LARGEST_EPSILON:
+            results += [None] * epsilons.size
+            continue
+        rows = TermRows(mesh, epsilons, excesses, starts, margin, is_flat)
+        solve = _first_integers if mesh.errors.is_discrete else _roots
+        answers, log_odds = solve(rows, np.interp(epsilons, places, slopes))
+        is_found = np.isfinite(answers) & (np.abs(answers - starts) <= margin)
+        found = rows.deltas(np.where(is_found, answers, starts), log_odds)
+        results += [one if is_one else None for one, is_one in zip(found, is_found.tolist(), strict=True)]
+    return results
+
+
+def _is_flat(mesh: Mesh, guesses: Reals) -> bool:
+    """Return True if the density of the noise is nearly flat over all counts, for the answers of all rows."""
+    lows, highs = guesses - mesh.points.offsets[-1], guesses - mesh.points.offsets[0]
+    densities = mesh.errors.log_density(np.stack([lows, highs, np.minimum(np.maximum(0.0, lows), highs)]))
+    return bool((densities.max(axis=0) - densities.min(axis=0) < _FLAT).all())
+
+
+def _roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
+    """Return the answer of each row with log-odds from −CLOSE to 0, and these, by the secant method; nan if not found.
+
+    Args:
+        rows: The sums.
+        slopes: First slope of the log-odds in each row, per record.
+    """
+    answers, values = rows.guesses, rows.log_odds(rows.guesses)
+    for _ in range(_STEPS):
+        is_found = (values >= -CLOSE) & (values <= 0)
+        if is_found.all():
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            following = np.where(is_found, answers, answers - (values + CLOSE / 2) / slopes)
+            at_following = rows.log_odds(following)
+            secants = (at_following - values) / (following - answers)
+        slopes = np.where(np.isfinite(secants) & (secants > 0), secants, slopes)
+        answers, values = following, at_following
+    is_found = (values >= -CLOSE) & (values <= 0)
+    return np.where(is_found, answers, np.nan), values
+
+
+def _first_integers(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
+    """Return the first integer of each row with log-odds >= 0, and these; nan if rounding leaves the sign open."""
+    answers, values = rows.guesses, rows.log_odds(rows.guesses)
+    for _ in range(_STEPS):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            answers = np.ceil(answers - values / slopes)
+        before, values = rows.log_odds(answers - 1), rows.log_odds(answers)
+        is_found = (before < -_UNDECIDED) & (values > _UNDECIDED)
+        if is_found.all():
+            break
+        slopes = np.where(values > before, values - before, slopes)
+        values = np.where(is_found, 0.0, values)
+    return np.where(is_found, answers, np.nan), values
