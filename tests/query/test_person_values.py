@@ -94,7 +94,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(text: str, words: str) -> No
 
 
 def test_rows_without_persons_have_no_values_of_persons() -> None:
-    """Where every row is a unit, the refusal says what the owner can do."""
+    """The refusal of values of persons, if every row is a unit, says what the owner can do."""
     with pytest.raises(PredicateError, match="let its owner name the column of persons as unit"):
         parse("any(ill)", Schema(KINDS))
 
