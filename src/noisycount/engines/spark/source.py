@@ -25,7 +25,7 @@ from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.dialect import result_of
-from noisycount.engines.spark.table import ColumnType, Look, SparkRelation, schema_of, viewed
+from noisycount.engines.spark.table import ColumnType, RelationState, SparkRelation, open_view, schema_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -35,7 +35,7 @@ from noisycount.query.schema import Kind, Schema
 
 Result = TypeVar("Result")
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
-_LOOK_TIMEOUT = 120.0  # s, to read the types of the columns if the owner states no time-out
+_STATE_TIMEOUT = 120.0  # s, to read the types of the columns if the owner states no time-out
 
 
 @frozen
@@ -98,7 +98,7 @@ class SparkSource(TypedSource):
             SourceError: If the table cannot be read, or its unit is missing or of a type that cannot name persons.
         """
         relation = SparkRelation(session, place.table, is_made_here, claim or UnitClaim(unit))
-        types = relation.look(seconds or _LOOK_TIMEOUT).types
+        types = relation.read_state(seconds or _STATE_TIMEOUT).types
         schema = schema_of(types).for_questions(unit, columns)
         if unit is not None and types[unit].kind not in _UNITS:
             raise SourceError(
@@ -137,10 +137,10 @@ class SparkSource(TypedSource):
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """Check that the cluster answers, by reading one record; see `Source.prepare`."""
-        look = self._look()
+        state = self._read_state()
         functions = self.session.api.functions
         number = functions.count(functions.lit(1))
-        self.session.run(lambda: look.frame.limit(1).agg(number).collect(), self.seconds or _LOOK_TIMEOUT)
+        self.session.run(lambda: state.frame.limit(1).agg(number).collect(), self.seconds or _STATE_TIMEOUT)
 
     def require_unchanged(self) -> None:
         """Raise SourceError if the records are closed. A live table may change."""
@@ -149,11 +149,11 @@ class SparkSource(TypedSource):
     def check(self, unit: str | None = None) -> Check:
         """Return facts about the records; see `Source.check`."""
         columns = [Column(name, kind) for name, kind in self.schema.items()]
-        named = next((column for column in columns if column.name == unit), None)
+        unit_column = next((column for column in columns if column.name == unit), None)
 
         def check_records(records: StatementRecords) -> Check:
-            rows, *counts, persons = self._row(statements.values_statement(columns, named, records))
-            units = None if records.person is None and named is None else persons
+            rows, *counts, persons = self._row(statements.values_statement(columns, unit_column, records))
+            units = None if records.person is None and unit_column is None else persons
             reasons = {name: type_.reason for name, type_ in self.types.items()}
             forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
             check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=forms)
@@ -164,8 +164,8 @@ class SparkSource(TypedSource):
 
             check = with_resemblances(check, unit, some_texts)
             person = records.person
-            if person is None and named is not None:
-                person = Person(records.value(named), named.kind)
+            if person is None and unit_column is not None:
+                person = Person(records.value(unit_column), unit_column.kind)
             if person is None:
                 return check
             with_gaps = [column for column, cells in zip(columns, counts, strict=False) if cells < rows]
@@ -192,10 +192,10 @@ class SparkSource(TypedSource):
         return self._run(count)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        look, stack = self._look(), ExitStack()
+        state, stack = self._read_state(), ExitStack()
 
         def start() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
-            records = stack.enter_context(self._viewed(look))
+            records = stack.enter_context(self._open_view(state))
             keys = result_of(statements.keys_statement(question, records), self.session.api)
             return records, keys.toLocalIterator()
 
@@ -210,24 +210,26 @@ class SparkSource(TypedSource):
         """Close the records. A running count is cancelled, and not awaited."""
         self.session.close()
 
-    def _look(self) -> Look:
+    def _read_state(self) -> RelationState:
         """Read the relation as it is now. Raise SourceError if a used column changed its type."""
-        look = self.relation.look(self.seconds or _LOOK_TIMEOUT)
+        state = self.relation.read_state(self.seconds or _STATE_TIMEOUT)
         used = [*self.schema, *([] if self.unit is None else [self.unit])]
-        if any(look.types.get(name) != self.types[name] for name in used):
+        if any(state.types.get(name) != self.types[name] for name in used):
             raise SourceError(f"the columns of {self.place.shown} changed since it was opened: open it again")
-        return look
+        return state
 
-    def _viewed(self, look: Look) -> AbstractContextManager[StatementRecords]:
+    def _open_view(self, state: RelationState) -> AbstractContextManager[StatementRecords]:
         """Return a context that makes a view of the records in the session, and drops it."""
-        return viewed(self.session.api, look, self.schema, self.unit, self.nan_missing, uses_indexes=self.uses_indexes)
+        return open_view(
+            self.session.api, state, self.schema, self.unit, self.nan_missing, uses_indexes=self.uses_indexes
+        )
 
     def _run(self, work: Callable[[StatementRecords], Result]) -> Result:
         """Run some work on the records as they are now, within the time-out."""
-        look = self._look()
+        state = self._read_state()
 
         def run_on_view() -> Result:
-            with self._viewed(look) as records:
+            with self._open_view(state) as records:
                 return work(records)
 
         return self.session.run(run_on_view, self.seconds)

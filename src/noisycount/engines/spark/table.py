@@ -77,7 +77,7 @@ def schema_of(types: Mapping[str, ColumnType]) -> Schema:
     )
 
 
-def converted(column: Columns, type_: ColumnType, functions: Functions) -> Columns:
+def typed_value(column: Columns, type_: ColumnType, functions: Functions) -> Columns:
     """Return an expression of a column's values in the type of its kind, which cannot fail at any value.
 
     Texts are compared by code points, whatever the collation of the column.
@@ -98,7 +98,7 @@ STORED = frozenset({"MANAGED", "EXTERNAL", "MATERIALIZED_VIEW", "STREAMING_TABLE
 
 
 @frozen
-class Look:
+class RelationState:
     """The state of a relation at one time."""
 
     # Records with columns `column_name(0)`, `column_name(1)`, …: the original names may contain dots or quotation
@@ -121,14 +121,14 @@ class SparkRelation:
         """True for a path or an address of Parquet files."""
         return self.table.startswith("/") or "://" in self.table
 
-    def look(self, seconds: float | None = None) -> Look:
+    def read_state(self, seconds: float | None = None) -> RelationState:
         """Read the relation as it is now."""
         frame, fields = self.session.run(self._read, seconds)
         self._require_stored(seconds)
         types = {field.name: ColumnType.of_field(field) for field in fields}
         if len(types) < len(fields):
             raise SourceError(f"{self.session.shown} {Fault.EQUAL_NAMES.value}")
-        return Look(frame, types)
+        return RelationState(frame, types)
 
     def _read(self) -> tuple[Frame, list[Any]]:
         """Return the records with the names of `column_name`, and their fields.
@@ -171,9 +171,9 @@ _UNIT = "u"  # name of the unit column in the view
 
 
 @contextmanager
-def viewed(  # noqa: PLR0913 - one argument a property of the records
+def open_view(  # noqa: PLR0913 - one argument a property of the records
     api: Api,
-    look: Look,
+    state: RelationState,
     kinds: Mapping[str, Kind],
     unit: str | None,
     nan_missing: Collection[str],
@@ -181,24 +181,24 @@ def viewed(  # noqa: PLR0913 - one argument a property of the records
     uses_indexes: bool,
 ) -> Iterator[StatementRecords]:
     """Make a temporary view of a relation in the session, and yield its records for statements."""
-    names = {name: column_name(index) for index, name in enumerate(look.types)}
+    names = {name: column_name(index) for index, name in enumerate(state.types)}
 
     def value(name: str) -> Columns:
-        cells = converted(api.functions.col(names[name]), look.types[name], api.functions)
+        cells = typed_value(api.functions.col(names[name]), state.types[name], api.functions)
         return api.functions.when(~api.functions.isnan(cells), cells) if name in nan_missing else cells
 
-    def value_of(used: Column) -> Any:  # noqa: ANN401 - an expression
-        return column(names[used.name], type_of(used.kind))
+    def value_of(used_column: Column) -> Any:  # noqa: ANN401 - an expression
+        return column(names[used_column.name], type_of(used_column.kind))
 
-    selected = [value(name).alias(names[name]) for name in kinds]
+    columns = [value(name).alias(names[name]) for name in kinds]
     person = None
     if unit is not None:
-        selected.append(value(unit).alias(_UNIT))
-        type_ = look.types[unit]
+        columns.append(value(unit).alias(_UNIT))
+        type_ = state.types[unit]
         person = Person(column(_UNIT, type_of(type_.kind)), type_.kind, type_.is_required)
     dialect = SparkDialect(api)
     try:
-        view = dialect.view(look.frame.select(*(selected or [api.functions.lit(1)])))
+        view = dialect.view(state.frame.select(*(columns or [api.functions.lit(1)])))
         yield StatementRecords(table(view), value_of, person, dialect, uses_indexes)
     finally:
         dialect.close()
