@@ -17,7 +17,7 @@ from noisycount.ledger.chain import debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import LATER_COLUMNS, select_rows
+from noisycount.ledger.storage import LATER_COLUMNS, execute
 from noisycount.validation import exact_text
 
 TENTH = Fraction(1, 10)
@@ -79,12 +79,13 @@ def watch_queries(
 ) -> None:
     """Call a function before each later query of a ledger, whether SQLAlchemy runs it or the driver of SQLite alone."""
 
-    def by_driver(connection: Connection, query: str, values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-        watch(connection, query.replace("{mark}", "?"), values)
-        return select_rows(connection, query, values)
+    def by_driver(connection: Connection, query: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
+        if connection.dialect.name == "sqlite":
+            watch(connection, query.replace("{mark}", "?"), values)
+        return execute(connection, query, values)
 
     def by_sqlalchemy(connection: Connection, _: object, query: str, values: Sequence[int], *__: object) -> None:
         watch(connection, query.lstrip(), values)
 
-    monkeypatch.setattr(storage, "select_rows", by_driver)
+    monkeypatch.setattr(storage, "execute", by_driver)
     event.listen(ledger.transactions.reading, "before_cursor_execute", by_sqlalchemy)

@@ -13,7 +13,7 @@ from noisycount.ledger.chain import (
     answer_columns,
     chained,
     debit_columns,
-    entry_of,
+    debit_of,
     repeat_columns,
     reply_columns,
     row_hash,
@@ -236,7 +236,7 @@ def test_an_entry_is_read_as_it_was_written(answer: int) -> None:
         for given_, text in ((answer, str(answer)), (table, table.text), (None, None)):
             spent, own = request.price, request.price + Loss.of(third)
             written = Entry("a", request, spent, START, given_, "d", own, purpose)
-            assert entry_of(debit_columns(written), text) == written
+            assert debit_of(debit_columns(written), text) == written
 
 
 def test_a_hash_can_be_computed_by_anybody(rows: Rows) -> None:

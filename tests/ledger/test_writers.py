@@ -18,6 +18,7 @@ from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import _RETRY
+from noisycount.ledger.transactions import Task
 from tests.helpers.ledgers import TENTH, asked, narrow, watch_queries
 
 BUDGET = Fraction(1)
@@ -89,11 +90,11 @@ def test_the_same_question_in_one_transaction_is_charged_once(ledger: Ledger) ->
     assert ledger.paid("survey").epsilon == TENTH + TENTH / 10
 
 
-def test_many_that_share_a_transaction_need_few_statements(ledger: Ledger) -> None:
+def test_many_that_share_a_transaction_need_few_statements(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of all forms, more than a statement holds; the second of a key finds the first's."""
     written: list[str] = []
 
-    def note(_: object, __: object, statement: str, *___: object) -> None:
+    def note(_: object, statement: str, __: object) -> None:
         if statement.startswith("INSERT"):
             written.append(statement)
 
@@ -105,7 +106,7 @@ def test_many_that_share_a_transaction_need_few_statements(ledger: Ledger) -> No
         key = f"{number % 44}"
         return lambda: ledger.reserve(key, request, CONCENTRATED, purpose=purpose)
 
-    event.listen(ledger.transactions.writing, "before_cursor_execute", note)
+    watch_queries(ledger, monkeypatch, note)
     found = [each.result() for each in sharing(ledger, [spend(n) for n in range(44)] + [spend(0)])]
     assert len(written) == 3, "one before, and two for all others"
     assert found[44] == (found[0][0], Loss())
@@ -121,10 +122,10 @@ def test_answers_of_one_debit_that_share_a_transaction_are_one(ledger: Ledger) -
     assert ledger.entries()[0].answer == 0
 
 
-@pytest.mark.parametrize("when", ["before_cursor_execute", "commit"])
+@pytest.mark.parametrize("when", ["statement", "commit"])
 @pytest.mark.parametrize("is_older", [False, True])
 def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
-    ledger_url: str, when: str, *, is_older: bool
+    ledger_url: str, monkeypatch: pytest.MonkeyPatch, when: str, *, is_older: bool
 ) -> None:
     """Nobody is refused for another, and nothing of the refused transaction is told or charged."""
     if is_older:
@@ -141,7 +142,10 @@ def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
 
     with Ledger.open(ledger_url) as ledger:
         spends = [lambda n=n: ledger.reserve(f"{n}", asked(n), BUDGET, purpose=f"for {n}") for n in range(1, 7)]
-        event.listen(ledger.transactions.writing, when, fail_once)
+        if when == "commit":
+            event.listen(ledger.transactions.writing, when, fail_once)
+        else:
+            watch_queries(ledger, monkeypatch, fail_once)
         waited = sharing(ledger, spends)
         assert not failures, "nothing was refused: nothing was tested"
         assert [each.result()[1] for each in waited] == [Loss.of(TENTH)] * len(spends)
@@ -237,7 +241,7 @@ class Interruption(BaseException):
     """Interruption of a thread, as by Ctrl-C."""
 
 
-def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger) -> None:
+def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows that it wrote for other threads are undone, and these threads continue."""
 
     def interrupt_first(*words: object) -> None:
@@ -245,7 +249,7 @@ def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger) -> None:
             raise Interruption
 
     spends = [spending(ledger, f"{number}", number) for number in (1, 2, 3)]
-    event.listen(ledger.transactions.writing, "before_cursor_execute", interrupt_first)
+    watch_queries(ledger, monkeypatch, interrupt_first)
     first, *others = sharing(ledger, spends)
     assert isinstance(first.exception(), Interruption)
     assert [each.result()[1] for each in others] == [Loss.of(TENTH)] * 2
@@ -258,13 +262,13 @@ def test_who_is_interrupted_while_it_waits_holds_up_nobody(
 ) -> None:
     """An interrupted thread leaves the queue, whether it waited or was about to write for all."""
 
-    def interrupt(_: Event) -> None:
+    def interrupt(_: Task[object, object]) -> None:
         ledger.transactions.writers.waiting[0].leads = is_told
         raise Interruption
 
     ledger.transactions.writers.led = True
     with monkeypatch.context() as patched:
-        patched.setattr("noisycount.ledger.transactions.Event.wait", interrupt)
+        patched.setattr(Task, "wait", interrupt)
         with pytest.raises(Interruption):
             ledger.reserve("a", asked(1), BUDGET)
     assert (ledger.transactions.writers.waiting, ledger.transactions.writers.led) == ([], not is_told)

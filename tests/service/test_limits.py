@@ -3,7 +3,7 @@ import json
 import re
 from itertools import product
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import httpx
 import pytest
@@ -254,16 +254,15 @@ def test_work_takes_its_turn() -> None:
         assert goes_on.wait(PATIENCE)
         running.pop()
 
-    threads = [Thread(target=queue.admitted(work)) for _ in range(5)]
-    for thread in threads:
-        thread.start()
+    for _ in range(5):
+        queue.admit(work)
     assert both.wait(PATIENCE)
     assert not queue.stop(0.0)
     goes_on.set()
     assert queue.stop(PATIENCE)
     assert (len(most), max(most)) == (5, 2)
     with pytest.raises(StoppingError):
-        queue.admitted(work)
+        queue.admit(work)
 
 
 def test_an_error_of_the_service_tells_nothing(state: ServiceState, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +10,12 @@ from traceback import walk_tb
 from typing import Any
 
 import pytest
-from sqlalchemy import event, exc
+from sqlalchemy import Connection
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import LedgerError
+from noisycount.ledger import replies as stored_replies
+from noisycount.ledger.storage import execute
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import Predicate
 from noisycount.release.reply_tick import ReplyTick
@@ -74,15 +77,16 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
     drawn = 867_530_900
     monkeypatch.setattr(DiscreteLaplace, "release", lambda *_: drawn)
 
-    def fail(_: object, __: object, statement: str, *___: object) -> None:
+    def fail(connection: Connection, statement: str, values: Sequence[object]) -> object:
         if statement.startswith("INSERT INTO replies"):
-            raise exc.OperationalError(statement, {}, OSError("no room"))
+            raise sqlite3.OperationalError("no room")
+        return execute(connection, statement, values)
 
-    event.listen(state.ledger.transactions.writing, "before_cursor_execute", fail)
     spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
-    with pytest.raises(LedgerError, match="the debit stays") as raised:
-        spend.reply(state)
-    event.remove(state.ledger.transactions.writing, "before_cursor_execute", fail)
+    with monkeypatch.context() as patched:
+        patched.setattr(stored_replies, "execute", fail)
+        with pytest.raises(LedgerError, match="the debit stays") as raised:
+            spend.reply(state)
     frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]
     assert "service/questions.py" in str(raised.traceback), "it came through the spend"
     assert str(drawn) not in f"{frames} {raised.value}"

@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError
 from noisycount.errors import BY_THE_SERVICE, LedgerError, install_hint
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, entry_of
+from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, debit_of
 from noisycount.ledger.entries import ANALYST, Head
 from noisycount.ledger.storage import LEDGER, RESTORE, begin, configure_sqlite, follow_file, is_made, make, refusals
 from noisycount.validation import exact_text, exact_value, optional_text, stat_or_none
@@ -347,7 +347,7 @@ def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
                 "analyst_spent": optional_text(analyst.epsilon),
                 "analyst_rho": exact_text(analyst.rho),
             }
-            entry = entry_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
+            entry = debit_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
             if entry.spent != spent:
                 raise damaged(row.number)
         except ValueError:

@@ -6,7 +6,7 @@ Functions here convert debits, answers, replies and repeats into columns of a ro
 import hashlib
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from operator import itemgetter
 from typing import Any
@@ -131,8 +131,8 @@ def repeat_of(row: Row) -> Repeat:
     return Repeat(row["analyst"], datetime.fromisoformat(row["made"]), row.get("purpose"))
 
 
-def entry_of(row: Row, answer: str | None) -> Entry:
-    """Return the entry in the row of a debit and the text of its answer. Raise ValueError if the row is damaged."""
+def debit_of(row: Row, answer: str | None = None) -> Entry:
+    """Return the entry in the row of a debit, with the answer in a text. Raise ValueError if the row is damaged."""
     try:
         entry = Entry(
             key=row["key"],
@@ -151,25 +151,6 @@ def entry_of(row: Row, answer: str | None) -> Entry:
     return entry
 
 
-_MOST_READ, _LONG = 512, 10_000  # largest number of cached debits, and of characters of the question of each
-_READ: dict[str, Entry] = {}  # cache of debits, by the hashes of their rows
-
-
-def debit_of(row: Row) -> Entry:
-    """Return the entry of a debit, without its answer, from a row whose hash was checked.
-
-    A release reads its own debit several times: as it is written, when it is reserved, and when it is answered.
-    """
-    entry = _READ.get(row["hash"])
-    if entry is None:
-        entry = entry_of(row, None)
-        if len(entry.request.question) <= _LONG:
-            if len(_READ) >= _MOST_READ:
-                _READ.clear()
-            _READ[row["hash"]] = entry
-    return entry
-
-
 def _request_of(row: Row) -> Request:
     """Return the request in the row of a debit."""
     epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
@@ -180,3 +161,11 @@ def _request_of(row: Row) -> Request:
 def rest_of(reserved: Request, stopped: Request) -> Fraction:
     """Return the part of a reserve in ε that its answer did not use: the refund."""
     return (reserved.epsilon or Fraction(0)) - (stopped.epsilon or Fraction(0))
+
+
+def utc_time(text: str) -> datetime:
+    """Return the time of a text in ISO 8601. Raise ValueError if it is not in UTC."""
+    time = datetime.fromisoformat(text)
+    if time.utcoffset() != timedelta(0):
+        raise ValueError(f"made must be in UTC, got {text}")
+    return time

@@ -13,13 +13,13 @@ from typing import Any, Self, cast
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
-from noisycount.errors import BudgetError, LedgerError, ReuseError
+from noisycount.errors import LedgerError, ReuseError
 from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
+from noisycount.ledger.charges import charged_request, find_stored_entry, require_payable, time_of_debit, totals
 from noisycount.ledger.entries import (
     Analyst,
     Entry,
@@ -36,12 +36,11 @@ from noisycount.ledger.entries import (
     unit_of,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.series import EDITION, standing_of, stopped_at, topped_up
+from noisycount.ledger.series import EDITION, standing_of, stopped_at
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, refusals
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 from noisycount.ledger.verification import Verification, entries_of, require_row, verification
-from noisycount.validation import exact_text
 
 
 class StaleBaseError(LedgerError):
@@ -200,28 +199,26 @@ class Ledger(Shown):
         def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
             forms = state.forms(request, formers)
             state.require_newest(request.dataset, request.asked.get(EDITION))
+            known = finest = None
             if key in state.debits:
                 self._require_own(state, key, request, forms, analyst)
-            own = key if key in state.debits else state.covering(forms, analyst)
-            if own is None:
-                _require_payable(connection, state, alone or request, forms, limit, analyst)
-                own = state.covering(forms)
-            if own is not None and own not in state.answers:
-                own = state.answered_finer(own) or own
-            finest, known = None, state.entry(connection, own)
-            if known is None and (finest := state.entry(connection, state.base(forms))) is not None:
-                standings = [standing_of(each) for each in (request, finest.request)]
-                is_open = any(each.is_reserve or each.is_gaussian for each in standings)
-                known = finest if is_open and (finest.answer is None or state.settled(forms)) else None
-            if known is not None:
-                if analyst.name not in known.askers:
+                known = key
+            elif state.keys_asking(forms):
+                known = state.covering(forms, analyst)
+                if known is None:
+                    require_payable(connection, state, alone or request, forms, limit, analyst)
+                    known, finest = state.covering(forms), state.entry(connection, state.base(forms))
+            stored = find_stored_entry(connection, state, known, finest, request, forms)
+            if stored is not None:
+                if analyst.name not in stored.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
-                    state.append(chain.repeat_columns(secrets.token_hex(16), known, repeat))
-                return known, Loss()
-            charged = _charged_request(finest, request)
-            spent, of_analyst = totals(state, charged, limit, analyst)
+                    state.append(chain.repeat_columns(secrets.token_hex(16), stored, repeat))
+                return stored, Loss()
+            charged = charged_request(finest, request)
+            spent, analyst_spent = totals(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
-            state.append(chain.debit_columns(Entry(key, charged, spent, made, None, analyst.name, of_analyst, purpose)))
+            debit = Entry(key, charged, spent, made, None, analyst.name, analyst_spent, purpose)
+            state.append(chain.debit_columns(debit), debit)
             return cast("Entry", state.entry(connection, key)), charged.price
 
         return self.transactions.written(reserved)
@@ -238,7 +235,7 @@ class Ledger(Shown):
         def checked(connection: Connection, state: LedgerState) -> None:
             forms = state.forms(request, formers)
             if state.covering(forms, analyst) is None:
-                _require_payable(connection, state, request, forms, limit, analyst)
+                require_payable(connection, state, request, forms, limit, analyst)
 
         self.transactions.found(checked)
 
@@ -420,71 +417,3 @@ class Ledger(Shown):
         with self.transactions.transaction(writes=True) as connection:
             lock_out_writers(connection)
             make_table(connection, self.place)
-
-
-_DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
-
-
-def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
-    """Return the total losses of data set and analyst after a request; raise BudgetError if a budget admits less."""
-    price = request.price
-    spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
-    if not budget.admits(spent + price):
-        raise BudgetError(_excess(price, budget, spent, repr(redacted_name(request.dataset))))
-    if analyst.budget is not None and not analyst.budget.admits(own + price):
-        raise BudgetError(_excess(price, analyst.budget, own, f"analyst {analyst.name!r}"))
-    return spent + price, own + price
-
-
-def _charged_request(finest: Entry | None, request: Request) -> Request:
-    """Return the request to charge: a top-up of the finest debit for the question if there is one, else the request."""
-    if finest is None:
-        return request
-    return topped_up(finest, standing_of(request).price, request.asked.get("within"))
-
-
-def _require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
-    connection: Connection,
-    state: LedgerState,
-    request: Request,
-    forms: Sequence[Request],
-    budget: Budget,
-    analyst: Analyst,
-) -> None:
-    """Raise BudgetError unless both budgets pay for a request as if no other analyst had asked its question.
-
-    Only debits that the analyst may see lower the price. So neither an error nor its text depends on the questions of
-    others. An analyst cannot search for these questions without paying or leaving a row in the ledger.
-    """
-    own = state.entry(connection, state.base(forms, analyst))
-    totals(state, _charged_request(own, request), budget, analyst)
-
-
-def time_of_debit(state: LedgerState, time: datetime) -> datetime:
-    """Return the time of a new debit: the given time, or that of the newest row if it is later.
-
-    Times in a ledger never decrease. If the given time is over a minute before the newest row, raise LedgerError.
-    """
-    if time + _DRIFT < state.made:
-        raise LedgerError(
-            f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"
-            f" {state.made:%Y-%m-%d %H:%M} UTC; set the clock right and ask again"
-        )
-    return max(time, state.made)
-
-
-def _excess(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
-    """Return the text of a BudgetError: why a budget does not admit a price, and the remedy."""
-    obstacle = limit.obstacle(price, whose)
-    if obstacle is not None:
-        return obstacle
-    whole = f"the budget {limit.text} of {whose}"
-    if price.epsilon is None or price.delta:
-        in_epsilon = price.epsilon is not None and spent.epsilon is not None
-        sums = f"ε = {float(spent.epsilon or 0):.4g}" if in_epsilon else f"ρ = {float(spent.rho):.4g}"
-        sums += f" and δ = {float(spent.delta):.4g}" if price.delta else ""
-        why = f"{price.text} exceeds what is left of {whole}, which has spent {sums}"
-    else:
-        left = exact_text(limit.left(spent))
-        why = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
-    return f"{why}; ask at a lower price, or repeat an old question free of charge"

@@ -22,7 +22,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.chain import reply_columns
 from noisycount.ledger.entries import TableAnswer, check_text
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, executed, select_rows
+from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, execute
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 from noisycount.ledger.verification import entries_of
 
@@ -77,6 +77,9 @@ class Replies:
     def of(self, name: str) -> Reply | None:
         """Return the reply with a name, or None if there is none."""
         check_text("name", name)
+        known = self.transactions.known
+        if self.transactions.has_newest_state and known.has_replies and name not in known.replies:
+            return None  # without a wait for the next batch
         return self.transactions.found(partial(self._found, name))
 
     def kept(self, reply: Reply) -> Reply:
@@ -107,7 +110,7 @@ class Replies:
         """
         known, row = state.replies.get(name), None
         if self._is_made or inspect(connection).has_table(REPLIES.name):
-            row = next((_StoredReply(*each) for each in select_rows(connection, _OF_NAME, [name])), None)
+            row = next((_StoredReply(*each) for each in execute(connection, _OF_NAME, [name])), None)
         if row is None and known is None:
             return None
         if row is None or (known is not None and _digest(row) != known):
@@ -135,7 +138,7 @@ def _write(reply: Reply, made: datetime, connection: Connection, state: LedgerSt
     """Write a reply and the row with its digest, and return True; return False if its name is in use."""
     packed = zlib.compress(reply.content, _QUICKLY)
     values = (reply.name, reply.dataset, reply.request, packed)
-    if reply.name in state.replies or executed(connection, _ADDED, values).rowcount != 1:
+    if reply.name in state.replies or execute(connection, _ADDED, values).rowcount != 1:
         return False
     state.append(reply_columns(reply.name, _digest_of(*values), max(made, state.made)))
     return True

@@ -13,11 +13,11 @@ from sqlalchemy import Connection
 
 from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import ANSWER, DEBIT, REPEAT, REPLY, debit_of, repeat_of, row_hash
+from noisycount.ledger.chain import ANSWER, DEBIT, REPEAT, REPLY, debit_of, repeat_of, row_hash, utc_time
 from noisycount.ledger.checkpoints import KEY, SUBJECT, SealedRows, index_record, newest_checkpoint
 from noisycount.ledger.entries import Head
 from noisycount.ledger.series import standing_of
-from noisycount.ledger.state import LedgerState, utc_time
+from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import Row, all_rows, has_follower
 
 

@@ -59,11 +59,11 @@ class FormerRequests(Sequence[Request]):
     """Forms in which an older ledger may hold a request, the present form included; built when they are first needed.
 
     They differ from the present form in the version of the records, or are a list of one condition: see
-    `LedgerState.forms`.
+    `LedgerState.forms`. Those that differ only in the wording of the condition are `reworded`.
     """
 
-    def __init__(self, build: Callable[[], Sequence[Request]]) -> None:
-        self._build = build
+    def __init__(self, build: Callable[[], Sequence[Request]], reworded: Sequence[Request] = ()) -> None:
+        self._build, self.reworded = build, reworded
 
     @cached_property
     def _requests(self) -> Sequence[Request]:

@@ -6,7 +6,7 @@
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from fractions import Fraction
 from sys import intern
 from typing import Any
@@ -18,6 +18,7 @@ from noisycount.ledger import checkpoints
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import (
     CHECKPOINT,
+    DEBIT,
     KINDS,
     answer_of,
     answered_entry,
@@ -28,6 +29,7 @@ from noisycount.ledger.chain import (
     rest_of,
     row_hash,
     stop_columns,
+    utc_time,
 )
 from noisycount.ledger.checkpoints import KEY, SUBJECT, SealedRows, checkpoint_text, index_record, loss_texts
 from noisycount.ledger.entries import (
@@ -45,6 +47,7 @@ from noisycount.ledger.series import EDITION, FormerRequests, Standing, differen
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
 _NO_LOSS = Loss()
+_MOST_RECENT, _LONGEST_RECENT = 512, 10_000  # number of recent debits, and characters of the question of each
 
 
 @dataclass(slots=True)
@@ -87,6 +90,9 @@ class LedgerState:
     description_rows: MutableMapping[str, int] = field(default_factory=dict)
     # shapes of the debits of each data set (`request_shape`), by name; of a resumed state only those of newer rows
     shapes: MutableMapping[str, frozenset[str]] = field(default_factory=dict)
+    # recent debits without their answers, by key, so that an answer need not read the row of its debit again. A draft
+    # shares them with its state; they count only if their keys are in `debits`
+    recent: dict[str, Entry] = field(default_factory=dict, kw_only=True)
     has_replies: bool = field(default=False, kw_only=True)  # True if a row holds the digest of a reply
     checkpoint: Head = field(default_factory=Head, kw_only=True)  # the newest checkpoint; number 0: there is none
     # index records of the rows from that checkpoint on, for the next checkpoint; of a draft only those that it added
@@ -102,8 +108,8 @@ class LedgerState:
         """Return a draft: a state that continues this one. Rows added to the draft leave this state unchanged."""
         head = self.head  # read first: another thread sets it last
         maps = (ChainMap({}, each) for each in self.mappings)
-        kept = {"has_replies": self.has_replies, "checkpoint": self.checkpoint, "sealed": self.sealed}
-        return LedgerState(head, self.made, *maps, former_records=self.records, **kept)  # type: ignore[arg-type]
+        shared = {name: getattr(self, name) for name in ("recent", "has_replies", "checkpoint", "sealed")}
+        return LedgerState(head, self.made, *maps, former_records=self.records, **shared)
 
     def adopt(self, draft: "LedgerState") -> None:
         """Add the committed rows of a draft to this state."""
@@ -147,14 +153,14 @@ class LedgerState:
         return replace(entry, replaces=replaced, base=base)
 
     def _entry(self, connection: Connection, key: str) -> Entry:
-        debit = self.row(connection, self.debits[key])
-        answered = self.answers.get(key)
+        number, answered, entry = self.debits[key], self.answers.get(key), self.recent.get(key)
         try:
-            entry = debit_of(debit)
+            if entry is None:
+                entry = debit_of(self.row(connection, number))
             if answered is not None:
                 entry = answered_entry(entry, self.row(connection, answered))
         except ValueError:
-            raise damaged(debit["number"]) from None
+            raise damaged(number) from None
         return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
 
     def askers(self, key: str) -> Iterator[str]:
@@ -166,12 +172,12 @@ class LedgerState:
         """Return all forms in which the ledger may hold a request. A debit in any of them is a debit of the request.
 
         These are `formers`, after the request itself if they lack it. `FormerRequests` are built only if the data set
-        has a debit of another shape, or if older rows were not read.
+        has a debit of another shape, or if older rows were not read. Else only their reworded requests can be there.
         """
         if isinstance(formers, FormerRequests) and self.sealed is None:
             shape = {request_shape(request)}
             if self.shapes.get(request.dataset, shape) <= shape:
-                return (request,)
+                return request, *formers.reworded
         return formers if request in formers else (request, *formers)
 
     def keys_asking(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
@@ -262,14 +268,18 @@ class LedgerState:
             if self.fault(row) is not None:
                 raise damaged(self.head.number + 1)
 
-    def append(self, columns: Row) -> None:
-        """Add a row to a draft, after a checkpoint if one is due. The table does not hold these rows yet."""
+    def append(self, columns: Row, debit: Entry | None = None) -> None:
+        """Add a row to a draft, after a checkpoint if one is due. The table does not hold these rows yet.
+
+        If the row is that of a debit, `debit` is its entry, which is then not read from the columns.
+        """
         number = self.head.number + 1
         if number % checkpoints.INTERVAL == 0 and columns["kind"] != CHECKPOINT:
             made = self.made.isoformat()
             self.append({"kind": CHECKPOINT, "key": str(number), "question": self._checkpoint_text(), "made": made})
         row = chained(self.head, columns)
-        self.read([row])
+        if self._add(row, debit) is not None:
+            raise damaged(row["number"])
         self.unwritten.append(row)
 
     def fault(self, row: Row) -> str | None:
@@ -280,23 +290,31 @@ class LedgerState:
             return "was changed: its hash is that of other columns"
         if row["previous"] != self.head.hash:
             return "does not follow the row before: a row was put in another's place"
+        return self._add(row)
+
+    def _add(self, row: Row, debit: Entry | None = None) -> str | None:
+        """Add the next row, whose number and hashes are right, and return None; or return its fault."""
         try:
-            made = utc_time(row["made"])
-            if row["kind"] not in KINDS:
+            made, kind = utc_time(row["made"]), row["kind"]
+            if kind not in KINDS:
                 return "is no debit, no answer, no description, no reply, no repeat and no checkpoint"
-            find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{row['kind']}")
-            why = find_fault(row)
+            if kind == DEBIT:
+                debit = debit or debit_of(row)
+                why = self._fault_of_debit(debit, row["number"])
+                names: tuple[str, ...] = (KEY + debit.key, SUBJECT + standing_of(debit.request).subject)
+            else:
+                find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{kind}")
+                why, names = find_fault(row), _names(row)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "holds what no ledger writes"
         if why is None:
             self.made = made
             self.head = Head(row["number"], row["hash"])
-            self.records.append(index_record(row, _names(row)))
+            self.records.append(index_record(row, names))
         return why
 
-    def _fault_of_debit(self, row: Row) -> str | None:
-        entry = debit_of(row)
-        digest, dataset, analyst = row["digest"], entry.request.dataset, entry.analyst
+    def _fault_of_debit(self, entry: Entry, number: int) -> str | None:
+        digest, dataset, analyst = entry.request.digest, entry.request.dataset, entry.analyst
         standing = standing_of(entry.request)
         self.series.get(standing.subject)  # reads the sealed rows of the same question, so that their digests are known
         if entry.key in self.debits or digest in self.keys:
@@ -312,7 +330,7 @@ class LedgerState:
             return "is charged a difference, and tops up nothing"
         elif standing.price != (price.rho if price.epsilon is None else price.epsilon):
             return "is charged something else than the price that it states"
-        self.add_debit(entry, row["number"])
+        self.add_debit(entry, number)
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
         return None
 
@@ -330,6 +348,10 @@ class LedgerState:
         if shape not in (shapes := self.shapes.get(dataset, frozenset())):
             self.shapes[dataset] = shapes | {shape}
         self.debits[key], self.keys[entry.request.digest] = number, key
+        if len(entry.request.question) <= _LONGEST_RECENT:
+            if len(self.recent) >= _MOST_RECENT:
+                self.recent.clear()
+            self.recent[key] = entry
 
     def _fault_of_top_up(self, request: Request, standing: Standing, replaced: str) -> str | None:
         price, asked = request.price, request.asked
@@ -447,10 +469,8 @@ def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:
 
 
 def _names(row: Row) -> tuple[str, ...]:
-    """Return the names by which an accepted row is found: the key of its debit or reply, and the subject of a debit."""
+    """Return the names by which an answer, a reply or a repeat is found: the key of its debit or reply."""
     match row["kind"]:
-        case "debit":
-            return KEY + row["key"], SUBJECT + standing_of(debit_of(row).request).subject
         case "answer" | "reply":
             return (KEY + row["key"],)
         case "repeat":
@@ -462,11 +482,3 @@ def _names(row: Row) -> tuple[str, ...]:
 def _stopped_price(reserve: Request, row: Row) -> Fraction:
     """Return the price at which an answer stopped, from its row and the request of its reserve."""
     return standing_of(Request(reserve.dataset, row["question"], reserve.epsilon, reserve.price.rho)).price
-
-
-def utc_time(text: str) -> datetime:
-    """Return the time of a text in ISO 8601. Raise ValueError if it is not in UTC."""
-    time = datetime.fromisoformat(text)
-    if time.utcoffset() != timedelta(0):
-        raise ValueError(f"made must be in UTC, got {text}")
-    return time

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row
 
 def newest_number(connection: sa.Connection) -> int:
     """Return the number of the newest row; 0 if there is none."""
-    ((number,),) = select_rows(connection, "SELECT max(number) FROM ledger", [])
+    ((number,),) = execute(connection, "SELECT max(number) FROM ledger")
     return number or 0
 
 
@@ -193,7 +194,7 @@ def has_follower(connection: sa.Connection, row_hash: str) -> bool:
     A damaged page of the table can hide the newest rows, but does not remove their entries in the index.
     """
     query = "SELECT number FROM ledger WHERE previous = {mark} LIMIT 1"
-    return bool([*select_rows(connection, query, [row_hash])])
+    return bool([*execute(connection, query, [row_hash])])
 
 
 def row_at(connection: sa.Connection, number: int) -> Row | None:
@@ -223,39 +224,38 @@ def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
 
     Later columns are added to an older table only if a row has a value in them.
     """
+    if not unwritten:
+        return
+    widen(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, unwritten)))))
+    names = [column.name for column in columns_of(connection)]
+    values_of, marks = itemgetter(*names), f"({', '.join(['{mark}'] * len(names))})"
     for first in range(0, len(unwritten), _WRITTEN_AT_ONCE):
         rows = unwritten[first : first + _WRITTEN_AT_ONCE]
-        widen(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, rows)))))
-        names = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-        marks = f"({', '.join(['{mark}'] * len(names))})"
         query = (
             f"INSERT INTO ledger ({', '.join(names)})"  # noqa: S608 - names of our own
             f" VALUES {', '.join([marks] * len(rows))}"
         )
-        executed(connection, query, [row[name] for row in rows for name in names])
+        execute(connection, query, list(chain.from_iterable(map(values_of, rows))))
 
 
 def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
     names = [column.name for column in columns_of(connection)]
     query = f"SELECT ledger.{', ledger.'.join(names)} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
-    return _named(names, select_rows(connection, query, [number]))
+    return _named(names, execute(connection, query, [number]))
 
 
-def executed(connection: sa.Connection, query: str, values: Sequence[object]) -> sa.CursorResult[Any]:
-    """Execute a statement with a `{mark}` for each value, uncompiled: compiling would take most of the time."""
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    return connection.exec_driver_sql(query.replace("{mark}", mark), tuple(values))
+def execute(
+    connection: sa.Connection, statement: str, values: Sequence[object] = ()
+) -> sqlite3.Cursor | sa.CursorResult[Any]:
+    """Execute a statement with a `{mark}` for each value, and return its rows, which also state their number.
 
-
-def select_rows(connection: sa.Connection, query: str, values: Sequence[object]) -> Iterable[Sequence[Any]]:
-    """Return the rows of a query with a `{mark}` for each value.
-
-    For SQLite the driver itself runs the query: SQLAlchemy takes longer to describe the columns than to read a row.
+    The statement is not compiled, and for SQLite the driver itself executes it: SQLAlchemy takes longer to describe the
+    columns than to read a row.
     """
     if connection.dialect.name != "sqlite":
-        return executed(connection, query, values)
+        return connection.exec_driver_sql(statement.replace("{mark}", "%s"), tuple(values))
     driver: Any = connection.connection.driver_connection
-    rows: sqlite3.Cursor = driver.execute(query.replace("{mark}", "?"), values)
+    rows: sqlite3.Cursor = driver.execute(statement.replace("{mark}", "?"), values)
     return rows
 
 
@@ -304,7 +304,7 @@ def begin(connection: sa.Connection) -> None:
     elif options.get("writing"):
         connection.info[HAS_WAITED] = _lock_file(connection, options["wait"])
     else:
-        select_rows(connection, "BEGIN", [])
+        execute(connection, "BEGIN")
 
 
 def _lock_file(connection: sa.Connection, seconds: float) -> bool:
@@ -314,11 +314,11 @@ def _lock_file(connection: sa.Connection, seconds: float) -> bool:
     would then keep all others waiting for seconds.
     """
     until, has_waited = time.monotonic() + seconds, False
-    select_rows(connection, "PRAGMA busy_timeout = 0", [])
+    execute(connection, "PRAGMA busy_timeout = 0")
     try:
         while True:
             try:
-                select_rows(connection, "BEGIN IMMEDIATE", [])
+                execute(connection, "BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
@@ -327,7 +327,7 @@ def _lock_file(connection: sa.Connection, seconds: float) -> bool:
             else:
                 return has_waited
     finally:
-        select_rows(connection, f"PRAGMA busy_timeout = {round(1000 * seconds)}", [])
+        execute(connection, f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
 
 _ACCOUNT = "may not be used by this account; mend its permissions"

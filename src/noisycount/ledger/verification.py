@@ -25,7 +25,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
     for row in rows:
         state.read([row])
         if row["kind"] == chain.DEBIT:
-            replaced, debit = tuple(linked_keys(state.coarser, row["key"])), chain.entry_of(row, None)
+            replaced, debit = tuple(linked_keys(state.coarser, row["key"])), chain.debit_of(row)
             base = entries[replaced[0]] if replaced and standing_of(debit.request).is_gaussian else None
             entries[row["key"]] = replace(debit, replaces=replaced, base=base)
         elif row["kind"] == chain.ANSWER:

@@ -344,7 +344,7 @@ class Desk(Shown, Closeable):
         source.require_unchanged()
         alone = ledger_forms(plan, dataset.name, source)
         own = alone if plan.goal is None else self._known(plan, alone, self.analyst)
-        plan.require_possible(source.schema, lambda: self._has_paid(own))
+        plan.require_possible(lambda: self._has_paid(own))
         if purpose is None and dataset.needs_purpose and not self._has_paid(own, answered=True):
             raise errors.PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"

@@ -24,37 +24,26 @@ Forms: TypeAlias = tuple[Request, Sequence[Request]]
 def ledger_forms(plan: QueryPlan, dataset: str, source: Source) -> Forms:
     """Return the request of a query about records, and the former forms in which a ledger may hold it.
 
-    They are cached for each version of the records, as a preview and a release of the same plan need them.
-    """
-    versions = (source.version, *source.former_versions)
-    records: RecordsIdentity = dataset, source.unit, versions, source.edition, source.has_exact_version
-    forms: Forms | None = plan.known_forms.get(records)
-    if forms is None:
-        plan.known_forms[records] = forms = _forms(plan, records)
-    return forms
-
-
-def _forms(plan: QueryPlan, records: RecordsIdentity) -> Forms:
-    """Return the request, and the former forms in which a ledger may hold it.
-
     Older ledgers hold a list of one condition as a table, a condition as the analyst wrote it, and the version of a
     file as its size and time. If such a ledger has answers both to a count and to a list of it, each query gets its
     own answer.
     """
+    versions = (source.version, *source.former_versions)
+    records: RecordsIdentity = dataset, source.unit, versions, source.edition, source.has_exact_version
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.noise.levels]
     listed: dict[str, object] = {"table": plan.facts, "where": plan.where, "scales": scales}
     if not (isinstance(plan, ListPlan) and plan.is_one):
         return _request(plan, records, listed), FormerRequests(lambda: _requests(plan, records, [listed]))
     wordings = dict.fromkeys((plan.texts[0], canonical_text(plan.readings[0].asked)))
     counted = [{"where": text, "scale": scales[0]} for text in wordings]
+    request, *reworded = [_request(plan, records, question) for question in counted]
 
     def build_formers() -> list[Request]:
         counts = _requests(plan, records, counted)
         tables = _requests(plan, records, [{**listed, "where": None}])
         return [*counts, *tables] if isinstance(plan, CountPlan) else [*tables, *counts]
 
-    request = _request(plan, records, counted[0])
-    return request, FormerRequests(build_formers) if len(counted) == 1 else build_formers()
+    return request, FormerRequests(build_formers, reworded)
 
 
 def _requests(plan: QueryPlan, records: RecordsIdentity, questions: Sequence[Mapping[str, object]]) -> list[Request]:

@@ -159,7 +159,7 @@ def meets_goal(plan: QueryPlan, known: Entry) -> bool:
 def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
     """Return the plan by which the answer of a debit is drawn, with the noise, price and goal of the debit."""
     if isinstance(plan, ListPlan) and plan.is_one:
-        plan = CountPlan(plan.readings, plan.texts, plan.noise)
+        plan = CountPlan(plan.readings, plan.texts, plan.noise, None, plan.schema)
     return replace(plan.at_price_of(entry), goal=Goal.stored(entry))  # type: ignore[type-var]
 
 

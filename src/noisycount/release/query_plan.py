@@ -5,7 +5,7 @@ adds the noise, and `publishing` builds the published answer from a stored entry
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,7 +30,7 @@ from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.public_values import foreign_keys
 from noisycount.query.query import ALL
-from noisycount.query.schema import Kind, schema_of
+from noisycount.query.schema import Kind, Schema
 from noisycount.query.table import CanonicalTable, TableQuestion
 from noisycount.release.goal import Goal
 from noisycount.release.noise_plan import TablePlan
@@ -46,16 +46,12 @@ class QueryPlan(ABC):
     noise: TablePlan  # noise and price, level by level; a count has one level with one cell
     # accuracy goal, whose largest price is that of the noise; None: the price is fixed
     goal: Goal | None
+    schema: Schema  # columns of the records that queries may use, with their public values
 
     @property
     def loss(self) -> Loss:
         """Price of all answers."""
         return self.noise.price.loss
-
-    @cached_property
-    def known_forms(self) -> dict[Any, Any]:
-        """Cache of `ledger_forms`."""
-        return {}
 
     @property
     @abstractmethod
@@ -88,16 +84,21 @@ class QueryPlan(ABC):
         about_texts = [each for each in self.predicates if any(column.kind is Kind.TEXT for column in columns(each))]
         return text_order_refusals(about_texts) if about_texts else []
 
-    def impossible_reasons(self, schema: Mapping[str, Kind]) -> list[str]:
-        """Return the reasons why no record can match the query, from its text and the schema. Reads no data."""
-        return impossible_hints(self.predicates, schema_of(schema).public, schema_of(schema).missing)
+    @cached_property
+    def impossible_reasons(self) -> list[str]:
+        """Reasons why no record can match the query, from its text and the schema. Reads no data."""
+        return impossible_hints(self.predicates, self.schema.public, self.schema.missing)
 
-    def require_possible(self, schema: Mapping[str, Kind], is_paid: Callable[[], bool]) -> list[str]:
-        """Return the reasons against a query that is paid for; raise PredicateError if an unpaid one has any."""
-        orders, impossible = self.order_refusals, self.impossible_reasons(schema)
-        if (orders or impossible) and not is_paid():
-            raise PredicateError("; ".join(orders) or f"no record can match: {'; '.join(impossible)}")
-        return [*orders, *impossible]
+    @property
+    def refusals(self) -> list[str]:
+        """Reasons why the query is refused, unless it is already paid for."""
+        return [*self.order_refusals, *self.impossible_reasons]
+
+    def require_possible(self, is_paid: Callable[[], bool]) -> None:
+        """Raise PredicateError if there are reasons to refuse the query, and it is not paid for."""
+        if self.refusals and not is_paid():
+            impossible = "; ".join(self.impossible_reasons)
+            raise PredicateError("; ".join(self.order_refusals) or f"no record can match: {impossible}")
 
     @property
     def words(self) -> str:
@@ -138,6 +139,8 @@ class QueryPlan(ABC):
         if isinstance(release, TableRelease):
             return replace(self, noise=release.plan)  # type: ignore[type-var]
         scale = release.mechanism.exact_scale
+        if release.epsilon == self.loss.epsilon and scale == self.noise.levels[0].mechanism.exact_scale:
+            return self
         return replace(self, noise=self.noise.at(release.epsilon, [scale]))  # type: ignore[type-var]
 
 
@@ -148,7 +151,8 @@ class ListPlan(QueryPlan):
     readings: Sequence[ParsedPredicate]  # parsed conditions in the order asked
     texts: tuple[str, ...]  # their canonical texts
     noise: TablePlan  # noise of the only level; one unit can match all conditions
-    goal: Goal | None = None
+    goal: Goal | None
+    schema: Schema
 
     @property
     def condition(self) -> Predicate | None:
@@ -196,7 +200,8 @@ class GroupedPlan(QueryPlan):
 
     question: TableQuestion
     noise: TablePlan  # noise of its levels
-    goal: Goal | None = None
+    goal: Goal | None
+    schema: Schema
 
     @property
     def condition(self) -> Predicate | None:
@@ -227,11 +232,12 @@ class CellsPlan(GroupedPlan):
         """Columns, keys and margins in canonical order."""
         return self.question.facts(self.canonical.keys)
 
-    def impossible_reasons(self, schema: Mapping[str, Kind]) -> list[str]:
-        """Return the reasons that follow from the keys; if there are none, those that follow from the condition."""
+    @cached_property
+    def impossible_reasons(self) -> list[str]:
+        """Reasons that follow from the keys; if there are none, those that follow from the condition."""
         assert self.question.keys is not None  # noqa: S101 - its keys are known
-        foreign = list(islice(foreign_keys(self.question.keys, schema), _SHOWN))
-        return foreign or super().impossible_reasons(schema)
+        foreign = list(islice(foreign_keys(self.question.keys, self.schema), _SHOWN))
+        return foreign or impossible_hints(self.predicates, self.schema.public, self.schema.missing)
 
 
 class HiddenKeysPlan(GroupedPlan):

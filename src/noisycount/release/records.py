@@ -117,6 +117,11 @@ class Records(Shown, Closeable):
             asked_part(entry, "version") not in versions for entry in entries if entry.request.dataset == self.name
         )
 
+    @property
+    def has_exact_version(self) -> bool:
+        """True if the version of the records names exactly the records that are counted."""
+        return self._source.has_exact_version
+
     def plan(self, query: Query, *, is_replacement: bool) -> QueryPlan:
         """Return the meaning of a query for these records. Reads no record."""
         return plan_of(query, self._source.schema, self.unit, is_replacement=is_replacement)

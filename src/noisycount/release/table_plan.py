@@ -74,7 +74,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
         noise_at = partial(table_plan, [level_of_questions(len(texts))], groups=None, is_replacement=is_replacement)
     noise = noise_at(_price(query, noise_at, has_hidden_keys=False))
     goal = None if query.at_most is None else _goal(query, noise)
-    return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, goal)
+    return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, goal, schema_of(schema))
 
 
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> GroupedPlan:
@@ -105,8 +105,8 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
         noise_at = partial(table_plan, question.levels(), groups=groups, is_replacement=is_replacement)
     noise = noise_at(_price(query, noise_at, has_hidden_keys=is_hidden))
     if is_hidden:
-        return HiddenKeysPlan(question, noise)
-    return CellsPlan(question, noise, None if query.at_most is None else _goal(query, noise))
+        return HiddenKeysPlan(question, noise, None, schema_of(schema))
+    return CellsPlan(question, noise, None if query.at_most is None else _goal(query, noise), schema_of(schema))
 
 
 def _goal(query: Query, noise: TablePlan) -> Goal:

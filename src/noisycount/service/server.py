@@ -163,7 +163,7 @@ class _Server(uvicorn.Server):
     def _get_ready(self) -> None:
         with suppress(StoppingError):  # raised once the service is stopping
             for work in (self.lazy_routes.load, partial(_open_all, self.state)):
-                self.state.queue.admitted(work)()
+                self.state.queue.admit(work).result()
         gc.collect()
         gc.freeze()  # loaded modules and data stay for good, so garbage collections need not scan them
         gc.set_threshold(*_GARBAGE_THRESHOLDS)

@@ -4,12 +4,12 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Condition, Event, Lock, Thread
-from typing import TYPE_CHECKING, Annotated, Generic, Self, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from fastapi import Depends, Path, Request
 
@@ -28,43 +28,10 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _MINUTE = 60.0
-
-
-@dataclass(slots=True)
-class Outcome(Generic[Result]):
-    """The result or error of some work. An error has no traceback, whose frames could hold a count."""
-
-    finished: Event = field(default_factory=Event)
-    results: list[Result] = field(default_factory=list)
-    error: Exception | None = None
-
-    @classmethod
-    def of(cls, work: Callable[[], Result]) -> Self:
-        """Start the work in a new thread, and return its outcome, which may not be finished."""
-        outcome = cls()
-        Thread(target=outcome.run, args=(work,), daemon=True).start()
-        return outcome
-
-    def run(self, work: Callable[[], Result]) -> None:
-        """Do the work, and keep its result or error."""
-        try:
-            self.results.append(work())
-        except Exception as error:  # noqa: BLE001 - raised again by `now`
-            self.error = without_traceback(error)
-        except BaseException:  # noqa: BLE001 - the thread would print it
-            return
-        self.finished.set()
-
-    def now(self) -> Result:
-        """Return the result, or raise the error. Raise OverrunError if the work has not finished."""
-        if not self.finished.is_set():
-            raise OverrunError(
-                "the answer was not ready in time; its price may be charged: ask the same"
-                " question again, which is charged only once"
-            )
-        if self.error is not None:
-            raise self.error
-        return self.results[0]
+_NOT_READY = (
+    "the answer was not ready in time; its price may be charged: ask the same question again,"
+    " which is charged only once"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -114,53 +81,61 @@ class InFlight:
                 self._names.remove(name)
 
 
-@dataclass(slots=True, eq=False)
 class WorkQueue:
     """The work of all requests.
 
     At most `max_running` tasks run at once, including those whose client no longer waits.
     """
 
-    max_running: int
-    _admitted: int = 0
-    _running: int = 0
-    _is_stopping: bool = False
-    _change: Condition = field(default_factory=Condition)
+    def __init__(self, max_running: int) -> None:
+        self._threads = ThreadPoolExecutor(max_running, "work")
+        self._admitted: set[Future[Any]] = set()
+        self._is_stopping = False
+        self._lock = Lock()  # held while work is admitted
 
-    def admitted(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Admit work. Return a function that waits for its turn and does the work; `stop` waits for its end.
+    def admit(self, work: Callable[[], Result]) -> Future[Result]:
+        """Admit work, and return the future of its result; `stop` waits for its end.
 
         Raises:
             StoppingError: If the service is stopping.
         """
-        with self._change:
+        with self._lock:
             if self._is_stopping:
                 raise StoppingError
-            self._admitted += 1
-        return lambda: self._run(work)
+            future = self._threads.submit(_do, work)
+            self._admitted.add(future)
+        future.add_done_callback(self._admitted.discard)
+        return future
 
     def refuse(self) -> None:
         """Admit no further work."""
-        with self._change:
-            self._is_stopping = True
+        self._is_stopping = True
 
     def stop(self, seconds: float) -> bool:
         """Admit no further work, and wait some seconds. Return True if all admitted work has ended."""
         self.refuse()
-        with self._change:
-            return self._change.wait_for(lambda: self._admitted == 0, seconds)
+        with self._lock:
+            admitted = list(self._admitted)
+        is_done = not wait(admitted, seconds).not_done
+        self._threads.shutdown(wait=is_done)
+        return is_done
 
-    def _run(self, work: Callable[[], Result]) -> Result:
-        with self._change:
-            self._change.wait_for(lambda: self._running < self.max_running)
-            self._running += 1
-        try:
-            return work()
-        finally:
-            with self._change:
-                self._running -= 1
-                self._admitted -= 1
-                self._change.notify_all()
+
+def _do(work: Callable[[], Result]) -> Result:
+    """Return the result of some work. An error has no traceback of the work, whose frames could hold a count."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - raised again
+        raise without_traceback(error) from None
+    except BaseException:  # noqa: BLE001 - it must not end the thread that waits for the result
+        raise OverrunError(_NOT_READY) from None
+
+
+def _result_now(future: "Future[Result]") -> Result:
+    """Return the result of work, or raise its error. Raise OverrunError if the work has not finished."""
+    if not future.done():
+        raise OverrunError(_NOT_READY)
+    return future.result()
 
 
 @dataclass(slots=True, eq=False)
@@ -215,7 +190,6 @@ class ServiceState:
     queue: WorkQueue
     in_flight: InFlight  # spends in progress
     rates: RateLimiter  # of each user
-    threads: Executor  # for `awaited`
 
     @classmethod
     def open(
@@ -241,13 +215,11 @@ class ServiceState:
             queue=WorkQueue(service.concurrency),
             in_flight=InFlight(),
             rates=rates or RateLimiter(service.rate),
-            threads=ThreadPoolExecutor(service.concurrency, "work"),
         )
 
     def close(self) -> bool:
         """Close everything. Return True if all work had ended."""
         is_done = self.queue.stop(self.patience)
-        self.threads.shutdown(wait=is_done)
         self.sources.close()
         self.ledger.close()
         return is_done
@@ -287,16 +259,23 @@ class ServiceState:
 
     def reply(self, work: Callable[[], Result]) -> Result:
         """Do some work in the queue, and return its result or raise its error."""
-        outcome = Outcome.of(self.queue.admitted(work))
-        outcome.finished.wait(self.patience)
-        return outcome.now()
+        future = self.queue.admit(work)
+        wait([future], self.patience)
+        return _result_now(future)
 
     async def awaited(self, work: Callable[[], Result]) -> Result:
         """Do some work in the queue as `reply` does, without a waiting thread."""
-        outcome, loop = Outcome[Result](), asyncio.get_running_loop()
-        done = loop.run_in_executor(self.threads, outcome.run, self.queue.admitted(work))
-        await asyncio.wait([done], timeout=self.patience)
-        return outcome.now()
+        future, is_done, loop = self.queue.admit(work), asyncio.Event(), asyncio.get_running_loop()
+
+        def wake(_: Future[Result]) -> None:
+            with suppress(RuntimeError):  # the loop has ended, so that nothing waits
+                loop.call_soon_threadsafe(is_done.set)
+
+        future.add_done_callback(wake)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience):
+                await is_done.wait()
+        return _result_now(future)
 
 
 async def state_of(request: Request) -> ServiceState:

@@ -20,7 +20,6 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import RunningTotal, unit_noun
-from noisycount.ledger.series import standing_of
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import Level
@@ -162,7 +161,7 @@ def answer_to(
         plan = session.plan(paid_query.query)
         check_rows(plan, is_drawn=is_drawn)
         if session.ledger is None:  # `answer_at` refuses an impossible question too, but only once there is a ledger
-            session.require_possible(plan, paid_query.analyst)
+            plan.require_possible(lambda: False)
         with session.charging(plan) as charged:
             answer = answer_at(charged, paid_query, plan)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
@@ -192,11 +191,10 @@ def answer_at(
         attach: Makes a write from the answer, which is committed together with it.
     """
     plan = plan or session.plan(paid_query.query)
-    text_hints = [*session.require_possible(plan, paid_query.analyst), *reading_hints(plan.predicates)]
-    requests = session.records.requests(plan)
-    has_earlier = not standing_of(requests[0]).is_exact and any(
-        entry.answer is not None for entry in session.entries_asking(paid_query.analyst, requests)
-    )
+    has_earlier = False  # if the version of the records is exact, an earlier answer is topped up
+    if not session.records.has_exact_version:
+        entries = session.entries_asking(paid_query.analyst, session.records.requests(plan))
+        has_earlier = any(entry.answer is not None for entry in entries)
 
     def answer_of(release: Release | TableRelease) -> Answer:
         return Answer(
@@ -210,7 +208,7 @@ def answer_at(
             repeated=release.repeated,
             is_independent=has_earlier and not release.repeated,
             unreadable_as_missing=release.unreadable_as_missing,
-            text_hints=text_hints,
+            text_hints=[*plan.refusals, *reading_hints(plan.predicates)],
         )
 
     attach_release = None if attach is None else lambda release: attach(answer_of(release))

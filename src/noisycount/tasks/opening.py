@@ -19,7 +19,6 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import RunningTotal, unit_noun
-from noisycount.ledger.series import covers
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
@@ -160,18 +159,6 @@ class DatasetSession:
     def remaining_budget(self, analyst: Analyst) -> RemainingBudget:
         """Return the remaining budgets of the data set and of an analyst."""
         return RemainingBudget.in_ledger(self.ledger, self.records.name, self.dataset.budget, analyst)
-
-    def require_possible(self, plan: QueryPlan, analyst: Analyst) -> list[str]:
-        """Raise PredicateError if no record can match a query, unless the analyst has already paid for it.
-
-        Return the reasons in that case; they are empty if records can match.
-        """
-
-        def is_paid() -> bool:
-            requests = self.records.requests(plan)
-            return any(covers(entry, requests[0]) for entry in self.entries_asking(analyst, requests))
-
-        return plan.require_possible(self.records.schema, is_paid)
 
     def entries_asking(self, analyst: Analyst, requests: Forms) -> list[Entry]:
         """Return the debits for the same question, at any price, that an analyst may know."""

@@ -128,7 +128,6 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     paid = finest_of(entry for entry in entries if covers(entry, requests[0])) or _goal_met_by(plan, answered, base)
     if plan.order_refusals and paid is None:
         raise PredicateError("; ".join(plan.order_refusals))
-    impossible = [*plan.order_refusals, *plan.impossible_reasons(records.schema)]
     preview = AnswerPreview(
         query=query,
         plan=plan,
@@ -140,7 +139,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
         topped_up=base,
         is_independent=paid is None and base is None and newest is not None,
         unreadable_as_missing=records.unreadable_in(plan),
-        text_hints=[*impossible, *reading_hints(plan.predicates)],
+        text_hints=[*plan.refusals, *reading_hints(plan.predicates)],
     )
     if paid is not None:
         return _repeat_preview(replace(preview, total=session.running_total()), paid)
