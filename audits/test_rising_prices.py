@@ -22,7 +22,7 @@ from noisycount.query.schema import Kind
 from noisycount.release import drawing
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.results import Release
 
@@ -131,7 +131,7 @@ WIDE = {"within": Fraction(1, 2), "confidence": Fraction(9, 10)}
 RELEASES = 1500
 
 
-def without_slack(goal: Goal) -> StoppingRule:
+def without_slack(goal: AccuracyGoal) -> StoppingRule:
     """A mutant: the thresholds of somebody who does not select by stopping."""
     with patch("noisycount.analysis.within._SlackSearch.solution", lambda search: (1.0, search.rule.chain_of(1.0))):
         return StoppingRule(goal.within, goal.confidence, price_grid(goal.at_most))
@@ -140,11 +140,11 @@ def without_slack(goal: Goal) -> StoppingRule:
 @pytest.mark.parametrize("is_mutant", [False, True])
 def test_a_desk_is_near_as_often_as_it_promises(*, is_mutant: bool, tmp_path: Path, tell: Tell) -> None:
     """Real answers keep the goal at the worst count; a rule without a slack is found."""
-    goal = Goal(**WIDE, at_most=Fraction(1, 2))
+    goal = AccuracyGoal(**WIDE, at_most=Fraction(1, 2))
     prices = price_grid(goal.at_most)
     rule = without_slack(goal) if is_mutant else StoppingRule(goal.within, goal.confidence, prices)
     worst = min(range(1, 400), key=lambda count: coverage(rule, count))
-    with patch.object(Stopping, "rule", rule):
+    with patch.object(StoppingSchedule, "rule", rule):
         told = chains(worst, RELEASES, tmp_path / "ledger.db", within="50%", confidence=0.9, at_most=goal.at_most)
     near = 0
     for each in told:

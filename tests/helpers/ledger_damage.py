@@ -174,7 +174,7 @@ def served_sample(path: Path, page: int | None = None) -> Sample:
             budget = BUDGETS[request.dataset]
             entry, _ = ledger.reserve(name, request, budget, analyst, purpose="a report")
             ledger.store(entry, answer, replies.attached(reply_of(name)))
-        replies.kept(reply_of(REPLIED[-1]))
+        replies.store(reply_of(REPLIED[-1]))
     return packed_sample(path, page)
 
 

@@ -42,7 +42,7 @@ def buy_again(ledger: Ledger, key: str, epsilon: Fraction, answer: int) -> None:
         state.append(debit_columns(entry))
         return entry
 
-    ledger.store(ledger.transactions.written(debited), answer)
+    ledger.store(ledger.transactions.write(debited), answer)
 
 
 def refusal(action: Callable[[], object]) -> str:

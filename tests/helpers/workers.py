@@ -83,14 +83,14 @@ class LateLedger(Ledger):
         formers: Sequence[Request] = (),
         *,
         purpose: str | None = None,
-        alone: Request | None = None,
+        asked: Request | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> tuple[Entry, Loss]:
         """Admit by what is paid now, and write nothing down."""
-        asked = self.entries_asking(request, formers)
-        if "within" not in request.asked or any(covers(entry, request) for entry in asked):
+        debits = self.entries_asking(request, formers)
+        if "within" not in request.asked or any(covers(entry, request) for entry in debits):
             return super().reserve(
-                key, request, budget, analyst, formers, purpose=purpose, alone=alone, prepare=prepare
+                key, request, budget, analyst, formers, purpose=purpose, asked=asked, prepare=prepare
             )
         paid = self.paid(request.dataset)
         if not budget_of(budget).admits(paid + request.price):

@@ -79,12 +79,12 @@ def test_what_was_sealed_is_free_and_has_one_answer(tmp_path: Path) -> None:
     url = filled(tmp_path / "ledger.db")
     with Ledger.open(url) as ledger:
         reply = Reply("ana:1", "survey", "a digest", b"100")
-        ledger.replies.kept(reply)
+        ledger.replies.store(reply)
         for each in range(3):
             ledger.reserve(f"later {each}", asked(100 + each), RICH, ANA)
     with Ledger.open(url) as ledger:
-        assert ledger.replies.of("ana:1") == reply
-        assert ledger.replies.kept(replace(reply, content=b"another")).content == b"100"
+        assert ledger.replies.get("ana:1") == reply
+        assert ledger.replies.store(replace(reply, content=b"another")).content == b"100"
         for each in range(20):
             entry, charged = ledger.reserve(f"again {each}", asked(each), RICH, BEN)
             assert (entry.answer, bool(charged), entry.key) == (100 + each, False, f"key {each}")

@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
         for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
             entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
             ledger.store(entry, answer, replies.attached(REPLIES[name]))
-        replies.kept(REPLIES["bo:1"])
+        replies.store(REPLIES["bo:1"])
     return path
 
 
@@ -101,7 +101,7 @@ def test_a_reply_that_is_not_as_it_was_given_is_told_and_given_to_nobody(path: P
         refused = dict[str, str]()
         for name in (*NAMES, "e:1"):
             try:
-                assert replies.of(name) == REPLIES.get(name)
+                assert replies.get(name) == REPLIES.get(name)
             except LedgerError as error:
                 refused[name] = str(error)
     assert len(refused) == (2 if what == "an asker" else 1)
@@ -116,7 +116,7 @@ def test_a_table_of_replies_that_is_gone_is_told(path: Path) -> None:
         shell.execute("DROP TABLE replies")
     with Ledger.open(f"sqlite:///{path}") as ledger:
         assert ledger.verify().broken == 3
-        assert "is not as it was given" in refusal(lambda: ledger.replies.of("ana:1"))
+        assert "is not as it was given" in refusal(lambda: ledger.replies.get("ana:1"))
 
 
 def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
@@ -124,7 +124,7 @@ def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
     CHANGES["one removed"](path)
     with Ledger.open(f"sqlite:///{path}") as ledger:
         again = told("ana:table", [7, 7, 7])
-        assert "is not as it was given" in refusal(lambda: ledger.replies.kept(again))
+        assert "is not as it was given" in refusal(lambda: ledger.replies.store(again))
         assert ledger.verify().broken is not None
 
 
@@ -142,7 +142,7 @@ def test_replies_of_an_older_form_are_given_byte_for_byte(older: Path) -> None:
         found = ledger.verify()
         assert (found.broken, found.older_replies, found.head.number) == (None, 3, 4)
         for name in NAMES:
-            assert ledger.replies.of(name) == REPLIES[name]
+            assert ledger.replies.get(name) == REPLIES[name]
 
 
 def older_changes() -> Iterator[tuple[str, str, tuple[object, ...]]]:
@@ -164,9 +164,9 @@ def test_a_reply_of_an_older_form_must_repeat_an_answer(
     changed(older, statement, *values)
     with Ledger.open(f"sqlite:///{older}") as ledger:
         assert f"reply {name!r}" in refusal(ledger.verify)
-        assert f"reply {name!r}" in refusal(lambda: ledger.replies.of(name))
-        ledger.replies.kept(told("cleo:1", 103))
-        assert f"reply {name!r}" in refusal(lambda: ledger.replies.of(name))
+        assert f"reply {name!r}" in refusal(lambda: ledger.replies.get(name))
+        ledger.replies.store(told("cleo:1", 103))
+        assert f"reply {name!r}" in refusal(lambda: ledger.replies.get(name))
         found = ledger.verify()
         assert found.broken is not None
         assert f"reply {name!r} is in no row" in found.why
@@ -175,16 +175,16 @@ def test_a_reply_of_an_older_form_must_repeat_an_answer(
 def test_replies_of_an_older_form_come_into_the_ledger_with_the_next(older: Path) -> None:
     """From then on each byte counts, and none can be added."""
     with Ledger.open(f"sqlite:///{older}") as ledger:
-        ledger.replies.kept(told("cleo:1", 103))
+        ledger.replies.store(told("cleo:1", 103))
         found = ledger.verify()
         assert (found.broken, found.older_replies, found.head.number) == (None, 0, 8)
         for name in NAMES:
-            assert ledger.replies.of(name) == REPLIES[name]
+            assert ledger.replies.get(name) == REPLIES[name]
     spaced = zlib.compress(REPLIES["bo:1"].content + b" ", 1)
     changed(older, "UPDATE replies SET reply = ? WHERE name = 'bo:1'", spaced)
     with Ledger.open(f"sqlite:///{older}") as ledger:
         assert "reply 'bo:1'" in ledger.verify().why
-        assert "is not as it was given" in refusal(lambda: ledger.replies.of("bo:1"))
+        assert "is not as it was given" in refusal(lambda: ledger.replies.get("bo:1"))
 
 
 FIRST = Reply("ana:1", "survey", "a digest", b"103")
@@ -194,7 +194,7 @@ FIRST = Reply("ana:1", "survey", "a digest", b"103")
 def replying(ledger_url: str) -> Iterator[Ledger]:
     """Give a ledger with a table of replies."""
     with Ledger.open(ledger_url) as ledger:
-        ledger.replies.kept(Reply("ana:0", "survey", "another digest", b"7"))
+        ledger.replies.store(Reply("ana:0", "survey", "another digest", b"7"))
         yield ledger
 
 
@@ -212,7 +212,7 @@ def test_a_reply_is_kept_with_its_answer_in_one_commit(replying: Ledger) -> None
     assert replying.store(entry, 103, attached).answer == 103
     assert attached.is_written
     assert len(commits) == 1
-    assert replying.replies.of("ana:1") == FIRST
+    assert replying.replies.get("ana:1") == FIRST
     assert replying.verify().broken is None
 
 
@@ -223,17 +223,17 @@ def test_what_goes_with_a_second_answer_is_not_written(replying: Ledger) -> None
     attached = replies.attached(FIRST)
     assert replying.store(entry, 99, attached).answer == 103
     assert not attached.is_written
-    assert replies.of("ana:1") is None
+    assert replies.get("ana:1") is None
 
 
 def test_a_reply_that_was_kept_before_stays(replying: Ledger) -> None:
     """The answer is stored, and the write beside it was not made."""
     entry, replies = debit(replying, 1), replying.replies
-    replies.kept(FIRST)
+    replies.store(FIRST)
     attached = replies.attached(Reply("ana:1", "survey", "a digest", b"99"))
     assert replying.store(entry, 99, attached).answer == 99
     assert not attached.is_written
-    assert replies.of("ana:1") == FIRST
+    assert replies.get("ana:1") == FIRST
 
 
 def test_where_the_commit_is_refused_neither_is_there(replying: Ledger) -> None:
@@ -249,7 +249,7 @@ def test_where_the_commit_is_refused_neither_is_there(replying: Ledger) -> None:
         replying.store(entry, 103, attached)
     event.remove(replying.transactions.writing, "commit", fail)
     assert not attached.is_written
-    assert replies.of("ana:1") is None
+    assert replies.get("ana:1") is None
     assert replying.entries()[-1].answer is None
     assert replying.store(entry, 104, attached).answer == 104
     assert attached.is_written

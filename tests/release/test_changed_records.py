@@ -311,7 +311,7 @@ def test_a_forged_top_up_breaks_the_chain(ledger: Ledger) -> None:
     paid = coarse.spent + request.price
     forged = debit_columns(Entry("forged", request, paid, ledger.clock(), None, coarse.analyst, paid))
     with pytest.raises(LedgerError, match="is damaged"):
-        ledger.transactions.written(lambda _, state: state.append(forged))
+        ledger.transactions.write(lambda _, state: state.append(forged))
     state = ledger.transactions.known.draft()
     assert state.fault(chained(state.head, forged)) == "tops up an answer about records that may have changed"
 

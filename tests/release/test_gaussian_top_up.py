@@ -295,7 +295,7 @@ def test_debits_of_an_older_ledger_are_topped_up(desk_of: DeskOf, ledger: Ledger
         plans[price] = Request("survey", entry.request.question, None, Fraction(price))
     for price, request in plans.items():
         columns = debit_columns(entry_of(ledger, f"old {price}", request))
-        ledger.transactions.written(lambda _, state, columns=columns: state.append(columns))
+        ledger.transactions.write(lambda _, state, columns=columns: state.append(columns))
         debited = ledger.entry(f"old {price}")
         assert debited is not None
         ledger.store(debited, TableAnswer.of([[200, 300], [500]]))
@@ -337,7 +337,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
     row = chained(state.head, debit_columns(entry))
     assert str(state.fault(row)).startswith(why)
     with pytest.raises(LedgerError, match="is damaged"):
-        ledger.transactions.written(lambda _, state: state.append(debit_columns(entry)))
+        ledger.transactions.write(lambda _, state: state.append(debit_columns(entry)))
 
 
 def other_noise(request: Request) -> Request:

@@ -293,7 +293,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
     assert coarse is not None
     assert fine is not None
     with pytest.raises(LedgerError, match="is damaged"):
-        ledger.transactions.written(lambda _, state: state.append(forged(coarse, fine)))
+        ledger.transactions.write(lambda _, state: state.append(forged(coarse, fine)))
     state = ledger.transactions.known.draft()
     assert str(state.fault(chained(state.head, forged(coarse, fine)))).startswith(why)
 

@@ -450,7 +450,7 @@ def test_a_forged_stop_breaks_the_chain(
     assert draft.fault(chained(draft.head, forged)) == "charges something else than where its answers stopped"
     plain = chained(draft.head, answer_columns(entry.key, 1003, entry.made))
     assert draft.fault(plain) == "charges something else than where its answers stopped"
-    assert "is damaged" in refusal(lambda: ledger.transactions.written(lambda _, state: state.append(forged)))
+    assert "is damaged" in refusal(lambda: ledger.transactions.write(lambda _, state: state.append(forged)))
 
 
 @pytest.mark.thorough

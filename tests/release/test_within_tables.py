@@ -21,7 +21,7 @@ from noisycount.query.schema import Kind
 from noisycount.release import drawing
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.query_plan import CellsPlan, QueryPlan
 from noisycount.release.rehearsal import rehearsed
 from noisycount.release.stored_question import StoredQuestion
@@ -33,7 +33,7 @@ TOWNS = {"town": ["Bern", "Chur", "Genf", "Sion"]}
 LISTED = ["town = 'Bern'", "town = 'Chur'"]
 SCHEMA = {"town": Kind.TEXT}
 HALF = Fraction(1, 2)
-GOAL = Goal(Fraction(1, 5), Fraction(19, 20), HALF)
+GOAL = AccuracyGoal(Fraction(1, 5), Fraction(19, 20), HALF)
 LARGEST, MOST, TOTAL = {"of": "largest"}, {"of": "90%-of-cells"}, {"of": "total", "margins": "total"}
 KINDS = pytest.mark.parametrize("kind", [LARGEST, MOST, TOTAL], ids=["largest", "most", "total"])
 DeskOf = Callable[..., Desk]
@@ -155,10 +155,10 @@ def test_a_nearer_table_goes_on_from_the_one_that_is_known(desk_of: DeskOf, kind
     assert table(desk, kind, within="40%", at_most=1).charged == Loss()
     entry = desk.ledger.entry(nearer.key)
     assert entry is not None
-    goal = Goal.stored(entry)
+    goal = AccuracyGoal.from_entry(entry)
     assert goal is not None
-    stopping = Stopping(goal, nearer.plan, entry.base)
-    assert stopping.is_for_any_time
+    stopping = StoppingSchedule(goal, nearer.plan, entry.base)
+    assert stopping.must_hold_at_any_time
     assert stopping.prices[0] == first.price.epsilon
 
 
@@ -247,8 +247,8 @@ def test_the_rule_of_a_cell_is_as_sure_as_it_must_be(kind: dict[str, Any], fails
     """Of the largest of four each is at a quarter of what may fail; of most of the mass it holds at any time."""
     plan = plan_for(kind)
     assert plan.goal is not None
-    stopping = Stopping(plan.goal, plan.noise)
-    rule, level = stopping.rule, plan.noise.levels[stopping.place]
+    stopping = StoppingSchedule(plan.goal, plan.noise)
+    rule, level = stopping.rule, plan.noise.levels[stopping.deciding_level]
     assert (1 - rule.confidence, rule.anytime) == (fails, anytime)
     assert rule.prices == tuple(price * level.share / level.sensitivity for price in stopping.prices)
     for count in (0, 30, 100, 1000):
@@ -268,10 +268,10 @@ def test_all_counts_at_once_lie_within_their_error_at_all_prices(kind: dict[str,
     """By a union bound over counts and prices, and by no more than that: one record less breaks it."""
     plan = plan_for(kind)
     assert plan.goal is not None
-    stopping = Stopping(plan.goal, plan.noise)
+    stopping = StoppingSchedule(plan.goal, plan.noise)
     chances = plan.noise.size * len(stopping.prices)
     assert len(stopping.prices) > 70
-    for level in stopping.capped.levels:
+    for level in stopping.with_noise_errors.levels:
         error = level.error(counts=2)
         assert failures(level.mechanism, error) * chances <= 0.05 * (1 + 1e-9)
         assert failures(level.mechanism, error - 1) * chances > 0.05
@@ -296,9 +296,9 @@ def test_the_error_of_noise_alone_holds_wherever_answers_stop(
     first = table(desk, {**kind, "of": None}, within=None, at_most=None, epsilon="0.105")
     assert plan.goal is not None
     for base, share in ((None, alone), (desk.ledger.entry(first.key), known)):
-        stopping = Stopping(plan.goal, plan.noise, base)
+        stopping = StoppingSchedule(plan.goal, plan.noise, base)
         assert len(stopping.covered_prices) == (73 if base is None else 74)
-        level = stopping.capped.levels[place]
+        level = stopping.with_noise_errors.levels[place]
         assert failures(level.mechanism, level.error()) <= 0.05 * share * (1 + 1e-9)
         assert failures(level.mechanism, level.error() - 1) > 0.05 * share
 
@@ -311,8 +311,8 @@ def test_a_rule_after_a_goal_does_not_depend_on_where_that_one_stopped(desk_of: 
         desk = desk_of(Dataset(name, Fraction(2)))
         known = table(desk, LARGEST, within="60%", at_most="0.3")
         base = desk.ledger.entry(known.key)
-        goal = replace(GOAL, of="largest")
-        stopping = Stopping(goal, plan_for(LARGEST).noise, base)
+        goal = replace(GOAL, scope="largest")
+        stopping = StoppingSchedule(goal, plan_for(LARGEST).noise, base)
         rules.add((stopping.rule.prices, stopping.rule.slack))
         assert stopping.prices[0] == known.price.epsilon
         of_price = dict(zip(stopping.covered_prices, stopping.rule.thresholds, strict=True))
@@ -327,7 +327,7 @@ def told_of(plan: CellsPlan, counts: Sequence[np.ndarray[Any, Any]]) -> tuple[di
     with patch.object(drawing, "count_levels", lambda _, __: counts):
         answer, price = drawing.draw_answer(plan, MemorySource([], SCHEMA))
     assert plan.goal is not None
-    return Stopping(plan.goal, plan.at_price(price).noise).of_table(answer.levels), answer.levels
+    return StoppingSchedule(plan.goal, plan.at_price(price).noise).table_fields(answer.levels), answer.levels
 
 
 def test_counts_that_do_not_decide_have_the_noise_of_the_price_that_is_charged() -> None:

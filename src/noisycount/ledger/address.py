@@ -247,9 +247,9 @@ def check_server(connection: Connection, place: str) -> None:
     if connection.dialect.name != "postgresql":
         return
     for setting, needed in (("fsync", "on"), ("server_encoding", "UTF8")):
-        found = connection.exec_driver_sql(f"SHOW {setting}").scalar_one()
-        if found != needed:
-            raise LedgerError(f"{place} has a server whose {setting} is {found!r}; set it to {needed!r}")
+        value = connection.exec_driver_sql(f"SHOW {setting}").scalar_one()
+        if value != needed:
+            raise LedgerError(f"{place} has a server whose {setting} is {value!r}; set it to {needed!r}")
 
 
 def make_table(connection: Connection, place: str) -> None:
@@ -306,10 +306,10 @@ def _remove_abandoned(file: Path) -> None:
     stem = re.escape(file.name[:_LONGEST_PART])
     draft = re.compile(rf"{stem}\.[0-9a-f]{{16}}{re.escape(_ENDING)}(-journal)?")
     with suppress(OSError):  # drafts that cannot be removed do no harm
-        for each in file.parent.iterdir():
-            is_draft = draft.fullmatch(each.name) is not None
-            if is_draft and each.stat().st_mtime + _ABANDONED < time.time():
-                each.unlink()
+        for path in file.parent.iterdir():
+            is_draft = draft.fullmatch(path.name) is not None
+            if is_draft and path.stat().st_mtime + _ABANDONED < time.time():
+                path.unlink()
 
 
 _OLDER = text("SELECT debits.*, answers.answer AS answer FROM debits LEFT JOIN answers USING (key) ORDER BY number")
@@ -353,12 +353,12 @@ def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
         except ValueError:
             raise damaged(row.number) from None
         datasets[row.dataset] = spent
-        kept: list[Mapping[str, str | None]] = [debit_columns(entry)]
+        columns_of_rows: list[Mapping[str, str | None]] = [debit_columns(entry)]
         if entry.answer is not None:
-            kept.append(answer_columns(entry.key, entry.answer, entry.made))
-        for columns in kept:
-            yield (made := chained(head, columns))
-            head = Head(made["number"], made["hash"])
+            columns_of_rows.append(answer_columns(entry.key, entry.answer, entry.made))
+        for columns in columns_of_rows:
+            yield (chained_row := chained(head, columns))
+            head = Head(chained_row["number"], chained_row["hash"])
 
 
 def require_no_row(known_head: Head | None) -> None:

@@ -375,8 +375,8 @@ class ApproximateBudget(Budget):
     @property
     def text(self) -> str:
         """Budget as a short text: ε, δ, and the part of δ for hidden keys if there is one."""
-        told = f"ε = {validation.exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
-        return f"{told}, {float(self.for_keys):.6g} of it for keys" if self.for_keys else told
+        words = f"ε = {validation.exact_text(self.epsilon)} at δ = {float(self.delta):.6g}"
+        return f"{words}, {float(self.for_keys):.6g} of it for keys" if self.for_keys else words
 
     @property
     def written(self) -> dict[str, str]:
@@ -399,8 +399,8 @@ class ApproximateBudget(Budget):
     @property
     def rho(self) -> Fraction:
         """Largest ρ that implies (ε, δ − d), where d is the part of δ for hidden keys; 0 if d is all of δ."""
-        rest = self.rho_delta
-        return Fraction(0) if rest is None else rho_within(self.epsilon, rest)
+        delta = self.rho_delta
+        return Fraction(0) if delta is None else rho_within(self.epsilon, delta)
 
     def admits(self, total: Loss) -> bool:
         """Return True if the δ of a total loss is at most `for_keys`, and its ε or its ρ is within the budget."""

@@ -54,7 +54,7 @@ def damaged(number: int) -> LedgerError:
 
 def debit_columns(entry: Entry) -> dict[str, str | None]:
     """Return the columns of the row of a debit. A δ of 0 is stored as null."""
-    request, spent, own = entry.request, entry.spent, entry.analyst_spent
+    request, spent, analyst_spent = entry.request, entry.spent, entry.analyst_spent
     return {
         "kind": DEBIT,
         "key": entry.key,
@@ -68,9 +68,9 @@ def debit_columns(entry: Entry) -> dict[str, str | None]:
         "spent": optional_text(spent.epsilon),
         "spent_rho": exact_text(spent.rho),
         "spent_delta": optional_text(spent.delta or None),
-        "analyst_spent": optional_text(own.epsilon),
-        "analyst_rho": exact_text(own.rho),
-        "analyst_delta": optional_text(own.delta or None),
+        "analyst_spent": optional_text(analyst_spent.epsilon),
+        "analyst_rho": exact_text(analyst_spent.rho),
+        "analyst_delta": optional_text(analyst_spent.delta or None),
         "made": entry.made.isoformat(),
         "purpose": entry.purpose,
     }

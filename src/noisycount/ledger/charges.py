@@ -22,12 +22,12 @@ _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a led
 def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
     """Return the total losses of data set and analyst after a request; raise BudgetError if a budget admits less."""
     price = request.price
-    spent, own = state.paid_for(request.dataset), state.paid_by(analyst.name)
+    spent, analyst_spent = state.paid_for(request.dataset), state.paid_by(analyst.name)
     if not budget.admits(spent + price):
         raise BudgetError(_excess(price, budget, spent, repr(redacted_name(request.dataset))))
-    if analyst.budget is not None and not analyst.budget.admits(own + price):
-        raise BudgetError(_excess(price, analyst.budget, own, f"analyst {analyst.name!r}"))
-    return spent + price, own + price
+    if analyst.budget is not None and not analyst.budget.admits(analyst_spent + price):
+        raise BudgetError(_excess(price, analyst.budget, analyst_spent, f"analyst {analyst.name!r}"))
+    return spent + price, analyst_spent + price
 
 
 def find_stored_entry(  # noqa: PLR0913, PLR0917 - what decides about a request
@@ -54,7 +54,7 @@ def find_stored_entry(  # noqa: PLR0913, PLR0917 - what decides about a request
         return state.entry(connection, covering)
     if finest is None:
         return None
-    standings = [standing_of(each) for each in (request, finest.request)]
+    standings = [standing_of(either) for either in (request, finest.request)]
     needs_answer_below = any(standing.is_reserve or standing.is_gaussian for standing in standings)
     return finest if needs_answer_below and (finest.answer is None or state.settled(forms)) else None
 
@@ -79,8 +79,8 @@ def require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
     Only debits that the analyst may see lower the price. So neither an error nor its text depends on the questions of
     others. An analyst cannot search for these questions without paying or leaving a row in the ledger.
     """
-    own = state.entry(connection, state.base(forms, analyst))
-    totals(state, charged_request(own, request), budget, analyst)
+    visible_base = state.entry(connection, state.base(forms, analyst))
+    totals(state, charged_request(visible_base, request), budget, analyst)
 
 
 def time_of_debit(state: LedgerState, time: datetime) -> datetime:

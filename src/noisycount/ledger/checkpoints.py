@@ -47,8 +47,8 @@ def _hashed_name(name: str) -> bytes:
 
 def checkpoint_text(parts: dict[str, Any], previous: Head, records: Sequence[bytes]) -> str:
     """Return the text of a checkpoint: totals, the checkpoint before it, and the records of the rows since then."""
-    told = {**parts, "previous": str(previous), "rows": b64encode(b"".join(records)).decode("ascii")}
-    return json.dumps(told, sort_keys=True, separators=(",", ":"))
+    members = {**parts, "previous": str(previous), "rows": b64encode(b"".join(records)).decode("ascii")}
+    return json.dumps(members, sort_keys=True, separators=(",", ":"))
 
 
 def loss_texts(loss: Loss) -> list[str | None]:

@@ -174,11 +174,11 @@ def check_text(name: str, value: str, longest: int = LONGEST_NAME) -> None:
         ValueError: key must be 1 to 200 printable characters, got ''
     """
     if not isinstance(value, str):
-        found = type(value).__name__
-        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {found}")  # noqa: TRY004
+        kind = type(value).__name__
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got a {kind}")  # noqa: TRY004
     if not 1 <= len(value) <= longest or not value.isprintable():
-        shown = repr(value if len(value) <= LONGEST_NAME else f"{value[:_SHOWN]}...")
-        raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown}")
+        shown_text = repr(value if len(value) <= LONGEST_NAME else f"{value[:_SHOWN]}...")
+        raise ValueError(f"{name} must be 1 to {longest} printable characters, got {shown_text}")
 
 
 def check_purpose(purpose: str | None) -> None:
@@ -261,10 +261,10 @@ class Request(Shown):
     def asked(self) -> Mapping[str, Any]:
         """Parts of the question by name; empty if the question is not the text of a JSON object."""
         try:
-            parts = json.loads(self.question)
+            members = json.loads(self.question)
         except (ValueError, RecursionError):
             return {}
-        return parts if isinstance(parts, dict) else {}
+        return members if isinstance(members, dict) else {}
 
     @property
     def currency(self) -> dict[str, Fraction]:
@@ -378,17 +378,17 @@ class Entry(Shown):
         return self.purpose, *(repeat.purpose for repeat in self.repeats)
 
     def _key_facts(self) -> dict[str, object]:
-        asked = {"dataset": self.request.dataset, **self.request.currency}
-        told = {} if self.purpose is None else {"purpose": self.purpose}
-        return {"key": self.key, **asked, "answer": self.answer, "analyst": self.analyst, **told}
+        question_facts = {"dataset": self.request.dataset, **self.request.currency}
+        purpose_facts = {} if self.purpose is None else {"purpose": self.purpose}
+        return {"key": self.key, **question_facts, "answer": self.answer, "analyst": self.analyst, **purpose_facts}
 
 
-def stated_loss(asked: Mapping[str, Any]) -> Loss | None:
+def stated_loss(question: Mapping[str, Any]) -> Loss | None:
     """Return the loss that a question states: that of its answer, together with the answers that it tops up.
 
     Return None if the question has no part `price`. Then the price of the request is the whole loss.
     """
-    price = asked.get("price")
+    price = question.get("price")
     if not isinstance(price, dict):
         return None
     delta = validation.exact_value(price.get("delta", "0"))
@@ -399,8 +399,8 @@ def stated_loss(asked: Mapping[str, Any]) -> Loss | None:
 
 def asked_part(entry: Entry, part: str) -> str | None:
     """Return a part of the question of an entry if it is a text, else None."""
-    found = entry.request.asked.get(part)
-    return found if isinstance(found, str) else None
+    text = entry.request.asked.get(part)
+    return text if isinstance(text, str) else None
 
 
 def asks_for_table(entry: Entry) -> bool:
@@ -417,8 +417,8 @@ def check_description(text: str) -> None:
     try:
         unit_of(text)
     except (ValueError, TypeError, KeyError):
-        shown = repr(text[:80])
-        raise ValueError(f"description must be a JSON object with a unit, got {shown}") from None
+        shown_text = repr(text[:80])
+        raise ValueError(f"description must be a JSON object with a unit, got {shown_text}") from None
 
 
 def unit_of(description: str) -> str | None:

@@ -164,7 +164,7 @@ class Ledger(Shown):
         formers: Sequence[Request] = (),
         *,
         purpose: str | None = None,
-        alone: Request | None = None,
+        asked: Request | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> tuple[Entry, Loss]:
         """Return the debit of a request, and what this call charged for it.
@@ -177,7 +177,7 @@ class Ledger(Shown):
         A top-up of a reserve or under Gaussian noise, and a reserve on top of a debit, need the answer to the debit
         below. If that debit has no answer, this method returns it to be answered first, and charges nothing.
 
-        `formers` are other forms in which the ledger may hold the request: see `LedgerState.forms`. `alone` is the
+        `formers` are other forms in which the ledger may hold the request: see `LedgerState.forms`. `asked` is the
         request that both budgets must be able to pay for if `request` stands in for it, as another analyst has that
         answer. `prepare` is called before anything is charged, unless the analyst has a stored answer to the request.
 
@@ -191,12 +191,12 @@ class Ledger(Shown):
         check_purpose(purpose)
         limit = budget_of(budget)
 
-        if prepare is not None and not self.transactions.noted(
+        if prepare is not None and not self.transactions.read_state(
             lambda state: state.covering(state.forms(request, formers), analyst) in state.answers
         ):
             prepare()
 
-        def reserved(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
+        def reserve_in(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
             forms = state.forms(request, formers)
             state.require_newest(request.dataset, request.asked.get(EDITION))
             known = finest = None
@@ -206,7 +206,7 @@ class Ledger(Shown):
             elif state.keys_asking(forms):
                 known = state.covering(forms, analyst)
                 if known is None:
-                    require_payable(connection, state, alone or request, forms, limit, analyst)
+                    require_payable(connection, state, asked or request, forms, limit, analyst)
                     known, finest = state.covering(forms), state.entry(connection, state.base(forms))
             stored = find_stored_entry(connection, state, known, finest, request, forms)
             if stored is not None:
@@ -221,7 +221,7 @@ class Ledger(Shown):
             state.append(chain.debit_columns(debit), debit)
             return cast("Entry", state.entry(connection, key)), charged.price
 
-        return self.transactions.written(reserved)
+        return self.transactions.write(reserve_in)
 
     def require_payable(
         self, request: Request, budget: Fraction | Budget, analyst: Analyst, formers: Sequence[Request] = ()
@@ -232,12 +232,12 @@ class Ledger(Shown):
         """
         limit = budget_of(budget)
 
-        def checked(connection: Connection, state: LedgerState) -> None:
+        def check(connection: Connection, state: LedgerState) -> None:
             forms = state.forms(request, formers)
             if state.covering(forms, analyst) is None:
                 require_payable(connection, state, request, forms, limit, analyst)
 
-        self.transactions.found(checked)
+        self.transactions.read(check)
 
     def store(
         self,
@@ -257,7 +257,7 @@ class Ledger(Shown):
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)
 
-        def answered(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
+        def store_in(connection: Connection, state: LedgerState) -> tuple[Entry, bool]:
             made = max(self.clock(), state.made)
             stored = state.entry(connection, entry.key)
             reserved = state.reserves.get(entry.key)
@@ -267,7 +267,7 @@ class Ledger(Shown):
                 return stored, False
             if (finer := state.entry(connection, state.answered_finer(entry.key))) is not None:
                 return finer, False
-            bases = [each.base.key if each.base else None for each in (stored, entry)]
+            bases = [either.base.key if either.base else None for either in (stored, entry)]
             if bases[0] != bases[1]:
                 raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
             settled = None if stopped is None else stopped_at(stored.request, stopped)
@@ -275,7 +275,7 @@ class Ledger(Shown):
             is_written = attached is not None and attached.write(connection, state)
             return replace(stored, answer=answer, request=settled or stored.request), is_written
 
-        stored, is_written = self.transactions.written(answered)
+        stored, is_written = self.transactions.write(store_in)
         if attached is not None:
             attached.is_written = is_written
         return stored
@@ -288,7 +288,7 @@ class Ledger(Shown):
         check_text("dataset", dataset)
         check_description(text)
 
-        def described(_: Connection, state: LedgerState) -> str:
+        def describe_in(_: Connection, state: LedgerState) -> str:
             known = state.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
@@ -300,11 +300,11 @@ class Ledger(Shown):
             state.append({"kind": chain.DESCRIPTION, "key": key, **named, "made": made})
             return text
 
-        return self.transactions.written(described)
+        return self.transactions.write(describe_in)
 
     def descriptions(self) -> dict[str, str]:
         """Return the newest description of each data set."""
-        return self.transactions.noted(lambda state: dict(state.descriptions))
+        return self.transactions.read_state(lambda state: dict(state.descriptions))
 
     def spent(self, dataset: str) -> Fraction | None:
         """Return the exact sum of the ε that a data set has paid; None if an answer had no ε."""
@@ -313,12 +313,12 @@ class Ledger(Shown):
     def paid(self, dataset: str) -> Loss:
         """Return the privacy loss of all debits of a data set."""
         check_text("dataset", dataset)
-        return self.transactions.noted(lambda state: state.paid_for(dataset))
+        return self.transactions.read_state(lambda state: state.paid_for(dataset))
 
     def paid_by(self, analyst: str) -> Loss:
         """Return the privacy loss of all debits that an analyst has paid for, over all data sets."""
         check_text("analyst", analyst)
-        return self.transactions.noted(lambda state: state.paid_by(analyst))
+        return self.transactions.read_state(lambda state: state.paid_by(analyst))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """Return every debit, oldest first; if a data set is named, only its debits. Reads and checks all rows."""
@@ -333,7 +333,7 @@ class Ledger(Shown):
     def entry(self, key: str) -> Entry | None:
         """Return the debit under a key with its answer, or None if there is no such debit."""
         check_text("key", key)
-        return self.transactions.found(lambda connection, state: state.entry(connection, key))
+        return self.transactions.read(lambda connection, state: state.entry(connection, key))
 
     def entries_asking(
         self, request: Request, formers: Sequence[Request] = (), analyst: Analyst | None = None
@@ -343,13 +343,13 @@ class Ledger(Shown):
         If an analyst is given, only the debits that this analyst may see are read and returned.
         """
 
-        def found(connection: Connection, state: LedgerState) -> list[Entry]:
+        def read_entries(connection: Connection, state: LedgerState) -> list[Entry]:
             forms = state.forms(request, formers)
             return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms, analyst)]
 
-        return self.transactions.found(found)
+        return self.transactions.read(read_entries)
 
-    def select(self, selection: Selection, first: int = 0, most: int | None = None) -> Selected:
+    def select(self, selection: Selection, first: int = 0, limit: int | None = None) -> Selected:
         """Return at most `most` debits of a selection, newest first, after skipping `first`. Reads no other debit."""
         conditions = selection.conditions
         query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
@@ -357,10 +357,10 @@ class Ledger(Shown):
         with self.transactions.transaction() as connection:
             state = self.transactions.state(connection)
             total = connection.execute(counted).scalar_one()
-            keys = connection.execute(query.offset(first).limit(most)).scalars().all()
-            found = (state.entry(connection, key) for key in keys)
+            keys = connection.execute(query.offset(first).limit(limit)).scalars().all()
+            entries = (state.entry(connection, key) for key in keys)
             return Selected(
-                entries=tuple(entry for entry in found if entry is not None),
+                entries=tuple(entry for entry in entries if entry is not None),
                 total=total,
                 datasets=dict(state.datasets),
                 analysts=dict(state.analysts),
@@ -382,12 +382,12 @@ class Ledger(Shown):
         with self.transactions.transaction() as connection:
             replies = digests_of(connection)
             with all_rows(connection) as rows:
-                found = verification(rows, known_head, replies)
-            if found.broken is None:
+                result = verification(rows, known_head, replies)
+            if result.broken is None:
                 check_structure(connection, self.place)
-                if found.older_replies:
+                if result.older_replies:
                     check_older(connection)
-        return found
+        return result
 
     def is_made(self) -> bool:
         """Return True if there is a ledger at the address."""
@@ -401,7 +401,7 @@ class Ledger(Shown):
         """Raise ReuseError if a key was used by another analyst, for another question, or at a lower price."""
         if not analyst.may_see(state.askers(key)):  # first, so that the error does not reveal the other question
             raise ReuseError(f"key {key!r} was used by another analyst; choose another key")
-        if all(key not in state.series.get(standing_of(each).subject, ()) for each in forms):
+        if all(key not in state.series.get(standing_of(form).subject, ()) for form in forms):
             raise ReuseError(f"key {key!r} was used for another question; choose another key")
         if key not in state.reserved_for(request, [key]) and state.prices[key] < standing_of(forms[0]).price:
             raise ReuseError(f"key {key!r} was used for this question at a lower price; choose another key")

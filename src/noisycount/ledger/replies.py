@@ -63,10 +63,10 @@ class Replies:
         >>> from noisycount.ledger.ledger import Ledger
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
-        ...         first = ledger.replies.kept(Reply("ana:1", "survey", "a digest", b"103"))
-        ...         second = ledger.replies.kept(Reply("ana:1", "survey", "another", b"99"))
-        ...         found = ledger.replies.of("ana:2")
-        >>> first.content, second.request, found
+        ...         first = ledger.replies.store(Reply("ana:1", "survey", "a digest", b"103"))
+        ...         second = ledger.replies.store(Reply("ana:1", "survey", "another", b"99"))
+        ...         missing = ledger.replies.get("ana:2")
+        >>> first.content, second.request, missing
         (b'103', 'a digest', None)
     """
 
@@ -74,35 +74,35 @@ class Replies:
     clock: Callable[[], datetime]  # returns the time in UTC
     _is_made: bool = field(default=False, repr=False)
 
-    def of(self, name: str) -> Reply | None:
+    def get(self, name: str) -> Reply | None:
         """Return the reply with a name, or None if there is none."""
         check_text("name", name)
         known = self.transactions.known
         if self.transactions.has_newest_state and known.has_replies and name not in known.replies:
             return None  # without a wait for the next batch
-        return self.transactions.found(partial(self._found, name))
+        return self.transactions.read(partial(self._read, name))
 
-    def kept(self, reply: Reply) -> Reply:
+    def store(self, reply: Reply) -> Reply:
         """Store a reply if there is none with its name yet, and return the stored reply with that name."""
         attached = self.attached(reply)
 
-        def kept(connection: Connection, state: LedgerState) -> Reply:
-            found = self._found(reply.name, connection, state)
-            if found is None:
+        def store_reply(connection: Connection, state: LedgerState) -> Reply:
+            stored_reply = self._read(reply.name, connection, state)
+            if stored_reply is None:
                 attached.write(connection, state)
-            return found or reply
+            return stored_reply or reply
 
-        return self.transactions.written(kept)
+        return self.transactions.write(store_reply)
 
     def attached(self, reply: Reply) -> AttachedWrite:
         """Return the write that stores a reply in the transaction of its answer, if there is none with its name yet."""
         check_text("name", reply.name)
         if not self._is_made:
-            self.transactions.written(_make)
+            self.transactions.write(_make)
             self._is_made = True
         return AttachedWrite(partial(_write, reply, self.clock()))
 
-    def _found(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
+    def _read(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
         """Return the reply with a name, or None if there is none.
 
         Raise LedgerError if the reply differs from its digest in the ledger, or if it is older than the rows with
@@ -110,7 +110,7 @@ class Replies:
         """
         known, row = state.replies.get(name), None
         if self._is_made or inspect(connection).has_table(REPLIES.name):
-            row = next((_StoredReply(*each) for each in execute(connection, _OF_NAME, [name])), None)
+            row = next((_StoredReply(*columns) for columns in execute(connection, _OF_NAME, [name])), None)
         if row is None and known is None:
             return None
         if row is None or (known is not None and _digest(row) != known):
@@ -192,17 +192,17 @@ def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set
 def _fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
     """Return what is wrong with the row of an older reply, or None if it repeats one of some counts or tables."""
     try:
-        told = json.loads(_reply(row).content)
-        if (told["key"], told["analyst"]) != (row.name, row.name.rpartition(":")[0]):
+        members = json.loads(_reply(row).content)
+        if (members["key"], members["analyst"]) != (row.name, row.name.rpartition(":")[0]):
             return "is another's"
-        if (rows := told.get("rows")) is None:
-            is_told = told["answer"] in counts
+        if (rows := members.get("rows")) is None:
+            is_answer = members["answer"] in counts
         else:
-            replied = Counter(each["answer"] for each in rows)
-            is_told = any(replied <= table for table in tables)
+            replied = Counter(count_row["answer"] for count_row in rows)
+            is_answer = any(replied <= table for table in tables)
     except (LedgerError, ValueError, TypeError, KeyError, AttributeError):
         return "is damaged"
-    return None if is_told else "holds another answer than the ledger"
+    return None if is_answer else "holds another answer than the ledger"
 
 
 def _reply(row: Any) -> Reply:  # noqa: ANN401
@@ -222,5 +222,5 @@ def _digest(row: Any) -> str:  # noqa: ANN401
 def _digest_of(name: object, dataset: object, request: object, packed: object) -> str:
     """Return the SHA-256 of the columns of a reply, in hexadecimal digits."""
     reply = packed.hex() if isinstance(packed, bytes) else [packed]
-    said = json.dumps([name, dataset, request, reply], default=repr)
-    return sha256(said.encode("ascii")).hexdigest()
+    text = json.dumps([name, dataset, request, reply], default=repr)
+    return sha256(text.encode("ascii")).hexdigest()

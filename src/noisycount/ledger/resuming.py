@@ -34,9 +34,9 @@ def resumed_state(connection: Connection, known_head: Head | None) -> LedgerStat
     try:
         state = _state_at(connection, row)
         with all_rows(connection, row["number"] + 1) as later:
-            for each in later:
-                state.read([each])
-                is_proven |= known_head is not None and _is_row(each, known_head)
+            for later_row in later:
+                state.read([later_row])
+                is_proven |= known_head is not None and _is_row(later_row, known_head)
     except (ValueError, TypeError, KeyError, AttributeError, LedgerError):
         return None
     return state if is_proven and not has_follower(connection, state.head.hash) else None
@@ -55,7 +55,7 @@ def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
     state.checkpoint, state.records = state.head, [index_record(checkpoint)]
     state.has_replies = parts["has_replies"]
     for name in ("datasets", "analysts"):
-        getattr(state, name).update({each: Loss.read(*texts) for each, texts in parts[name].items()})
+        getattr(state, name).update({account: Loss.read(*texts) for account, texts in parts[name].items()})
     for dataset, (number, editions) in parts["descriptions"].items():
         state.description_rows[dataset], state.editions[dataset] = number, tuple(editions)
         state.descriptions[dataset] = str(state.row(connection, number)["question"])

@@ -49,10 +49,10 @@ class Standing:
 
 def standing_of(request: Request) -> Standing:
     """Return the identity of a request: requests of one data set, question, δ and noise design share a subject."""
-    kept = vars(request)
-    if "standing" not in kept:
-        kept["standing"] = _standing(request)
-    return cast("Standing", kept["standing"])
+    members = vars(request)
+    if "standing" not in members:
+        members["standing"] = _standing(request)
+    return cast("Standing", members["standing"])
 
 
 class FormerRequests(Sequence[Request]):
@@ -83,14 +83,14 @@ def _standing(request: Request) -> Standing:
     if asked.get("mechanism") != (_GAUSSIAN if is_gaussian else _LAPLACE):
         return Standing(request.digest, price)
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        kept = {name: of for name, of in asked.items() if name not in _OF_PRICE}
-        if "table" in kept:
-            kept["table"] = {name: of for name, of in kept["table"].items() if name != "threshold"}
+        subject = {name: value for name, value in asked.items() if name not in _OF_PRICE}
+        if "table" in subject:
+            subject["table"] = {name: value for name, value in subject["table"].items() if name != "threshold"}
         if is_gaussian:
-            kept["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
+            subject["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
         else:
-            kept["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
-        parts = repr((request.dataset, kept, loss.delta.as_integer_ratio()))  # sorted in a stored question
+            subject["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
+        parts = repr((request.dataset, subject, loss.delta.as_integer_ratio()))  # sorted in a stored question
         digest = hashlib.sha256(parts.encode()).hexdigest()
         is_exact = has_exact_version(asked)
         return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
@@ -111,7 +111,7 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
 
     If a goal is given, the price is the largest that the top-up may reach.
     """
-    asked, paid = {name: of for name, of in entry.request.asked.items() if name != "within"}, entry.loss
+    asked, paid = {name: value for name, value in entry.request.asked.items() if name != "within"}, entry.loss
     if paid.epsilon is None:
         return _drawn_beside(entry, asked, epsilon)
     question = _priced({**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon)

@@ -107,14 +107,14 @@ class LedgerState:
     def draft(self) -> "LedgerState":
         """Return a draft: a state that continues this one. Rows added to the draft leave this state unchanged."""
         head = self.head  # read first: another thread sets it last
-        maps = (ChainMap({}, each) for each in self.mappings)
+        maps = (ChainMap({}, mapping) for mapping in self.mappings)
         shared = {name: getattr(self, name) for name in ("recent", "has_replies", "checkpoint", "sealed")}
         return LedgerState(head, self.made, *maps, former_records=self.records, **shared)
 
     def adopt(self, draft: "LedgerState") -> None:
         """Add the committed rows of a draft to this state."""
-        for each, drafted in zip(self.mappings, draft.mappings, strict=True):
-            each.update(drafted.maps[0])  # type: ignore[attr-defined]  # the mappings of a draft are ChainMaps
+        for mapping, drafted in zip(self.mappings, draft.mappings, strict=True):
+            mapping.update(drafted.maps[0])  # type: ignore[attr-defined]  # the mappings of a draft are ChainMaps
         is_same = draft.checkpoint == self.checkpoint
         self.records = self.records if is_same else []
         self.records.extend(draft.records)
@@ -147,7 +147,7 @@ class LedgerState:
         entry, replaced = self._entry(connection, key), tuple(linked_keys(self.coarser, key))
         if not replaced:
             return entry
-        base, answered = None, [place for place, each in enumerate(replaced) if each in self.answers]
+        base, answered = None, [place for place, replaced_key in enumerate(replaced) if replaced_key in self.answers]
         for place in reversed(answered if standing_of(entry.request).is_gaussian else answered[:1]):
             base = replace(self._entry(connection, replaced[place]), replaces=replaced[place + 1 :], base=base)
         return replace(entry, replaces=replaced, base=base)
@@ -185,7 +185,7 @@ class LedgerState:
 
         If an analyst is given, return only the debits that this analyst may see.
         """
-        subjects = dict.fromkeys(standing_of(each).subject for each in requests)
+        subjects = dict.fromkeys(standing_of(request).subject for request in requests)
         keys = [key for subject in subjects for key in self.series.get(subject, ())]
         return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
@@ -198,7 +198,7 @@ class LedgerState:
 
         A top-up requires that both versions name exactly the same records: see `Standing.is_exact`.
         """
-        exact = [each for each in requests if standing_of(each).is_exact]
+        exact = [request for request in requests if standing_of(request).is_exact]
         return self.finest(exact, analyst) if standing_of(requests[0]).is_exact else None
 
     def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
@@ -216,7 +216,7 @@ class LedgerState:
         """Return the keys of the debits that were reserved for the goal of a request, at any stopping price."""
         goal = request.asked.get("within")
         reserved = [(key, self.reserves[key]) for key in keys if goal is not None and key in self.reserves]
-        return [key for key, each in reserved if each.asked.get("within") == goal]
+        return [key for key, reserve in reserved if reserve.asked.get("within") == goal]
 
     def settled(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of the stored answer at the highest price for the goal of the first request, or None.
@@ -237,7 +237,7 @@ class LedgerState:
 
     def answered_finer(self, key: str) -> str | None:
         """Return the key of the answer at the highest price among the top-ups of a debit, or None."""
-        answered = [each for each in linked_keys(self.finer, key) if each in self.answers]
+        answered = [finer_key for finer_key in linked_keys(self.finer, key) if finer_key in self.answers]
         return answered[-1] if answered else None
 
     def row(self, connection: Connection, number: int) -> Row:
@@ -319,9 +319,9 @@ class LedgerState:
         self.series.get(standing.subject)  # reads the sealed rows of the same question, so that their digests are known
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
-        price, paid, own = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
+        price, paid, analyst_loss = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
         spent = paid + price
-        if entry.spent != spent or entry.analyst_spent != (spent if own == paid else own + price):
+        if entry.spent != spent or entry.analyst_spent != (spent if analyst_loss == paid else analyst_loss + price):
             return "holds a total that its debits do not add up to"
         if (replaced := standing.replaces) is not None:
             if (why := self._fault_of_top_up(entry.request, standing, replaced)) is not None:
@@ -401,9 +401,9 @@ class LedgerState:
         columns = stop_columns(stopped)
         if any(row[name] != columns[name] for name in columns):
             return False
-        rest = rest_of(request, stopped)
-        self.datasets[request.dataset] = self.paid_for(request.dataset).less(rest)
-        self.analysts[analyst] = self.paid_by(analyst).less(rest)
+        refund = rest_of(request, stopped)
+        self.datasets[request.dataset] = self.paid_for(request.dataset).less(refund)
+        self.analysts[analyst] = self.paid_by(analyst).less(refund)
         return True
 
     def _fault_of_description(self, row: Row) -> str | None:
@@ -427,7 +427,7 @@ class LedgerState:
     def _fault_of_repeat(self, row: Row) -> str | None:
         key, repeat = str(row["question"]), repeat_of(row)
         known = self.repeats.get(key, ())
-        if key not in self.debits or repeat.analyst in {each.analyst for each in known}:
+        if key not in self.debits or repeat.analyst in {former_repeat.analyst for former_repeat in known}:
             return "repeats what was not debited, or what the same analyst repeated before"
         self.repeats[key] = (*known, repeat)
         return None

@@ -105,10 +105,10 @@ def columns_of(connection: sa.Connection) -> list[sa.Column[Any]]:
     """
     if connection.info.get(_IS_WHOLE):
         return list(LEDGER.columns)
-    found = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
-    if missing := sorted(_NEEDED.difference(found)):
+    names = connection.exec_driver_sql("SELECT * FROM ledger LIMIT 0").keys()
+    if missing := sorted(_NEEDED.difference(names)):
         raise LedgerError(f"the ledger has no column {missing[0]!r}; {RESTORE}")
-    columns = [column for column in LEDGER.columns if column.name in found]
+    columns = [column for column in LEDGER.columns if column.name in names]
     is_whole = len(columns) == len(LEDGER.columns)
     is_lasting = connection.info.get(_WIDENED_BY) is not connection.get_transaction()
     connection.info[_IS_WHOLE] = is_whole and is_lasting
@@ -117,9 +117,9 @@ def columns_of(connection: sa.Connection) -> list[sa.Column[Any]]:
 
 def widen(connection: sa.Connection, names: Sequence[str]) -> None:
     """Add the named later columns to the table of an older ledger, if they are missing. Its rows stay unchanged."""
-    found = {column.name for column in columns_of(connection)} if names else set()
+    present_names = {column.name for column in columns_of(connection)} if names else set()
     for name in names:
-        if name not in found:
+        if name not in present_names:
             connection.info[_WIDENED_BY] = connection.get_transaction()
             connection.exec_driver_sql(f"ALTER TABLE {LEDGER.name} ADD COLUMN {name} TEXT")
 
@@ -289,10 +289,10 @@ def follow_file(engine: sa.Engine, file: Path) -> None:
 def _identity(file: Path) -> tuple[int, int] | None:
     """Return the device and inode of a file, which differ if the file was replaced; None if there is no file."""
     try:
-        found = file.stat()
+        state = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return state.st_dev, state.st_ino
 
 
 def begin(connection: sa.Connection) -> None:

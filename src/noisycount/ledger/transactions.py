@@ -227,12 +227,12 @@ class Transactions:
             self.known = state
             return self.known
 
-    def written(self, work: Work[Result]) -> Result:
+    def write(self, work: Work[Result]) -> Result:
         """Run a function that may append rows, commit the rows, and return the result of the function."""
         result: Result = self.writers.result((work, True), self._write)
         return result
 
-    def found(self, look: Work[Result]) -> Result:
+    def read(self, look: Work[Result]) -> Result:
         """Run a function that reads the ledger and writes nothing, and return its result.
 
         A SQLite file cannot be read while a commit is written to it. If threads of this process write without a pause,
@@ -248,7 +248,7 @@ class Transactions:
 
     @contextmanager
     def one_reading(self) -> Iterator[None]:
-        """Let this thread read the ledger once for all calls of `noted` in the block, not before the block begins."""
+        """Let all calls of `read_state` by this thread in the block share one reading, which happens in the block."""
         self.readings.is_recent = False
         self.readings.is_shared = True
         try:
@@ -256,7 +256,7 @@ class Transactions:
         finally:
             self.readings.is_shared = False
 
-    def noted(self, look: Callable[[LedgerState], Result]) -> Result:
+    def read_state(self, look: Callable[[LedgerState], Result]) -> Result:
         """Return the result of a function of the state alone. Such a result must decide no charge.
 
         No row is read while this process holds the lock of the file, as its state then covers every committed row, nor
@@ -265,7 +265,7 @@ class Transactions:
         is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
         if self.has_newest_state or (is_recent and self.known.sealed is None):
             return look(self.known)
-        return self.found(lambda _, state: look(state))
+        return self.read(lambda _, state: look(state))
 
     @property
     def has_newest_state(self) -> bool:

@@ -31,8 +31,8 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
         elif row["kind"] == chain.ANSWER:
             debit = entries[row["key"]]
             entries[row["key"]] = answered = chain.answered_entry(debit, row)
-            if rest := chain.rest_of(debit.request, answered.request):
-                entries |= _without(rest, answered, entries)
+            if refund := chain.rest_of(debit.request, answered.request):
+                entries |= _without(refund, answered, entries)
         elif row["kind"] == chain.REPEAT:
             repeated = entries[row["question"]]
             repeats = (*repeated.repeats, chain.repeat_of(row))
@@ -48,14 +48,14 @@ def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
     return replace(entry, base=next(answered, None))
 
 
-def _without(rest: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _without(refund: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
     """Return a settled debit and all later ones, with totals reduced by its refund if they included its reserve."""
     later = dropwhile(lambda entry: entry.key != settled.key, entries.values())
     return {
         entry.key: replace(
             entry,
-            spent=entry.spent.less(rest if entry.request.dataset == settled.request.dataset else Fraction(0)),
-            analyst_spent=entry.analyst_spent.less(rest if entry.analyst == settled.analyst else Fraction(0)),
+            spent=entry.spent.less(refund if entry.request.dataset == settled.request.dataset else Fraction(0)),
+            analyst_spent=entry.analyst_spent.less(refund if entry.analyst == settled.analyst else Fraction(0)),
         )
         for entry in later
     }

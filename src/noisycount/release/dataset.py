@@ -129,9 +129,9 @@ class RemainingBudget:
     budgets: tuple[AvailableBudget, ...]  # of the data set; then of the analyst over all data sets, if there is one
 
     @classmethod
-    def of(cls, budget: Budget, spent: Loss, analyst: Analyst, own: Loss) -> "RemainingBudget":
+    def of(cls, budget: Budget, spent: Loss, analyst: Analyst, analyst_spent: Loss) -> "RemainingBudget":
         """Return the remaining budgets of a data set and of an analyst, from the loss that each has spent."""
-        quotas = [] if analyst.budget is None else [AvailableBudget(analyst.budget, own)]
+        quotas = [] if analyst.budget is None else [AvailableBudget(analyst.budget, analyst_spent)]
         return cls((AvailableBudget(budget, spent), *quotas))
 
     @classmethod
@@ -143,8 +143,8 @@ class RemainingBudget:
         If `ledger` is None, nothing is spent yet.
         """
         spent = Loss() if ledger is None else ledger.paid(name)
-        own = Loss() if ledger is None or analyst.budget is None else ledger.paid_by(analyst.name)
-        return cls.of(budget, spent.less(refund), analyst, own.less(refund))
+        analyst_spent = Loss() if ledger is None or analyst.budget is None else ledger.paid_by(analyst.name)
+        return cls.of(budget, spent.less(refund), analyst, analyst_spent.less(refund))
 
     @property
     def dataset_budget(self) -> Budget:
@@ -169,7 +169,7 @@ class RemainingBudget:
     @property
     def remaining(self) -> Fraction:
         """Largest ε of one more answer."""
-        return min([each.left for each in self.budgets])
+        return min([budget.left for budget in self.budgets])
 
     @property
     def budget(self) -> Budget:
@@ -181,11 +181,11 @@ class RemainingBudget:
     @property
     def is_a_sum(self) -> bool:
         """True if prices in ε add up in each budget."""
-        return all(each.budget.is_a_sum for each in self.budgets)
+        return all(budget.budget.is_a_sum for budget in self.budgets)
 
     def admits(self, price: Loss) -> bool:
         """Return True if the budgets pay for one more answer at a price."""
-        return all(each.admits(price) for each in self.budgets)
+        return all(budget.admits(price) for budget in self.budgets)
 
     @property
     def object(self) -> dict[str, Any]:

@@ -84,8 +84,8 @@ class Desk(Shown, Closeable):
         kinds = {"dataset": Dataset, "analyst": Analyst, "slot": ReplyTick | None}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
-                shown = repr(getattr(self, name))[:80]
-                message = f"{name} must be of the class of that name, got {shown}"
+                shown_value = repr(getattr(self, name))[:80]
+                message = f"{name} must be of the class of that name, got {shown_value}"
                 raise ValueError(message)  # noqa: TRY004 - every unusable value is a ValueError
 
     @property
@@ -342,18 +342,19 @@ class Desk(Shown, Closeable):
         source, dataset = self.source, self.dataset
         plan = plan or self.plan(query)
         source.require_unchanged()
-        alone = ledger_forms(plan, dataset.name, source)
-        own = alone if plan.goal is None else self._known(plan, alone, self.analyst)
-        plan.require_possible(lambda: self._has_paid(own))
-        if purpose is None and dataset.needs_purpose and not self._has_paid(own, answered=True):
+        asked_forms = ledger_forms(plan, dataset.name, source)
+        forms = asked_forms if plan.goal is None else self._known(plan, asked_forms, self.analyst)
+        plan.require_possible(lambda: self._has_paid(forms))
+        if purpose is None and dataset.needs_purpose and not self._has_paid(forms, answered=True):
             raise errors.PurposeError(
                 "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
                 f" owner of data set {dataset.shown_name!r} wants to know; nothing was charged"
             )
-        request, formers = own
-        if plan.goal is not None and own is alone:  # answers that others paid for: only if the analyst could pay too
+        request, formers = forms
+        if plan.goal is not None and forms is asked_forms:
+            # an answer that another analyst paid for is given only if this analyst could pay for it too
             self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
-            request, formers = self._known(plan, alone, None)
+            request, formers = self._known(plan, asked_forms, None)
         entry, charged = self.ledger.reserve(
             secrets.token_hex(16) if key is None else key,
             request,
@@ -361,11 +362,11 @@ class Desk(Shown, Closeable):
             self.analyst,
             formers,
             purpose=purpose,
-            alone=alone[0],
+            asked=asked_forms[0],
             prepare=lambda: source.prepare({column.name for column in plan.read}),
         )
-        debited = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
-        remains = RemainingBudget.of(*debited) if charged else self._remains()  # a new debit states its totals
+        spent_budgets = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
+        remains = RemainingBudget.of(*spent_budgets) if charged else self._remains()  # a new debit states its totals
         published = partial(publish, plan, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return published(entry)
@@ -438,14 +439,14 @@ class Desk(Shown, Closeable):
         raise refusal
 
     def _store_answer(
-        self, entry: Entry, drawn: TableAnswer, stopped: Fraction | None, publish: "partial[Published]"
+        self, entry: Entry, noisy_answer: TableAnswer, stopped: Fraction | None, publish: "partial[Published]"
     ) -> Published:
         """Store the noisy answer, in the form of its debit, and return the result.
 
         This has a frame of its own so that a traceback raised by the caller cannot contain the answer. A reply that is
         stored with the answer is made before the write. It states the charge less the refunded part of a reserve.
         """
-        answer, attached, result = drawn if asks_for_table(entry) else int(drawn.levels[0][0]), None, None
+        answer, attached, result = noisy_answer if asks_for_table(entry) else int(noisy_answer.levels[0][0]), None, None
         if self.attach is not None:
             request = entry.request if stopped is None else stopped_at(entry.request, stopped)
             result = self._refund_and_publish(entry, replace(entry, answer=answer, request=request), publish)
@@ -462,12 +463,12 @@ class Desk(Shown, Closeable):
 
         If another process answered the entry first, that answer decides the stopping price, and this draw is dropped.
         """
-        rest = rest_of(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
-        if not rest:
+        refund = rest_of(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
+        if not refund:
             return publish(stored)
         charged = publish.keywords["charged"]
-        remains = self._remains(Fraction(0) if is_stored else rest)
-        return publish(stored, charged=charged and charged.less(rest), remains=remains)
+        remains = self._remains(Fraction(0) if is_stored else refund)
+        return publish(stored, charged=charged and charged.less(refund), remains=remains)
 
     def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
         """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""

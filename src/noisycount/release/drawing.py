@@ -20,7 +20,7 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import Constant
 from noisycount.query.table import key_to_json
 from noisycount.query.typed import MAX_CELLS
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import CellsPlan, CountPlan, HiddenKeysPlan, ListPlan, QueryPlan
@@ -67,22 +67,22 @@ def _coarser_answer(plan: QueryPlan, base: Entry) -> Coarser:
 
 
 def _draw_until_accurate(
-    plan: QueryPlan, goal: Goal, source: Source, base: Entry | None, coarser: Coarser | None
+    plan: QueryPlan, goal: AccuracyGoal, source: Source, base: Entry | None, coarser: Coarser | None
 ) -> tuple[TableAnswer, Fraction]:
     """Draw answers at rising prices until they meet the accuracy goal or reach its largest price.
 
     Only the deciding level is drawn at each price. The other levels are drawn once, at the last price: this gives the
     same distribution.
     """
-    stopping, exact_counts = Stopping(goal, plan.noise, base), count_levels(plan, source)
-    place, noise, last = stopping.place, plan.noise, coarser
+    stopping, exact_counts = StoppingSchedule(goal, plan.noise, base), count_levels(plan, source)
+    place, noise, last = stopping.deciding_level, plan.noise, coarser
     levels = [np.zeros(len(counts), dtype=np.int64) for counts in exact_counts]
     for step, price in enumerate(stopping.prices):
         if step or coarser is None:
             noise = plan.at_price(price).noise
             levels[place] = _add_noise(noise, place, exact_counts[place], last)
             last = noise, levels
-            if stopping.stops(levels, step):
+            if stopping.has_reached_goal(levels, step):
                 break
     for other, counts in enumerate(exact_counts):
         if other != place:
@@ -117,8 +117,8 @@ def _draw_hidden_keys(plan: HiddenKeysPlan, source: Source, base: Entry | None, 
     rows = []
     for batch in source.count_keys(plan.question.key_question()):
         counts = _add_noise(plan.noise, 0, batch.counts, None)
-        shown = np.flatnonzero(counts >= plan.noise.threshold).tolist()
-        rows += [(batch.keys[place], int(counts[place])) for place in shown]
+        shown_places = np.flatnonzero(counts >= plan.noise.threshold).tolist()
+        rows += [(batch.keys[place], int(counts[place])) for place in shown_places]
         if len(rows) > MAX_CELLS:
             raise SourceError(f"more than {MAX_CELLS:,} keys are shown: group by fewer columns")
     rows.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])

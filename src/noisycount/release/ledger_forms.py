@@ -59,7 +59,7 @@ def _request(
 ) -> Request:
     """Return the request of a question for a version of the records; None: the present version."""
     price = plan.loss
-    goal = {} if plan.goal is None else {"within": plan.goal.json}
+    goal = {} if plan.goal is None else {"within": plan.goal.to_json()}
     shared = {"unit": records[1], "mechanism": plan.noise.levels[0].mechanism.name}
     text = json.dumps({**question, **goal, **shared, **(version or _versions(records)[0])}, sort_keys=True)
     return Request(records[0], text, price.epsilon, price.rho if price.epsilon is None else None, price.delta)

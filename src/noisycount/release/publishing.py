@@ -21,7 +21,7 @@ from noisycount.model.tables.levels import TableLabels, all_levels
 from noisycount.query.predicate import Column
 from noisycount.query.table import key_set_from_json, table_labels
 from noisycount.release.dataset import RemainingBudget
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.query_plan import (
     CellsPlan,
@@ -83,13 +83,13 @@ def build_result(
     plan: QueryPlan,
     answer: TableAnswer,
     charged: Loss,
-    stopping: Stopping | None = None,
+    stopping: StoppingSchedule | None = None,
     **facts: Any,  # noqa: ANN401 - other members of the result
 ) -> Published:
     """Build a published answer from its counts, its charge and its stopping rule."""
     if isinstance(plan, CountPlan):
         count, level = int(answer.levels[0][0]), plan.noise.levels[0]
-        facts |= {} if stopping is None else stopping.of_count(count)
+        facts |= {} if stopping is None else stopping.release_fields(count)
         return Release(
             answer=count,
             epsilon=plan.loss.epsilon or Fraction(0),
@@ -98,9 +98,9 @@ def build_result(
             mechanism=cast("DiscreteLaplace", level.mechanism),
             **facts,
         )
-    shown = shown_counts(plan, answer)
-    facts |= {} if stopping is None else stopping.of_table(shown["answers"])
-    return TableRelease(**shown, charged=charged, where=plan.where, **{"plan": plan.noise, **facts})
+    counts = shown_counts(plan, answer)
+    facts |= {} if stopping is None else stopping.table_fields(counts["answers"])
+    return TableRelease(**counts, charged=charged, where=plan.where, **{"plan": plan.noise, **facts})
 
 
 def shown_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
@@ -132,17 +132,17 @@ def shown_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
     }
 
 
-def stopping_of(plan: QueryPlan, known: Entry) -> Stopping | None:
+def stopping_of(plan: QueryPlan, known: Entry) -> StoppingSchedule | None:
     """Return the stopping rule of a stored answer, or that of the new goal if the stored answer already meets it.
 
     Return None if the price of the stored answer was fixed.
     """
-    goal, base = Goal.stored(known), known.base
+    goal, base = AccuracyGoal.from_entry(known), known.base
     if goal is None:
         return None
-    if plan.goal is not None and not goal.promises(plan.goal) and meets_goal(plan, known):
+    if plan.goal is not None and not goal.implies(plan.goal) and meets_goal(plan, known):
         goal, base = plan.goal, known
-    return Stopping(goal, plan.at_price_of(known).noise, base)
+    return StoppingSchedule(goal, plan.at_price_of(known).noise, base)
 
 
 def meets_goal(plan: QueryPlan, known: Entry) -> bool:
@@ -150,17 +150,17 @@ def meets_goal(plan: QueryPlan, known: Entry) -> bool:
     answer, paid = stored_answer(plan, known), standing_of(known.request).price
     if plan.goal is None or answer is None or paid >= plan.goal.at_most:
         return False
-    stored = Goal.stored(known)
-    if stored is not None and stored.is_as(plan.goal):
+    stored = AccuracyGoal.from_entry(known)
+    if stored is not None and stored.has_same_accuracy(plan.goal):
         return paid < stored.at_most
-    return Stopping(plan.goal, plan.noise, known).stops(answer.levels, 0)
+    return StoppingSchedule(plan.goal, plan.noise, known).has_reached_goal(answer.levels, 0)
 
 
 def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
     """Return the plan by which the answer of a debit is drawn, with the noise, price and goal of the debit."""
     if isinstance(plan, ListPlan) and plan.is_one:
         plan = CountPlan(plan.readings, plan.texts, plan.noise, None, plan.schema)
-    return replace(plan.at_price_of(entry), goal=Goal.stored(entry))  # type: ignore[type-var]
+    return replace(plan.at_price_of(entry), goal=AccuracyGoal.from_entry(entry))  # type: ignore[type-var]
 
 
 def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Sequence[TableAnswer]) -> TableAnswer:

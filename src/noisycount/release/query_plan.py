@@ -32,7 +32,7 @@ from noisycount.query.public_values import foreign_keys
 from noisycount.query.query import ALL
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.table import CanonicalTable, TableQuestion
-from noisycount.release.goal import Goal
+from noisycount.release.goal import AccuracyGoal
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.table_release import Published, TableRelease
 from noisycount.release.text_orders import text_order_refusals
@@ -45,7 +45,7 @@ class QueryPlan(ABC):
 
     noise: TablePlan  # noise and price, level by level; a count has one level with one cell
     # accuracy goal, whose largest price is that of the noise; None: the price is fixed
-    goal: Goal | None
+    goal: AccuracyGoal | None
     schema: Schema  # columns of the records that queries may use, with their public values
 
     @property
@@ -66,7 +66,7 @@ class QueryPlan(ABC):
     @property
     def read(self) -> set[Column]:
         """Columns that the query reads."""
-        return {column for each in self.predicates for column in columns(each)}
+        return {column for predicate in self.predicates for column in columns(predicate)}
 
     @cached_property
     def where(self) -> str | None:
@@ -81,7 +81,9 @@ class QueryPlan(ABC):
     @cached_property
     def order_refusals(self) -> list[str]:
         """Reasons why the query is refused, as it orders texts as if they were numbers or dates."""
-        about_texts = [each for each in self.predicates if any(column.kind is Kind.TEXT for column in columns(each))]
+        about_texts = [
+            predicate for predicate in self.predicates if any(column.kind is Kind.TEXT for column in columns(predicate))
+        ]
         return text_order_refusals(about_texts) if about_texts else []
 
     @cached_property
@@ -126,12 +128,12 @@ class QueryPlan(ABC):
         loss = entry.loss
         if loss == self.loss and not entry.replaces:
             return self
-        asked = entry.request.asked
-        threshold = None if self.noise.threshold is None else asked["table"]["threshold"]
+        question = entry.request.asked
+        threshold = None if self.noise.threshold is None else question["table"]["threshold"]
         if (epsilon := loss.epsilon) is None:
             noise = self.noise.of_noises(loss, gaussian_noises(entry), threshold)
             return replace(self, noise=noise)  # type: ignore[type-var]
-        noise = replace(self.noise.at(epsilon, scales_in(asked), threshold), is_refined=bool(entry.replaces))
+        noise = replace(self.noise.at(epsilon, scales_in(question), threshold), is_refined=bool(entry.replaces))
         return replace(self, noise=noise)  # type: ignore[type-var]
 
     def as_released(self, release: Published) -> Self:
@@ -151,7 +153,7 @@ class ListPlan(QueryPlan):
     readings: Sequence[ParsedPredicate]  # parsed conditions in the order asked
     texts: tuple[str, ...]  # their canonical texts
     noise: TablePlan  # noise of the only level; one unit can match all conditions
-    goal: Goal | None
+    goal: AccuracyGoal | None
     schema: Schema
 
     @property
@@ -200,7 +202,7 @@ class GroupedPlan(QueryPlan):
 
     question: TableQuestion
     noise: TablePlan  # noise of its levels
-    goal: Goal | None
+    goal: AccuracyGoal | None
     schema: Schema
 
     @property
@@ -258,4 +260,7 @@ def level_of_questions(number: int) -> Level:
 def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
     """Return the noise of each level of an answer under Gaussian noise, combined over all of its draws."""
     scales = zip(*(scales_in(part.request.asked) for part in parts_of(entry)), strict=True)
-    return [CombinedGaussian.of(each) if len(each) > 1 else DiscreteGaussian(*each) for each in scales]
+    return [
+        CombinedGaussian.of(level_scales) if len(level_scales) > 1 else DiscreteGaussian(*level_scales)
+        for level_scales in scales
+    ]

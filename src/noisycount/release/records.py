@@ -72,13 +72,13 @@ class Records(Shown, Closeable):
         if isinstance(place, ServedTable):
             name, relations = _served_name(place, stated, catalog)
             former = catalog.written.get(name)
-            shown, kept = repr(str(place)), Certificates(catalog.folder)
-            source: LazySource = ServerSource(shown, stated, former, place, kept, relations)
+            shown_name, certificates = repr(str(place)), Certificates(catalog.folder)
+            source: LazySource = ServerSource(shown_name, stated, former, place, certificates, relations)
         else:
             path = Path(place).absolute()
             name, content = _file_name(path, stated, catalog)
-            former, shown = catalog.written.get(name), repr(redacted_name(path))
-            source = FileSource(shown, stated, former, path, name, content, catalog.folder, checked)
+            former, shown_name = catalog.written.get(name), repr(redacted_name(path))
+            source = FileSource(shown_name, stated, former, path, name, content, catalog.folder, checked)
         unit = catalog.unit(name, stated.unit)
         return cls(name, source.describe(unit, catalog.known(name, stated)))
 
@@ -310,11 +310,11 @@ def checked_table(  # noqa: PLR0913 - one argument for each property of the reco
         whole = source.schema.entire
         whole.for_questions(unit, columns)
         check = source.check(unit)
-    told = {column.name for column in check.columns}
+    checked_names = {column.name for column in check.columns}
     unread = [
         ColumnCheck(name, kind, kind.value, None, 0, reason="the server says so")
         for name, kind in whole.items()
-        if name not in told
+        if name not in checked_names
     ]
     return with_findings(replace(check, columns=(*check.columns, *unread)), unit)
 

@@ -20,7 +20,7 @@ from noisycount.query.predicate import And, Column, Comparison, Literal, Members
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.drawing import count_levels, draw_answer
-from noisycount.release.goal import Stopping
+from noisycount.release.goal import StoppingSchedule
 from noisycount.release.publishing import build_result, shown_counts
 from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
 from noisycount.release.table_release import Published
@@ -120,10 +120,10 @@ def _text(known: list[object], chance: Random) -> Callable[[], object]:
 
 def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
     """Return a function that draws numbers around the known ones, none negative if all known ones are above 0."""
-    least, most = min(known, default=0), max(known, default=100)
-    around = max(1.0, (most - least) / 2, max(abs(least), abs(most)) / 2)
-    low, high = least - around, most + around
-    low = max(low, 0.0) if least > 0 else low
+    smallest, largest = min(known, default=0), max(known, default=100)
+    around = max(1.0, (largest - smallest) / 2, max(abs(smallest), abs(largest)) / 2)
+    low, high = smallest - around, largest + around
+    low = max(low, 0.0) if smallest > 0 else low
     if kind is Kind.INTEGER:
         bottom, top = max(int(low), -(2**62)), min(int(high), 2**62)
         return lambda: chance.randint(min(bottom, top), max(bottom, top))
@@ -162,7 +162,7 @@ class Rehearsal:
 def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
     """Answer a query about made-up records, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
-    kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda each: each.name)}
+    kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda column: column.name)}
     facts: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     facts["confidence"] = query.confidence
     with made_up(kinds, unit, _examples(plan), units) as source:
@@ -170,19 +170,19 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
         exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.of(count_levels(plan, source))
     if (goal := plan.goal) is not None and stopped is not None:
         plan = plan.at_price(stopped)
-        facts["stopping"] = Stopping(goal, plan.noise)
+        facts["stopping"] = StoppingSchedule(goal, plan.noise)
     release = build_result(plan, answer, Loss(), **facts)
     levels = () if exact is None else shown_counts(plan, exact)["answers"]
-    counts = tuple(int(each) for level in levels for each in level)
+    counts = tuple(int(column) for level in levels for column in level)
     return Rehearsal(query, units, None if exact is None else counts, release)
 
 
 def _examples(plan: QueryPlan) -> Examples:
     """Return the values that a query names, by column."""
-    found = [pair for each in row_conditions(plan.predicates) for pair in examples_of_where(each)]
+    pairs = [pair for predicate in row_conditions(plan.predicates) for pair in examples_of_where(predicate)]
     if isinstance(plan, CellsPlan | HiddenKeysPlan):
-        found = [*examples_of_keys(plan.question.parts, plan.question.keys), *found]
+        pairs = [*examples_of_keys(plan.question.parts, plan.question.keys), *pairs]
     gathered: defaultdict[str, list[object]] = defaultdict(list)
-    for column, value in found:
+    for column, value in pairs:
         gathered[column.name].append(value)
     return gathered

@@ -34,7 +34,7 @@ from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.schema import Kind
 from noisycount.query.table import same_nodes
 from noisycount.query.typed import PERIODS, ColumnGrouping, parse_by_text
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.publishing import nearest_answer
 from noisycount.release.query_plan import gaussian_noises, level_of_questions
@@ -179,7 +179,7 @@ class StoredQuestion:
         """Return a query with the same meaning; None if its keys or margins cannot be written in a query."""
         loss = self.entry.loss
         price: dict[str, Any] = {"epsilon": loss.epsilon, "delta": loss.delta or None, "confidence": confidence}
-        if goal := Goal.stored(self.entry):
+        if goal := AccuracyGoal.from_entry(self.entry):
             price = {"within": goal.within, "at_most": goal.at_most, "confidence": float(goal.confidence)}
         elif loss.epsilon is None:
             price |= {"noise": DiscreteGaussian, "rho": loss.rho}
@@ -205,7 +205,7 @@ class StoredQuestion:
             other=self.table["other"],
             groups_per_unit=self.table["groups_per_unit"],
             cumulative=self.table["cumulative"],
-            of=goal.of if goal else None,
+            of=goal.scope if goal else None,
             **price,
         )
 
@@ -310,10 +310,10 @@ class StoredQuestion:
         """Return the answer as it was released, in the order in which it was asked."""
         draws = [part.answer for part in parts_of(self.entry) if isinstance(part.answer, TableAnswer)]
         answers, *parts = [
-            tuple(level[order] for level, order in zip(each.levels, places, strict=True))
-            for each in (answer, *(draws if len(draws) > 1 else ()))
+            tuple(level[order] for level, order in zip(draw.levels, places, strict=True))
+            for draw in (answer, *(draws if len(draws) > 1 else ()))
         ]
-        goal = Goal.stored(self.entry)
+        goal = AccuracyGoal.from_entry(self.entry)
         groups = self.table.get("groups_per_unit")
         released: dict[str, Any] = {
             "answers": answers,
@@ -333,12 +333,15 @@ class StoredQuestion:
             "parts": tuple(parts),
         }
         return TableRelease(
-            **{**released, **({} if goal is None else Stopping(goal, plan, self.entry.base).of_table(answers))}
+            **{
+                **released,
+                **({} if goal is None else StoppingSchedule(goal, plan, self.entry.base).table_fields(answers)),
+            }
         )
 
 
 def _are_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 
 def _part(item: ColumnGrouping) -> GroupBy:
@@ -372,15 +375,15 @@ def _reordered(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) 
 
     The keys of a column have the order in which they first appear in the cells, as in the question that was asked.
     """
-    listed, shown = codes[order], []
+    listed, reordered_values = codes[order], []
     for part, of_part in enumerate(values):
         first = np.sort(np.unique(listed[:, part], return_index=True)[1])
         seen = listed[first, part]
         ranks = np.zeros(len(of_part), dtype=np.int32)
         ranks[seen] = np.arange(len(seen), dtype=np.int32)
-        shown.append([of_part[place] for place in seen.tolist()])
+        reordered_values.append([of_part[place] for place in seen.tolist()])
         listed[:, part] = ranks[listed[:, part]]
-    return shown, listed
+    return reordered_values, listed
 
 
 def _typed_keys(part: GroupBy, stored: Sequence[Any] | None) -> list[Label] | None:

@@ -29,7 +29,7 @@ from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind, schema_of
 from noisycount.query.table import TableQuestion, key_set, margins_of
 from noisycount.query.typed import parse_of, share_of
-from noisycount.release.goal import ALL, Goal, Stopping
+from noisycount.release.goal import EVERY_COUNT, AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import (
     CellsPlan,
@@ -109,12 +109,12 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     return CellsPlan(question, noise, None if query.at_most is None else _goal(query, noise), schema_of(schema))
 
 
-def _goal(query: Query, noise: TablePlan) -> Goal:
+def _goal(query: Query, noise: TablePlan) -> AccuracyGoal:
     """Return the accuracy goal of a query without a price. Raises ValueError if no stopping rule can meet it."""
-    decisive = parse_of(query.of) if query.of is not None else ALL if len(query.wheres) > 1 else ""
+    decisive = parse_of(query.of) if query.of is not None else EVERY_COUNT if len(query.wheres) > 1 else ""
     share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
-    goal = Goal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
-    Stopping(goal, noise).rule  # noqa: B018 - computing the rule raises the error
+    goal = AccuracyGoal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
+    StoppingSchedule(goal, noise).rule  # noqa: B018 - computing the rule raises the error
     return goal
 
 
@@ -193,7 +193,7 @@ def hidden_plan(
     noise = price.mechanism(move, share)
     planned = [LevelPlan(name, None, move, share, noise)]
     if has_total:
-        rest = price.mechanism(1, _SHARE_OF_TOTAL)
-        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, rest))
-    least = threshold(noise, price.threshold_delta, groups)
-    return TablePlan(price, tuple(planned), groups, is_replacement, least)
+        total_noise = price.mechanism(1, _SHARE_OF_TOTAL)
+        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, total_noise))
+    smallest_shown = threshold(noise, price.threshold_delta, groups)
+    return TablePlan(price, tuple(planned), groups, is_replacement, smallest_shown)

@@ -192,7 +192,7 @@ class TableRelease(Columns, PublishedAnswer):
     @property
     def rows(self) -> tuple[TableRow, ...]:
         """Published counts, the cells first, in the order of the query."""
-        return tuple(map(TableRow, *self._told(), self._sums))
+        return tuple(map(TableRow, *self._row_members(), self._sums))
 
     @property
     def level_names(self) -> list[str]:
@@ -207,7 +207,7 @@ class TableRelease(Columns, PublishedAnswer):
         """Keys over which each row sums, in words; None for a cell."""
         return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
 
-    def _told(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
+    def _row_members(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
         """Return the names of levels, the labels, the answers and both errors, row by row."""
         labels = [labels for level in self.levels for labels in self.labels.node_labels(level)]
         answers = [answer for level in self.answers for answer in level.tolist()]
@@ -221,16 +221,16 @@ class TableRelease(Columns, PublishedAnswer):
 
         If there are margins, a last column `sum_of` states over which keys each row sums.
         """
-        names, labels, answers, errors, errors_of_all = self._told()
-        told: dict[str, list[Label]] = {
+        names, labels, answers, errors, errors_of_all = self._row_members()
+        columns: dict[str, list[Label]] = {
             name: [row[place] for row in labels] for place, name in enumerate(self.labels.names)
         }
         others: tuple[Sequence[Label], ...] = (names, answers, errors, errors_of_all)
         for name, values in zip(_NUMBERS, others, strict=True):
-            told[free_name(name, told)] = [*values]
+            columns[free_name(name, columns)] = [*values]
         if any(sums := self._sums):
-            told[free_name("sum_of", told)] = [*sums]
-        return told
+            columns[free_name("sum_of", columns)] = [*sums]
+        return columns
 
     @property
     def combined(self) -> tuple[Estimates, ...] | None:
@@ -260,8 +260,8 @@ class TableRelease(Columns, PublishedAnswer):
     @property
     def cumulative(self) -> Estimates | None:
         """Estimated sums of the first cells, up to each; None if the table is not cumulative."""
-        found = self.combined if self.is_cumulative else None
-        return None if found is None else np.cumsum(found[0])
+        estimates = self.combined if self.is_cumulative else None
+        return None if estimates is None else np.cumsum(estimates[0])
 
     @property
     def cumulative_errors(self) -> Estimates | None:
@@ -281,8 +281,8 @@ class TableRelease(Columns, PublishedAnswer):
 
     def _repr_html_(self) -> str:
         """Return the first rows for a notebook."""
-        shown = range(min(len(self), MOST_ROWS))
-        rows = [self._texts(place) for place in shown]
+        places = range(min(len(self), MOST_ROWS))
+        rows = [self._texts(place) for place in places]
         header = ["level", *self.labels.names, f"answer ({percent(self.confidence)})"]
         caption, left_out = self.where or "all records", len(self) - len(rows)
         return row_table(caption, header, rows, self._notes(), left_out)

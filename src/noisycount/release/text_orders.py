@@ -75,9 +75,8 @@ def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
 they are written as 12.5, write number(code) >= 100, in which all others are missing values; if not, let its owner \
 state a kind for the column in noisycount.toml, or store them as numbers
     """
-    return [
-        *islice(dict.fromkeys(sentence for each in row_conditions(predicates) for sentence in _sentences(each)), _SHOWN)
-    ]
+    sentences = (sentence for condition in row_conditions(predicates) for sentence in _sentences(condition))
+    return [*islice(dict.fromkeys(sentences), _SHOWN)]
 
 
 def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
@@ -90,15 +89,15 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
         >>> reading_hints([parse_predicate("dose = 10000000000000000", {"dose": Kind.REAL}).normal])
         ["column 'dose' (real) keeps about 15 digits: other whole numbers near 10000000000000000 are equal to it"]
     """
-    asked = [*row_conditions(predicates)]
-    read = dict.fromkeys(column for each in asked for column in tree.columns(each) if column.is_parsed)
+    questions = [*row_conditions(predicates)]
+    read = dict.fromkeys(column for question in questions for column in tree.columns(question) if column.is_parsed)
     hints = [
         f"{function}({printable(tree.quoted_name(column.name))}) reads texts written as {written}; all others count as "
         "missing values"
         for column in read
         for function, written, _ in [_REMEDIES[column.kind]]
     ]
-    equal = dict.fromkeys(hint for each in asked for hint in _hints_of_literals(each))
+    equal = dict.fromkeys(hint for question in questions for hint in _hints_of_literals(question))
     return [*islice(hints, _SHOWN), *islice(equal, _SHOWN)]
 
 

@@ -147,7 +147,7 @@ class Spend:
         """
         state.dataset(self.user, self.dataset)
         with state.in_flight.of(self.name), state.ledger.transactions.one_reading():
-            reply = state.ledger.replies.of(self.name) or self._answer_question(state)
+            reply = state.ledger.replies.get(self.name) or self._answer_question(state)
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
                 "this Idempotency-Key was used for another request, which it names for ever: choose another key"
@@ -172,7 +172,7 @@ class Spend:
             drafts.clear()  # so that the frames of the error hold no answer
             raise
         written_replies = [reply for attached, reply in drafts.items() if attached.is_written]
-        return written_replies[0] if written_replies else state.ledger.replies.kept(self._draft(answered))
+        return written_replies[0] if written_replies else state.ledger.replies.store(self._draft(answered))
 
     def _draft(self, answered: Answer) -> Reply:
         """Return the reply with an answer as JSON."""
@@ -192,7 +192,7 @@ def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
     """
     if not name.isprintable():
         raise UnknownReleaseError
-    reply = state.ledger.replies.of(name)
+    reply = state.ledger.replies.get(name)
     if reply is not None:
         asker, dataset, content = asker_of_name(name), reply.dataset, reply.content
     else:

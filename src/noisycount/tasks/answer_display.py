@@ -15,7 +15,7 @@ from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.release.dataset import next_words
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import GroupedPlan
 from noisycount.release.results import Release
@@ -136,7 +136,7 @@ def table_promise(preview: AnswerPreview) -> str:
     plan, sure = preview.plan, percent(preview.confidence)
     if plan.goal is None or preview.repeated:
         return f"each count would lie that near to the true one with {sure} confidence"
-    share, which = percent(float(plan.goal.within)), Stopping(plan.goal, plan.noise).words
+    share, which = percent(float(plan.goal.within)), StoppingSchedule(plan.goal, plan.noise).scope_text
     return (
         f"{which} would be within ±{share} of the true count with {sure} confidence; where that costs more than"
         f" ε = {exact_text(plan.goal.at_most)}, each count as near as the table says"
@@ -160,19 +160,19 @@ def _price(preview: AnswerPreview) -> str:
     return f"at most {cost} would be charged{top_up}; on average {_mean_prices(preview, goal)}"
 
 
-def _mean_prices(preview: AnswerPreview, goal: Goal) -> str:
+def _mean_prices(preview: AnswerPreview, goal: AccuracyGoal) -> str:
     """Return the mean prices of an accuracy goal, in ε, for some counts."""
     from noisycount.tasks.plan import average_prices  # noqa: PLC0415 - only accuracy goals need it
 
     noise, base = preview.plan.noise, preview.topped_up
-    stopping = Stopping(goal, noise, base)
-    deciding_level, paid = noise.levels[stopping.place], 0.0 if base is None else float(stopping.prices[0])
+    stopping = StoppingSchedule(goal, noise, base)
+    deciding_level, paid = noise.levels[stopping.deciding_level], 0.0 if base is None else float(stopping.prices[0])
     unit_price = float(deciding_level.sensitivity / deciding_level.share)  # price of the table per ε of one count
     prices = [
         f"{max(0.0, round(unit_price * mean - paid, 9)):.2g} for {signed(count)}"
         for count, mean in average_prices(stopping.rule)
     ]
-    which = "a count that decides of" if goal.of else "a count of"
+    which = "a count that decides of" if goal.scope else "a count of"
     return f"{prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 

@@ -16,7 +16,7 @@ from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
-from noisycount.release.goal import Goal, Stopping
+from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.publishing import meets_goal, stopping_of
@@ -43,7 +43,7 @@ class AnswerPreview(PricedQuery):
         plan = self.plan
         if plan.goal is None or self.repeated:
             return plan.noise
-        return Stopping(plan.goal, plan.noise, self.topped_up).capped
+        return StoppingSchedule(plan.goal, plan.noise, self.topped_up).with_noise_errors
 
     @property
     def error(self) -> int:
@@ -53,7 +53,7 @@ class AnswerPreview(PricedQuery):
         """
         plan = self.plan
         if plan.goal is not None:
-            return Stopping(plan.goal, plan.noise).rule.reach
+            return StoppingSchedule(plan.goal, plan.noise).rule.reach
         return plan.noise.levels[0].error(self.query.confidence)
 
     @property
@@ -163,7 +163,7 @@ def _goal_met_by(plan: QueryPlan, answered: Sequence[Entry], base: Entry | None)
         return None
     if meets_goal(plan, finest):
         return finest
-    same_goal = finest_of(entry for entry in answered if Goal.stored(entry) == plan.goal)
+    same_goal = finest_of(entry for entry in answered if AccuracyGoal.from_entry(entry) == plan.goal)
     return same_goal and (base or same_goal)
 
 
@@ -182,7 +182,7 @@ def _stopped_noise(plan: QueryPlan, entry: Entry) -> TablePlan | None:
     answer, stopping = stored_answer(plan, entry), stopping_of(plan, entry)
     if stopping is None or answer is None:
         return None
-    noise: TablePlan = stopping.of_table(answer.levels)["plan"]
+    noise: TablePlan = stopping.table_fields(answer.levels)["plan"]
     return noise
 
 
