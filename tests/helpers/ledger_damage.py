@@ -146,7 +146,7 @@ def all_told(path: Path) -> dict[str, object]:
                 "descriptions": ledger.descriptions,
                 **{f"spent for {name}": partial(ledger.paid, name) for name in BUDGETS},
                 **{f"spent by {each.name}": partial(ledger.paid_by, each.name) for each in ASKERS},
-                **{f"reply {name}": partial(replies.of, name) for name in REPLIED},
+                **{f"reply {name}": partial(replies.get, name) for name in REPLIED},
             }
             for name, read in reads.items():
                 told[name] = REFUSED

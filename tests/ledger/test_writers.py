@@ -184,7 +184,7 @@ class Commits:
 def test_who_only_looks_is_told_before_what_others_write_is_committed(file: Ledger, failing: Sequence[int]) -> None:
     """Of the debit that was committed before, and of none that was not; whatever becomes of it."""
     commits = Commits(file, failing)
-    look = partial(file.transactions.found, lambda _, state: set(state.debits))
+    look = partial(file.transactions.read, lambda _, state: set(state.debits))
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(spending(file, "1", 1))
         assert commits.begun[0].wait(PATIENCE)
