@@ -53,6 +53,7 @@ class LazySource(CountedSource):
     settings: DatasetSettings  # settings of their owner
     former: DatasetRecord | None  # former description, if there is one
     opened: CheckedSource | None = field(default=None, init=False)  # open records; None until they are needed
+    compared: CheckedSource | None = field(default=None, init=False)  # those that were compared with their description
     is_closed: bool = field(default=False, init=False)  # True after `close`
     lock: Lock = field(default_factory=Lock, init=False)  # held while the records are opened or closed
     scans: BatchQueue = field(default_factory=BatchQueue, init=False)  # lets threads with few predicates share one scan
@@ -176,8 +177,10 @@ class LazySource(CountedSource):
     def _checked(self) -> CheckedSource:
         """Return the open records after a comparison with their description."""
         source = self._source()
-        require_described(self.shown, self.record, source)
-        require_readable(self.shown, source.used())
+        if source is not self.compared:
+            require_described(self.shown, self.record, source)
+            require_readable(self.shown, source.used())
+            self.compared = source
         return source
 
     def _source(self) -> CheckedSource:

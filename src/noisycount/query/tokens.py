@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from enum import Enum
 from itertools import pairwise
 from reprlib import repr as shortened
+from typing import NamedTuple
 
 from noisycount.errors import PredicateError
-from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.readings import FUNCTIONS
 
@@ -29,8 +29,7 @@ class TokenKind(Enum):
     DURATION = "duration"
 
 
-@frozen
-class Token:
+class Token(NamedTuple):
     """A token: a name or a text without its quotes, a number, a keyword, a function, a symbol or a duration."""
 
     kind: TokenKind
