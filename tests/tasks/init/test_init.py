@@ -1,4 +1,4 @@
-"""Tests of `tasks/proposals.py`."""
+"""Tests of `tasks/findings.py`."""
 
 import csv
 import io

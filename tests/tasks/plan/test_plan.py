@@ -1,4 +1,4 @@
-"""Tests of `cli/plan.py` and `tasks/open_plan.py`."""
+"""Tests of `cli/plan.py` and `tasks/plan.py`."""
 
 import math
 import os
