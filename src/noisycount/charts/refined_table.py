@@ -78,10 +78,13 @@ class RefinedDots:
     def __post_init__(self) -> None:
         """Select the largest cells and smallest levels if there are too many. Raise ValueError if there is no cell."""
         dots, selection = _select_largest(self.dots)
-        drawn, notes = _select_smallest_levels(self.sums), [*self.notes, *([f"{selection} cells"] if selection else [])]
-        if len(drawn) < len(self.sums):
-            notes.append(f"{len(drawn)} of {len(self.sums)} levels of sums: those with the fewest")
-        for name, value in (("dots", dots), ("notes", notes), ("sums", drawn)):
+        levels, notes = (
+            _select_smallest_levels(self.sums),
+            [*self.notes, *([f"{selection} cells"] if selection else [])],
+        )
+        if len(levels) < len(self.sums):
+            notes.append(f"{len(levels)} of {len(self.sums)} levels of sums: those with the fewest")
+        for name, value in (("dots", dots), ("notes", notes), ("sums", levels)):
             object.__setattr__(self, name, value)
 
 

@@ -89,27 +89,27 @@ def sampled_estimate(
         ValueError: If the sample is larger than the population, its noise is continuous, the table would be too large,
             or the assumed population excludes an answer that the true one allows.
     """
-    size, drawn, noise = population.size, mechanism.sample_size, mechanism.noise
-    if drawn > size:
-        raise ValueError(f"sample_size must be at most the {size} records there are, got {drawn}")
+    size, sample_size, noise = population.size, mechanism.sample_size, mechanism.noise
+    if sample_size > size:
+        raise ValueError(f"sample_size must be at most the {size} records there are, got {sample_size}")
     if noise is not None and not (isinstance(noise, SymmetricNoise) and noise.is_discrete):
         raise ValueError(
             "mechanism must add no noise or discrete noise to the count of a sample here, as the "
             f"answers are summed one by one: got {noise!r}"
         )
     table = table_of(population.law(), size)
-    first, last = _drawn_ends(table, drawn, size)
+    first, last = _drawn_ends(table, sample_size, size)
     reach = 0 if noise is None else int(np.ceil(noise.error_with_tail(-DEPTH)))
     answers = np.arange(first - reach, last + reach + 1, dtype=np.float64)
     span = (float(answers[0]), float(answers[-1]))
     believed = table if assumed is None else believed_table(assumed, mechanism, span)
     start, stop = min(table.first, believed.first), max(table.last, believed.last)
     if noise is not None:  # samples may be likely under the assumed population only
-        ends = _drawn_ends(believed, drawn, size)
+        ends = _drawn_ends(believed, sample_size, size)
         first, last = min(first, ends[0]), max(last, ends[1])
     _check_entries(max(answers.size, last - first + 1) * (stop - start + 1))
     positives = np.arange(first, last + 1, dtype=np.float64)
-    logs = _log_likelihoods(positives, range(start, stop + 1), drawn, size)
+    logs = _log_likelihoods(positives, range(start, stop + 1), sample_size, size)
     if noise is not None:
         errors = (answers[:, None] - positives).ravel()
         chances = noise.errors.between(errors, np.ones(1)).reshape(answers.size, positives.size)
@@ -117,25 +117,25 @@ def sampled_estimate(
             logs = np.log(chances @ np.exp(logs))
     joint = np.exp(logs + _padded(table, start, stop))
     possible = joint.sum(axis=1) > 0
-    told = (logs + _padded(believed, start, stop))[possible]
-    scaled = answers[possible] * size / drawn
+    log_joint = (logs + _padded(believed, start, stop))[possible]
+    scaled = answers[possible] * size / sample_size
     counts = np.arange(start, stop + 1, dtype=np.float64)
-    estimates = _estimates(by, scaled, counts, told, size)
+    estimates = _estimates(by, scaled, counts, log_joint, size)
     if by == "mode" and noise is None:  # two counts often have equal weights; `refined` compares them exactly
         estimates = refined(answers[possible], assumed or population, mechanism, "mode")
-    unsure = _deviations(counts, told, estimates) * _EQUAL if by == "mean" else 0 * estimates
+    unsure = _deviations(counts, log_joint, estimates) * _EQUAL if by == "mean" else 0 * estimates
     return SampledEstimate(counts, joint[possible], scaled, estimates, unsure)
 
 
-def _drawn_ends(table: CountTable, drawn: int, size: int) -> tuple[int, int]:
+def _drawn_ends(table: CountTable, sample_size: int, size: int) -> tuple[int, int]:
     """Return the smallest and the largest number of positives in a sample that is likely for a count of the table."""
-    laws = [smooth_law([DrawnPositives(k, drawn, size)]) for k in (table.first, table.last)]
-    return table_of(laws[0], drawn).first, table_of(laws[1], drawn).last
+    laws = [smooth_law([DrawnPositives(k, sample_size, size)]) for k in (table.first, table.last)]
+    return table_of(laws[0], sample_size).first, table_of(laws[1], sample_size).last
 
 
-def _log_likelihoods(positives: Reals, counts: range, drawn: int, size: int) -> Reals:
+def _log_likelihoods(positives: Reals, counts: range, sample_size: int, size: int) -> Reals:
     """Return ln P[S = s | K = k] for s positives in the sample, shape (positives, counts)."""
-    laws = (smooth_law([DrawnPositives(count, drawn, size)]) for count in counts)
+    laws = (smooth_law([DrawnPositives(count, sample_size, size)]) for count in counts)
     return np.array([law.log_pmf(positives) for law in laws]).T
 
 
@@ -172,9 +172,9 @@ def _estimates(by: str, scaled: Reals, counts: Reals, log_weights: Reals, size: 
     return counts[(below >= below[:, -1:] * (0.5 * (1 - TIE))).argmax(axis=1)]
 
 
-def _deviations(counts: Reals, told: Reals, means: Reals) -> Reals:
+def _deviations(counts: Reals, log_joint: Reals, means: Reals) -> Reals:
     """Return the mean absolute deviation of the count from its posterior mean, for each answer."""
-    shares = np.exp(told - told.max(axis=1, keepdims=True))
+    shares = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
     return (shares * np.abs(counts - means[:, None])).sum(axis=1) / shares.sum(axis=1)
 
 

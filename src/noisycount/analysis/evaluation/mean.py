@@ -40,15 +40,15 @@ def _density_of_error(case: Case, answers: Reals) -> Reals:
     means = mean_estimates(case, answers)
     floors = np.floor(means)
     is_up = floors >= np.floor(answers)
-    found = np.empty(answers.shape)
+    errors = np.empty(answers.shape)
     up = case.truth.upper(answers[is_up], floors[is_up] + 1)
-    found[is_up] = 2 * np.exp(up.logs) * (up.distances + (floors + 1 - means)[is_up])
+    errors[is_up] = 2 * np.exp(up.logs) * (up.distances + (floors + 1 - means)[is_up])
     down = case.truth.lower(answers[~is_up], floors[~is_up])
-    found[~is_up] = 2 * np.exp(down.logs) * (down.distances + (means - floors)[~is_up])
+    errors[~is_up] = 2 * np.exp(down.logs) * (down.distances + (means - floors)[~is_up])
     if case.truth is not case.belief:
         total, true_means = mean_of(answers, case.truth.around(answers))
-        found += np.where(is_up, 1, -1) * np.exp(total) * (means - true_means)
-    return found * case.density_scale
+        errors += np.where(is_up, 1, -1) * np.exp(total) * (means - true_means)
+    return errors * case.density_scale
 
 
 def _cuts_at_integers(case: Case) -> Reals:
@@ -324,6 +324,6 @@ def _joint(case: Case, counts: Reals, answers: Reals) -> Reals:
     """Return P[K = k, Y = y] for counts k and answers y of one shape, without the counts outside the table."""
     table = case.truth.table
     inside = (counts >= table.first) & (counts <= table.last)
-    held, given = counts[inside], answers[inside]
-    chances = table.chances[(held - table.first).astype(np.int64)]
-    return chances * case.errors.between(given - held, np.ones(held.shape))
+    counts_inside, answers_inside = counts[inside], answers[inside]
+    chances = table.chances[(counts_inside - table.first).astype(np.int64)]
+    return chances * case.errors.between(answers_inside - counts_inside, np.ones(counts_inside.shape))

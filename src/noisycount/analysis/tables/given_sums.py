@@ -217,9 +217,9 @@ class _Layer:
         possible = laws > 0
         start = possible.argmax(axis=-1)
         ends = laws.shape[-1] - possible[..., ::-1].argmax(axis=-1)
-        kept = int((ends - start).max())
-        start = np.minimum(start, laws.shape[-1] - kept)
-        places = start[..., None] + np.arange(kept)
+        width = int((ends - start).max())
+        start = np.minimum(start, laws.shape[-1] - width)
+        places = start[..., None] + np.arange(width)
         return type(self)(first + start, np.take_along_axis(laws, places, axis=-1))
 
     def draw_members(self, family: Places, sums: Places, random: np.random.Generator) -> Places:
@@ -326,8 +326,10 @@ def law_by_characteristic(
         high = min(reach[1], low + length - 1)
         law = _invert(values, length, low, high, smallest)
         mean_error = abs(float(law @ np.arange(low, high + 1)) - mean)
-        end, most = law.size // _END_PART + 1, _ENDED * smallest * law.max()
-        is_cut = (low > reach[0] and law[:end].max() > most) or (high < reach[1] and law[-end:].max() > most)
+        end, largest_end = law.size // _END_PART + 1, _ENDED * smallest * law.max()
+        is_cut = (low > reach[0] and law[:end].max() > largest_end) or (
+            high < reach[1] and law[-end:].max() > largest_end
+        )
         if (low, high) == reach or not (is_cut or mean_error > _MEAN_ERROR * deviation):
             return low, law
         odd = np.arange(1, length, 2, dtype=np.float64)

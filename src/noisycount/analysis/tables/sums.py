@@ -284,7 +284,7 @@ class _SummandGroups:
     weights: Reals  # distributions, shape (nodes, sets, groups, members, width)
     summands: int  # number of summands
     first: Places  # first kept sum of each group, shape (nodes, groups)
-    kept: int  # number of kept sums
+    kept_count: int  # number of kept sums
     length: int  # length of the transforms
 
     @staticmethod
@@ -314,15 +314,15 @@ class _SummandGroups:
             is_disjoint = first > last
             first, last = np.where(is_disjoint, lowest, first), np.where(is_disjoint, highest, last)
         full = members * (width - 1) + 1
-        kept = min(int((last - first).max()) + 1, full)
-        first = np.minimum(first, full - kept)
+        kept_count = min(int((last - first).max()) + 1, full)
+        first = np.minimum(first, full - kept_count)
         means = member_moments.mean
         length_above = highest - first + (width - 1 - means.min(axis=(1, 3)))
-        length_below = first + kept - 1 - lowest + means.max(axis=(1, 3))
+        length_below = first + kept_count - 1 - lowest + means.max(axis=(1, 3))
         length = transform_length(
-            min(full, math.ceil(max(float(length_above.max()), float(length_below.max()), kept - 1)) + 1)
+            min(full, math.ceil(max(float(length_above.max()), float(length_below.max()), kept_count - 1)) + 1)
         )
-        return _SummandGroups(grouped, summands, first, kept, length)
+        return _SummandGroups(grouped, summands, first, kept_count, length)
 
     @property
     def count(self) -> int:
@@ -330,8 +330,8 @@ class _SummandGroups:
         return int(self.weights.shape[2])
 
     def _kept_positions(self, block: _Block, sets: int) -> Places:
-        """Return the positions of the kept sums in the result of a transform, shape (nodes, sets, groups, kept)."""
-        positions = (self.first[block][..., None] + np.arange(self.kept)) % self.length
+        """Return the positions of the kept sums in a transform, shape (nodes, sets, groups, kept_count)."""
+        positions = (self.first[block][..., None] + np.arange(self.kept_count)) % self.length
         return np.broadcast_to(positions[:, None], (len(positions), sets, *positions.shape[1:]))
 
     @property
@@ -362,7 +362,7 @@ class _SummandGroups:
 
     @property
     def laws(self) -> Reals:
-        """Distributions of the sums of the groups, shape (nodes, sets, groups, kept)."""
+        """Distributions of the sums of the groups, shape (nodes, sets, groups, kept_count)."""
         return self._laws_and_peaks[0]
 
     @property
@@ -373,7 +373,7 @@ class _SummandGroups:
     @cached_property
     def _laws_and_peaks(self) -> tuple[Reals, Reals]:
         """Probabilities of the kept sums, and the largest probability of any sum, of each group."""
-        laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept, 1))
+        laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept_count, 1))
         for block in self._blocks:
             sums = np.fft.irfft(self._spectra(block).prod(axis=3), self.length, axis=-1)
             positions = self._kept_positions(block, sums.shape[1])

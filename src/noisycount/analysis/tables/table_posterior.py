@@ -399,17 +399,17 @@ class TablePosterior(Columns, Charted):
 
 def _chosen_cells(cells: ArrayLike, size: int) -> NDArray[np.bool_]:
     """Return cells as a mask, shape (size,)."""
-    given = np.asarray(cells)
-    if given.dtype == np.bool_ and given.shape == (size,):
-        is_in = given.copy()
-    elif given.ndim == 1 and given.dtype.kind in "iu" and given.size:
-        if given.min() < -size or given.max() >= size:
-            wrong = int(given.max() if given.max() >= size else given.min())
+    chosen = np.asarray(cells)
+    if chosen.dtype == np.bool_ and chosen.shape == (size,):
+        is_in = chosen.copy()
+    elif chosen.ndim == 1 and chosen.dtype.kind in "iu" and chosen.size:
+        if chosen.min() < -size or chosen.max() >= size:
+            wrong = int(chosen.max() if chosen.max() >= size else chosen.min())
             raise ValueError(f"cells must be positions from 0 to {size - 1}, got {wrong}")
         is_in = np.zeros(size, dtype=np.bool_)
-        is_in[given] = True
-        if int(is_in.sum()) != given.size:
-            raise ValueError(f"cells must be different, got {given.size - int(is_in.sum())} twice")
+        is_in[chosen] = True
+        if int(is_in.sum()) != chosen.size:
+            raise ValueError(f"cells must be different, got {chosen.size - int(is_in.sum())} twice")
     else:
         raise ValueError(f"cells must be positions or a mask of {size} cells, got {cells!r}")
     if not is_in.any():
