@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import noisycount as nc
+from noisycount.charts.chart import build_picture
 from noisycount.charts.picture import BarMarks, CurveMark, DotMarks, PictureMark, TextMark
 from noisycount.charts.picture_svg import draw_mark
 from noisycount.charts.refinement import RefinementCurves
-from noisycount.charts.results import build_picture
 from noisycount.charts.vega import layers_of
 from noisycount.ledger.budget import Loss
 from noisycount.release.results import Release

@@ -1,1 +1,1 @@
-"""Drawing of results as pictures. Nothing is computed here; begin with `picture` and `results`."""
+"""Drawing of results as pictures. Nothing is computed here; begin with `picture` and `chart`."""

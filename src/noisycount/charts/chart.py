@@ -1,11 +1,77 @@
 """The public function `chart`, which draws any result. It needs the extra `charts`, imported on the first call.
 
-`results` chooses the picture of each kind of result, and `vega` describes it for Altair.
+`build_picture` chooses the picture of each kind of result, and `vega` describes it for Altair.
 """
 
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from noisycount.analysis.posterior.observed import is_published
+from noisycount.analysis.posterior.posterior import Posterior
+from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
+from noisycount.analysis.tables.table_posterior import TablePosterior
+from noisycount.charts.picture import Picture
+from noisycount.charts.plot import Plot
+from noisycount.charts.plot_picture import plot_picture
+from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_picture
+from noisycount.charts.refined_table import posterior_dots, refined_picture
+from noisycount.charts.refinement import AnswerCurve, RefinementCurves, answer_picture, refinement_picture
+from noisycount.charts.table import TableBars, is_tabled, table_picture
+from noisycount.charts.vega import vega_lite
+from noisycount.display.values import short
 from noisycount.errors import NoisyCountError, install_hint
+
+_QUOTED_LENGTH = 100  # longest quotation of an invalid result in an error message
+
+
+@singledispatch
+def build_picture(result: object) -> Picture:
+    """Return the picture of a result: a posterior, a privacy curve, a figure, an answer or a table of answers.
+
+    Raises:
+        ValueError: The result is of another type.
+    """
+    if is_published(result):
+        where = getattr(result, "where", "an answer with noise")
+        unit = "records" if getattr(result, "unit", None) is None else "persons"
+        return answer_picture(AnswerCurve.from_answer(result), where, unit)
+    if is_tabled(result):
+        return table_picture(TableBars.from_table(result))
+    raise ValueError(
+        "result must be a Posterior, a TablePosterior, a PrivacyCurve, a Release, a TableRelease "
+        f"or a Figure, got {short(result)[:_QUOTED_LENGTH]}: give one of these"
+    )
+
+
+@build_picture.register
+def _(posterior: Posterior) -> Picture:
+    """Return the picture of a posterior: the prior, the likelihood of the answers, and the posterior."""
+    several = len(posterior.observed)
+    averaged = f"; the answer is the average of {several}" if several > 1 else ""
+    subtitle = f"{posterior.population.records:,} records{averaged}"
+    return refinement_picture(RefinementCurves.from_posterior(posterior), "What is the true count?", subtitle)
+
+
+@build_picture.register
+def _(posterior: TablePosterior) -> Picture:
+    """Return the picture of a refined table: the answers of its cells and sums, and the estimates."""
+    return refined_picture(posterior_dots(posterior))
+
+
+@build_picture.register
+def _(curve: PrivacyCurve) -> Picture:
+    """Return the picture of a privacy curve, δ against ε."""
+    view = PrivacyView.from_curves([NamedCurve("δ(ε)", curve)])
+    against = "all other records" if curve.population is None else f"{curve.population!r}"
+    subtitle = f"{curve.mechanism!r}, against an adversary who knows {against}"
+    return privacy_picture(view.lines, view.axes, "What can one record change?", subtitle)
+
+
+@build_picture.register
+def _(plot: Plot) -> Picture:
+    """Return the picture of a figure of a paper."""
+    return plot_picture(plot)
+
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,8 +98,6 @@ def chart(result: object) -> "alt.TopLevelMixin":
         import altair as alt  # noqa: PLC0415  (an optional dependency)
     except ImportError:
         raise NoisyCountError(f"Altair charts need the package altair: {install_hint('charts')}") from None
-    from noisycount.charts.results import build_picture  # noqa: PLC0415  (for this alone)
-    from noisycount.charts.vega import vega_lite  # noqa: PLC0415  (the same)
 
     specification = vega_lite(build_picture(result))
     kind = alt.VConcatChart if "vconcat" in specification else alt.LayerChart

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import noisycount as nc
+from noisycount.charts.chart import build_picture
 from noisycount.charts.picture_svg import picture_svg
-from noisycount.charts.results import build_picture
 from tests.helpers.commands import Run
 
 SURVEY = ("--size", "5912", "--rate", "1.7%")
