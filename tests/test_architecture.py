@@ -411,7 +411,7 @@ def test_computed_import_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_strayed_source_is_found(tmp_path: Path, place: str, line: str) -> None:
-    """Whoever could have records counted past the desk is named, however it imports."""
+    """A module that could count records without the desk is named, however it imports."""
     found = strayed_sources(made_up(tmp_path, {"__init__.py": "", place: line}))
     assert [text.partition(" imports ")[0] for text in found] == [place]
 

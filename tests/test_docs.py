@@ -204,7 +204,7 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
 
 
 def test_a_lost_file_is_found(tmp_path: Path) -> None:
-    """Links and paths that lead nowhere are told, whatever they look like; others are not."""
+    """Links and paths that lead nowhere are reported, and no others."""
     page = tmp_path / "page.md"
     page.write_text(
         "# A `b`, c\n`tests/conftest.py` `model/laws/` `text/html` [a](page.md#a-b-c) [c](https://c.org/c.md)"

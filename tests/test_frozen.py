@@ -83,7 +83,7 @@ def test_equal_fields_are_equal_objects() -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_nothing_is_set_or_deleted(options: dict[str, bool]) -> None:
-    """No field changes, whoever assigns to it."""
+    """An assignment to a field is refused."""
     ours = _both(**options)[1]
     made = ours("a", needed=1)
     with pytest.raises(FrozenInstanceError, match="cannot assign to field 'name'"):

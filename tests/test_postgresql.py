@@ -11,7 +11,7 @@ from tests.helpers import postgresql
 def test_a_missing_server_fails_the_tests_where_one_is_required(
     monkeypatch: pytest.MonkeyPatch, required: str, outcome: type[BaseException]
 ) -> None:
-    """Elsewhere they are skipped, and the reason is told."""
+    """Elsewhere they are skipped with a reason."""
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.setattr(Path, "glob", lambda *_: iter(()))
     monkeypatch.setattr(postgresql, "find_spec", lambda _: None)

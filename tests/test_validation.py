@@ -87,7 +87,7 @@ def test_a_value_outside_the_range_is_refused_at_once_in_one_line(value: str | i
     ],
 )
 def test_a_float_is_the_decimal_that_it_shows(value: float, expected: Fraction) -> None:
-    """Whoever types 0.1 means one tenth, not the nearest double."""
+    """The text 0.1 is one tenth, not the nearest double."""
     assert exact_epsilon(value) == expected
     assert exact_epsilon(str(float(value))) == expected
 

@@ -70,7 +70,7 @@ def test_every_command_explains_itself(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize("words", [(), ("ledger",), ("analysts",)])
 def test_no_line_of_a_list_is_cut(run: Run, words: tuple[str, ...]) -> None:
-    """Every command is told in a whole sentence."""
+    """Every command is described in a whole sentence."""
     _, listed = run(*words, "--help").output.split("Commands:\n")
     assert listed.count(".\n") >= 3
     assert "..." not in listed
@@ -337,7 +337,7 @@ def test_the_installed_command_answers(here: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_count_that_misses_its_tick_is_told_at_a_later_one(here: Path) -> None:
-    """It is charged once and told; nothing else is said."""
+    """It is charged once and printed, without any other text."""
     count = ("count", "survey.parquet", "--unit", "row", "--where", "age > 40", "--epsilon", "0.5")
     words = [SCRIPT, *count, "--slot", "0.001"]
     told = subprocess.run(words, cwd=here, check=False, capture_output=True, text=True)  # noqa: S603  (our own command)

@@ -165,7 +165,7 @@ def test_mistake_is_named_in_one_line(tmp_path: Path, text: str, message: str) -
 
 
 def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """A missing file, a folder and a file of another encoding are told apart."""
+    """A missing file, a folder and a file of another encoding have different refusals."""
     with pytest.raises(ConfigError, match=r"cannot be read \(No such file.*`noisycount init`"):
         load_config(tmp_path / "none.toml")
     with pytest.raises(ConfigError, match=r"cannot be read \("):

@@ -101,7 +101,7 @@ def test_an_odd_file_is_refused_with_a_remedy(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("name", ["utf-16 le", "utf-16 be", "cp1252"])
 def test_the_encoding_that_a_refusal_names_is_the_right_one(tmp_path: Path, name: str) -> None:
-    """Whoever follows the remedy has the records."""
+    """A user who follows the remedy has the records."""
     path = tmp_path / "x.csv"
     path.write_bytes(REFUSED[name][0])
     (encoding,) = re.findall('encoding = "(.*)",', refusal(lambda: DuckDBSource.open(path)))

@@ -17,7 +17,7 @@ DeskOf = Callable[..., Desk]
 
 
 def desks_of(ledger: Ledger, survey: Dataset) -> DeskOf:
-    """Give desks of the records, for whoever asks."""
+    """Return a function that opens desks of the records, for any analyst."""
 
     def made(dataset: Dataset = survey, analyst: Analyst = Analyst()) -> Desk:  # noqa: B008 - frozen
         return Desk(MemorySource(RECORDS, SCHEMA), ledger, dataset, analyst=analyst)

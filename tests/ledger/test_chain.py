@@ -96,7 +96,7 @@ def test_any_change_of_any_column_is_found_in_its_row(name: str, number: int, va
 
 @given(st.data())
 def test_a_changed_row_whose_hash_was_mended_breaks_the_next(data: st.DataObject) -> None:
-    """Whoever changes a row must change all later ones, which the head that was kept tells."""
+    """A changed row requires a change of every later one, which a known head detects."""
     rows = linked(columns(6))
     number = data.draw(st.integers(0, 8))
     written = Head(10, rows[-1]["hash"])
@@ -110,7 +110,7 @@ def test_a_changed_row_whose_hash_was_mended_breaks_the_next(data: st.DataObject
 
 @given(st.data())
 def test_a_row_that_is_missing_doubled_or_moved_is_found(data: st.DataObject) -> None:
-    """In the middle of the chain; a chain cut at its end is an older copy, which a head tells."""
+    """A cut inside the chain is detected; a chain cut at its end needs a known head."""
     rows = linked(columns(6))
     number = data.draw(st.integers(0, 8))
     gone = [*rows[:number], *rows[number + 1 :]]
@@ -133,7 +133,7 @@ def test_an_older_copy_is_told_by_a_head_that_it_lacks(kept: int, written: int) 
 
 
 def test_a_row_under_another_number_is_found_though_its_hash_is_right(rows: Rows) -> None:
-    """Numbers have no gaps, whoever computed the hashes."""
+    """A gap in the numbers is detected, although the hashes are right."""
     renumbered = {**rows[-1], "number": len(rows) + 1}
     found = verification([*rows[:-1], {**renumbered, "hash": row_hash(renumbered)}])
     assert (found.broken, found.why) == (len(rows), "is missing")
@@ -217,7 +217,7 @@ def test_a_second_repeat_of_the_same_analyst_is_found() -> None:
     ],
 )
 def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(forged: Callable[[Rows], Row], why: str) -> None:
-    """Whoever can compute hashes can still not book what the rows before contradict."""
+    """A forged row with a right hash is refused if the rows before contradict it."""
     parts = columns(6)
     place = next(place for place, part in enumerate(parts) if part["key"] == "key 4")
     part = forged(parts)

@@ -15,7 +15,7 @@ ROWS = json.dumps({"unit": None, "columns": {}})
 
 
 def test_a_description_is_kept(ledger_url: str) -> None:
-    """Whoever opens the ledger next reads what was written down last of each data set."""
+    """The next opening reads the latest description of each data set."""
     with Ledger.open(ledger_url) as ledger:
         assert ledger.descriptions() == {}
         assert ledger.describe("survey", PERSONS) == PERSONS

@@ -120,7 +120,7 @@ def test_records_are_prepared_before_a_charge_and_not_for_a_repeat(ledger: Ledge
 
 
 def test_that_somebody_else_asks_is_written_down_once(ledger: Ledger) -> None:
-    """However often they do; whoever paid is no repeat of themselves."""
+    """Repeats are free, however many; the analyst who paid is not listed as a repeat."""
     ledger.reserve("1", asked(1), RICH, ALICE)
     for key, analyst, askers in (
         ("2", ALICE, ("alice",)),
@@ -259,7 +259,7 @@ def test_a_damaged_answer_is_refused(ledger: Ledger, damage: str) -> None:
 
 
 def test_a_row_that_makes_no_sense_is_refused_though_its_hash_is_right(ledger: Ledger) -> None:
-    """Whoever can compute hashes cannot make the ledger believe what it would not write."""
+    """A forged row with a right hash is refused if the ledger would not write it."""
     ledger.reserve("mine", asked(1), RICH)
     (row,) = ledger.rows()
     forged = row_hash({**row, "epsilon": "0.01"})

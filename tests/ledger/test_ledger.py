@@ -194,7 +194,7 @@ def test_an_argument_of_another_type_is_refused(ledger: Ledger, value: object) -
 
 
 def test_the_first_stored_answer_wins(ledger: Ledger) -> None:
-    """Whoever stores a second answer is given the first."""
+    """A second answer is not stored; its caller receives the first."""
     entry, _ = ledger.reserve("mine", asked(1), Fraction(1))
     first = ledger.store(entry, 5)
     assert ledger.store(entry, 6) == first

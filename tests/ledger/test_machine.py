@@ -167,7 +167,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.entries)
     @rule(number=st.integers(0, 11), answer=answers)
     def crash_after_the_debit_and_resume(self, number: int, answer: int | TableAnswer) -> None:
-        """Whoever asks again after a crash finds the debit, and one answer for ever."""
+        """A request that is repeated after a crash finds its debit, and a single answer for ever."""
         index = number % len(self.entries)
         entry = self.entries[index]
         self.crash()

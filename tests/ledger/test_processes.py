@@ -84,7 +84,7 @@ def test_racing_processes_share_one_debit_and_one_answer_a_question(ledger_url: 
 
 @pytest.mark.few(0)
 def test_racing_processes_share_one_debit_and_one_table_a_question(ledger_url: str) -> None:
-    """Whoever comes first pays; all are told the same counts."""
+    """The first request pays, and every request receives the same counts."""
     numbers = range(5)
     with starting_together(WORKERS) as pool:
         bought = pool.map(desk_workers.buy_tables, [ledger_url] * WORKERS, [numbers] * WORKERS)

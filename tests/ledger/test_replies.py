@@ -129,7 +129,7 @@ def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
 
 
 def test_two_rows_of_one_reply_are_found() -> None:
-    """Whoever can compute hashes can still not book a second reply."""
+    """A forged second reply with a right hash is refused."""
     first = chained(Head(), reply_columns("ana:1", "a", START))
     second = chained(Head(1, first["hash"]), reply_columns("ana:1", "b", START))
     found = verification([first, second])
@@ -217,7 +217,7 @@ def test_a_reply_is_kept_with_its_answer_in_one_commit(replying: Ledger) -> None
 
 
 def test_what_goes_with_a_second_answer_is_not_written(replying: Ledger) -> None:
-    """The first answer stays, and nothing tells of another."""
+    """The first answer stays, and nothing reveals another."""
     entry, replies = debit(replying, 1), replying.replies
     replying.store(entry, 103)
     attached = replies.attached(FIRST)

@@ -238,7 +238,7 @@ def test_a_crowd_overspends_and_loses_nothing_while_its_server_is_killed() -> No
 
 
 def test_a_busy_server_lets_every_writer_have_its_turn(postgresql: Server, database: str) -> None:
-    """Whoever waited finds what all others wrote meanwhile, and writes the row after it."""
+    """A process that waited reads the rows of the others, and writes the row after them."""
     url = postgresql.url(database)
     with Ledger.open(url) as ledger, ExitStack() as stack:
         writers = [stack.enter_context(Ledger.open(url)) for _ in range(8)]
@@ -257,7 +257,7 @@ def test_a_busy_server_lets_every_writer_have_its_turn(postgresql: Server, datab
 
 
 def test_several_processes_that_make_a_ledger_make_one(postgresql: Server) -> None:
-    """Whoever comes second finds the table."""
+    """The second opening finds the table."""
     url = postgresql.new_url()
     with ThreadPoolExecutor(8) as pool:
         for ledger in pool.map(lambda _: Ledger.open(url), range(8)):

@@ -119,7 +119,7 @@ def test_what_is_no_answer_is_not_stored(ledger: Ledger, answer: TableAnswer) ->
 
 @pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:40])
 def test_a_damaged_table_breaks_the_chain_though_its_hash_is_right(text: str) -> None:
-    """Whoever can compute hashes cannot make a command end in a traceback."""
+    """A forged row with a right hash does not make a command end in a traceback."""
     price, made = Loss.of(TENTH), datetime.now(UTC)
     debit = chained(Head(), debit_columns(Entry("mine", asked(1), price, made, None, "alice", price)))
     columns = {**answer_columns("mine", 5, made), "answer": text}

@@ -57,7 +57,7 @@ def test_every_page_is_in_the_toctree() -> None:
 
 
 def test_errors_are_public() -> None:
-    """Every exception is told with its module."""
+    """Every exception is listed with its module."""
     assert ("module", "noisycount.errors") in directives()
     assert "NoisyCountError" in errors.__all__
 

@@ -40,7 +40,7 @@ SURVEY = Dataset("survey", ConcentratedBudget(Fraction(10)))
 
 @pytest.fixture
 def desk_of(ledger: Ledger) -> DeskOf:
-    """Give desks of the records, for whoever asks."""
+    """Return a function that opens desks of the records, for any analyst."""
     return desks_of(ledger, SURVEY)
 
 

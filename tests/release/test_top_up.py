@@ -31,7 +31,7 @@ SURVEY, RICH = Dataset("survey", Fraction(10)), Dataset("survey", Fraction(10**6
 
 @pytest.fixture
 def desk_of(ledger: Ledger) -> DeskOf:
-    """Give desks of the records, for whoever asks."""
+    """Return a function that opens desks of the records, for any analyst."""
     return desks_of(ledger, SURVEY)
 
 

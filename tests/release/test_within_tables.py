@@ -63,7 +63,7 @@ def source() -> FailingSource:
 
 @pytest.fixture
 def desk_of(ledger: Ledger, source: FailingSource) -> DeskOf:
-    """Give desks of the records, for whoever asks."""
+    """Return a function that opens desks of the records, for any analyst."""
 
     def made(dataset: Dataset = Dataset("survey", Fraction(2)), analyst: Analyst = Analyst()) -> Desk:  # noqa: B008
         return Desk(source, ledger, dataset, analyst=analyst)

@@ -99,7 +99,7 @@ def test_the_worst_case_is_that_of_two_neighbouring_counts(mechanism: nc.Mechani
 
 
 def test_without_noise_the_worst_case_tells_everything() -> None:
-    """Whoever knows the other records learns this one: δ is 1 whatever ε."""
+    """An adversary who knows the other records learns this one: δ is 1 for every ε."""
     for curve in (nc.privacy_curve(nc.Exact()), nc.privacy_curve(nc.Exact(), nc.Known(7))):
         assert curve.directions(0.0) == (1.0, 1.0)
         assert curve.delta(700.0) == 1.0

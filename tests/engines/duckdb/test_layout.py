@@ -251,7 +251,7 @@ def test_each_odd_row_is_shown_with_its_line(tmp_path: Path, name: str) -> None:
 
 
 def test_public_values_hold_no_text_of_odd_rows(tmp_path: Path) -> None:
-    """Whoever may ask sees public values: a name or a total is none."""
+    """Every analyst sees public values, so neither a name nor a total is one."""
     rows = [
         NAMES,
         ["Response ID", "Age?", "Sex?", "Town?"],

@@ -213,7 +213,7 @@ def test_a_file_that_breaks_meanwhile_shows_nothing(tmp_path: Path, hidden: bool
 
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_changed_file_gives_no_table(tmp_path: Path, hidden: bool) -> None:  # noqa: FBT001 - a case
-    """Whoever reads hidden keys to the end is told."""
+    """Reading hidden keys to the end raises the error."""
     path = tmp_path / "records.parquet"
     write_parquet(path, [{"town": "a"}], {"town": Kind.TEXT})
     with DuckDBSource.open(path) as source:

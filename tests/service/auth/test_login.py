@@ -93,7 +93,7 @@ def test_cookies_are_for_this_server_alone(served: Served, base: str, prefix: st
 
 
 def test_a_cookie_is_kept_as_a_hash(served: Served) -> None:
-    """Whoever reads the server's table of sessions can become nobody."""
+    """The server's table of sessions contains no text that opens a session."""
     client = log_in(served, served.key())
     said = client.cookies.get("noisycount")
     assert said is not None
@@ -279,7 +279,7 @@ def test_a_session_ends_by_itself(served: Served, step: float, steps: int) -> No
 
 
 def test_a_session_ends_with_its_key(served: Served) -> None:
-    """Whoever loses the key loses the session at the next request, and it does not come back."""
+    """A session ends at the next request after its key is revoked, and does not come back."""
     key = served.key()
     client, other = log_in(served, key), log_in(served, served.key("ben"))
     served.keyring.revoke(key.id)

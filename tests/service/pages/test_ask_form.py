@@ -170,7 +170,7 @@ def test_table_is_what_programs_send() -> None:
     ]
 )  # fmt: skip
 def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) -> None:
-    """Whoever errs is led to the field that is meant."""
+    """An error leads the user to its field."""
     with pytest.raises(FormError) as refused:
         form(*fields).query(COLUMNS)
     assert refused.value.field == field

@@ -158,7 +158,7 @@ def test_a_file_that_states_types_is_read_as_it_says(run: Run, here: Path) -> No
 
 
 def test_cells_outside_the_columns_that_are_used_stop_nothing(run: Run, here: Path) -> None:
-    """They are told all the same."""
+    """They are reported all the same."""
     (here / "a.csv").write_text("age,note\n" + "1,2\n" * 9 + "1,none at all\n")
     (here / "noisycount.toml").write_text('[datasets.a]\nsource="a.csv"\ncolumns=["age"]')
     told = run("check", "a", "--json").object
@@ -376,7 +376,7 @@ def test_a_unit_that_was_said_is_known(run: Run, visits: Path) -> None:
 
 @pytest.mark.thorough
 def test_other_columns_are_written_down_when_the_owner_says_so(run: Run, visits: Path) -> None:
-    """A column that is gone is told, and `--renew` forgets it."""
+    """A missing column is reported, and `--renew` removes it from the ledger."""
     run("check", "visits")
     visits.write_text("person,years,cost\n" + WRITTEN.replace(".5", ""))
     for words in (("check", "visits"), ("check", "visits", "--json")):

@@ -364,7 +364,7 @@ REMEDY = "restore it from a copy that holds every debit"
 def test_a_count_stops_on_a_broken_chain(
     run: Run, here: Path, refused: Refused, statements: list[str], row: int
 ) -> None:
-    """A new question and an old one: the row and the remedy are told, and nothing is written."""
+    """For a new and for a known question the row and the remedy are stated, and nothing is written."""
     configure(here)
     for year in (1, 2):
         assert run(*QUESTION_BROKEN, f"year = {year}").status == 0

@@ -116,7 +116,7 @@ def test_what_cannot_be_added_is_refused(refused: Refused, run: Run, here: Path)
 
 
 def test_a_change_meanwhile_is_not_lost(run: Run, here: Path, types: Callable[[str], None]) -> None:
-    """Whoever edits the file while the change is shown keeps what they wrote."""
+    """An edit of the file while the change is shown is kept."""
     run("init", "survey.parquet", "--unit", "person")
     (here / "a.csv").write_text("person,age\n1,2\n")
     path = here / "noisycount.toml"

@@ -29,7 +29,7 @@ def ask(run: Run, year: int, price: str = "0.1", *words: str) -> dict[str, objec
 
 
 def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
-    """Its head is told, for people and for machines, and the remedy against copies."""
+    """The head is printed, for people and for machines, with the remedy against copies."""
     configure(here)
     for year in (1, 2):
         ask(run, year)
@@ -98,7 +98,7 @@ def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: P
 
 
 def test_a_ledger_that_was_never_made_is_none_that_was_verified(run: Run, here: Path) -> None:
-    """It is told to be missing, which is no error, and is not made."""
+    """A missing ledger is reported without an error, and is not made."""
     configure(here)
     told = run("ledger", "verify")
     assert told.status == 0
@@ -293,7 +293,7 @@ FORGED = ["{}", "[]", "5", '{"where": 5}', "year", '"where"', "[" * 90_000]
 
 @pytest.mark.parametrize("question", FORGED, ids=lambda text: text[:9])
 def test_a_forged_question_is_one_line(run: Run, refused: Refused, here: Path, question: str) -> None:
-    """Whoever can compute hashes cannot make a command end in a traceback."""
+    """A forged row with a right hash does not make a command end in a traceback."""
     configure(here)
     request = Request("survey", question, Fraction(1, 10))
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
@@ -433,7 +433,7 @@ FORGED_TABLES = [
 def test_a_forged_table_is_one_line(
     refused: Refused, run: Run, here: Path, question: dict[str, object], answer: int | TableAnswer | None
 ) -> None:
-    """Whoever can compute hashes cannot make a command end in a traceback."""
+    """A forged row with a right hash does not make a command end in a traceback."""
     configure(here)
     request = Request("survey", json.dumps(question), Fraction(1, 10))
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:

@@ -208,7 +208,7 @@ def test_known_records_part_off_smaller_groups(run: Run) -> None:
 
 
 def test_known_records_without_an_outsider_are_refused(here: Path, run: Run, refused: Refused) -> None:
-    """As nothing is told of somebody who knows fewer than all others."""
+    """Nothing is stated for an adversary who knows fewer than all other records."""
     configure(here, 'unit = "person"\nsize = 60')
     words = ("risk", "--ledger", "survey", "--known")
     run("count", "survey", "--where", POOR, "--epsilon", "0.1")

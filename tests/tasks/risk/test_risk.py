@@ -201,7 +201,7 @@ def test_what_holds_only_for_those_who_know_little_is_said(run: Run) -> None:
 
 
 def test_two_answers_are_never_added_up(run: Run) -> None:
-    """The difference of two overlapping answers has the δ of two noises, whoever sees it."""
+    """The difference of two overlapping answers has the δ of two noises, for every adversary."""
     words = (*RECORDS, "--noise", "gaussian", "--scale", "3", *EPSILON)
     told = run("risk", *words, "--json").object
     twice = nc.privacy_curve(nc.NoiseSum([nc.Gaussian(3.0)] * 2)).bracket(0.01)[0]

@@ -53,7 +53,7 @@ def test_replacement_costs_twice(run: Run) -> None:
 
 
 def test_hidden_keys_have_a_threshold(run: Run) -> None:
-    """Which is told before anything is spent."""
+    """The limit is stated before anything is spent."""
     words = ("--cells", "town=100", "--hidden", "--epsilon", "1", "--delta", "1e-6")
     plan, _ = run("plan", *words, "--json").object["plans"]
     assert plan["threshold"] < plan["surely_shown"]
