@@ -274,3 +274,13 @@ def test_a_minus_behind_is_proposed_and_counted_in_every_file_of_texts(tmp_path:
     with DuckDBSource.open(path, kinds={"amount": form}) as source:
         asked = ("amount = -1300.5", "amount < 0", "amount between -8 and -7", "amount > 12")
         assert source.count([parse(where, source.schema) for where in asked]) == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_formulas_around_texts_are_reported(tmp_path: Path, ending: str) -> None:
+    """Programs write them so that Excel keeps the zeros of codes; a question about 001 finds none of them."""
+    path, frame = tmp_path / f"a.{ending}", pd.DataFrame({"code": ['="001"', '="002"', '="010"'], "word": list("abc")})
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    (finding,) = with_findings(DuckDBSource.checked(path), None).findings
+    assert finding.column == "code"
+    assert finding.text.startswith("Looks like formulas around texts")

@@ -117,6 +117,10 @@ class Check(Shown):
     # names in the file of columns that are called otherwise here, as two names differ in case alone, by name here
     renamed: Mapping[str, str] = field(default_factory=dict)
     names_like_values: tuple[str, ...] = ()  # names of columns that look like values of a record
+    words: int = (
+        0  # the number of words in each line of a single column that may be several; 0: it is one, or there are more
+    )
+    has_single_blanks: bool = False  # True if one blank stands between these words
     findings: tuple[Finding, ...] = ()  # what the owner should know of these facts, in the order of severity
 
     def _key_facts(self) -> dict[str, object]:

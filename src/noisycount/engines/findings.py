@@ -35,6 +35,7 @@ from noisycount.engines.layout_findings import (
     rows_by_rule,
     singular,
     unnamed_columns,
+    words_in_lines,
 )
 from noisycount.engines.number_signs import may_be_open_ranges
 from noisycount.query.schema import Kind
@@ -349,6 +350,7 @@ def _not_a_number(check: Check) -> Iterator[Finding]:
 FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     _no_records,
     layout_faults,
+    words_in_lines,
     names_like_values,
     quoted_names,
     unnamed_columns,

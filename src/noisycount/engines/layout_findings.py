@@ -43,6 +43,17 @@ def layout_faults(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.BLOCKS, "lines that cannot be read as they are", text, proposals=proposals)
 
 
+def words_in_lines(check: Check) -> Iterator[Finding]:
+    """Yield that the only column may be several, with blanks between them."""
+    if check.words:
+        proposals = (Proposal("delimiter", " "),) if check.has_single_blanks else ()
+        remedy = "state that a blank stands between them" if proposals else "write one comma for each run of blanks"
+        text = (
+            f"Each line is one cell and has {check.words} words with blanks between them: if they are cells, {remedy}"
+        )
+        yield Finding(Severity.LOOK, "lines that may be several cells", text, proposals=proposals)
+
+
 def quoted_names(check: Check) -> Iterator[Finding]:
     """Yield that all names stand between single quotation marks, which belong to them unless their owner states it."""
     names = [column.name for column in check.columns]

@@ -57,6 +57,12 @@ _ARABIC_MARKS = str.maketrans("\u066b\u066c", ".,")
 _DIGIT = re.compile(rf"\d|{_VULGAR}")
 
 _UNREAD = "in a form that is not read"
+_KEPT_TEXT = re.compile('="[^"]*"')
+_FORMULAS = Resemblance(
+    "formulas around texts, as programs write them for Excel",
+    'Write 001 and not ="001" in the export, or ask with the whole cell',
+    "",
+)
 _DATES = Resemblance(
     f"dates {_UNREAD}", "Write them as 2024-02-14 in the export, or state a date_format if one fits all cells", ""
 )
@@ -91,6 +97,8 @@ def looks_like_date(cell: str) -> bool:
 
 def resemblance(given: Sequence[str]) -> Resemblance | None:
     """Return what enough cells look like although no form reads them; None if nothing."""
+    if sum(map(bool, map(_KEPT_TEXT.fullmatch, given))) >= ENOUGH * len(given):
+        return replace(_FORMULAS, example=next(filter(_KEPT_TEXT.fullmatch, given)))
     if len([*filter(_DIGIT.search, given)]) < ENOUGH * len(given):
         return None
     cells = [*map(_with_plain_signs, given)]

@@ -25,6 +25,7 @@ from noisycount.engines.check import Check
 from noisycount.engines.duckdb.layout import Layout, count_titles
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.finding import Proposal, Severity
+from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import EncodingError, SourceError
 from noisycount.query.language import parse
@@ -817,6 +818,31 @@ def test_a_header_of_any_width_is_read(tmp_path: Path, names: int) -> None:
 def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int) -> None:
     """A name may be empty, and a title may have several cells."""
     assert count_titles(records) == titles
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "delimiter"),
+    [
+        ("id age town\nA 31 Bern\nB 29 Biel\n", 3, " "),
+        ("id  age town\nA   31 Bern\nB   29 Biel\n", 3, None),
+        ("  1  30.5 Bern\n 22  31.0 Biel\n333  40.1 Bern\n", 3, None),
+        ("id age\nA 31\nB\n", 0, None),
+        ("full name\nAnn Lee\nBo Li\n", 0, None),
+        ("id,age\nA,31\nB,29\n", 0, None),
+    ],
+)
+def test_cells_with_blanks_between_them_are_reported(
+    tmp_path: Path, text: str, words: int, delimiter: str | None
+) -> None:
+    """One blank can be stated as the delimiter, and then the finding is gone."""
+    path = write_csv(tmp_path, text)
+    check = with_findings(DuckDBSource.checked(path), None)
+    found = [each for each in check.findings if each.title == "lines that may be several cells"]
+    assert (check.words, len(found)) == (words, int(words > 0))
+    assert [each.value for finding in found for each in finding.proposals] == ([delimiter] if delimiter else [])
+    if delimiter:
+        read = with_findings(DuckDBSource.checked(path, form=FileFormat(delimiter=delimiter)), None)
+        assert ([each.name for each in read.columns], read.words) == (["id", "age", "town"], 0)
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";"])

@@ -41,6 +41,23 @@ def is_value(text: str) -> bool:
     return _VALUE.fullmatch(text.strip()) is not None
 
 
+def words_in_lines(lines: Iterable[str]) -> tuple[int, bool]:
+    """Return the number of words in each line, and True if one blank stands between them.
+
+    The number is 0 if the lines differ, have one word, or have below the first line no place where all words are
+    values: then they are hardly cells with blanks between them.
+
+    Example:
+        >>> words_in_lines(["id age", "A 31", "B 29"]), words_in_lines(["name", "Ann Lee", "Bo Li"])
+        ((2, True), (0, False))
+    """
+    filled = [*filter(None, lines)]
+    _, *records = words = [line.split() for line in filled]
+    is_table = len({*map(len, words)}) == 1 and any(all(map(is_value, cells)) for cells in zip(*records, strict=True))
+    number = len(words[0]) if is_table and len(words[0]) > 1 else 0
+    return number, number > 0 and all(line.split(" ") == each for line, each in zip(filled, words, strict=True))
+
+
 def usual_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Return the number of records that have as many cells as most have, and how many cells that is."""
     if not records:
