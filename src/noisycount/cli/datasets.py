@@ -94,7 +94,6 @@ def check(  # noqa: PLR0913 - one argument per option
     """
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examine
-    from noisycount.tasks.check_json import inspection_json
     from noisycount.tasks.findings import findings_of, proposal_lines, value_lines
     from noisycount.tasks.opening import dataset_of_source
 
@@ -102,7 +101,7 @@ def check(  # noqa: PLR0913 - one argument per option
         dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
         inspection = examine(dataset, configuration, renews=renews)
     if as_json:
-        output.print_json(inspection_json(inspection))
+        output.print_json(display.inspection_json(inspection))
     else:
         findings = findings_of(inspection)
         output.print_text(display.FOR_OWNERS)

@@ -37,7 +37,7 @@ from noisycount.engines.layout_findings import (
     unnamed_columns,
     words_in_lines,
 )
-from noisycount.engines.number_signs import may_be_open_ranges
+from noisycount.engines.resemblances import may_be_open_ranges
 from noisycount.query.schema import Kind
 
 
@@ -104,8 +104,8 @@ def _ids_of_nobody(check: Check) -> Iterator[Finding]:
         if len(ids) > 1:
             words = f"are {noun}s for a missing id and count as a person each: {mending}, unless they are true ids"
         text = f"{number_of('id', len(ids))} {words}{quoted_examples(ids, _NAMED)}"
-        found = Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids))
-        yield replace(found, proposals=proposals) if noun == "word" else replace(found, choices=proposals)
+        finding = Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids))
+        yield replace(finding, proposals=proposals) if noun == "word" else replace(finding, choices=proposals)
 
 
 _LOST_DIGITS = (
@@ -204,8 +204,8 @@ def _several_spellings(check: Check) -> Iterator[Finding]:
             f"ids changes a count by up to {ids.largest}, at the price of 1{ids.examples_text}"
         )
         proposals = _proposals_about_ids(check, ids.parts)
-        found = Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts)
-        yield replace(found, choices=proposals) if is_for_owner else replace(found, proposals=proposals)
+        finding = Finding(Severity.LOOK, "ids that may be one person's", text, check.unit, ids.texts)
+        yield replace(finding, choices=proposals) if is_for_owner else replace(finding, proposals=proposals)
     for column in check.columns:
         if column.name != check.unit and (texts := column.spellings):
             text = f"{number_of('text', texts.texts)} may have several spellings, of which a question finds one"
@@ -243,8 +243,8 @@ def _resemblances(check: Check) -> Iterator[Finding]:
     """Yield the columns that look like numbers, dates or times, and are not read as such."""
     for column in _judged(check):
         if column.looks_like and column.kind and column.name != check.unit:
-            found, kind = column.looks_like, column.kind.value
-            text = f"Looks like {found.noun}, and stays {kind}. {found.remedy}: {quoted_cell(found.example)}"
+            likeness, kind = column.looks_like, column.kind.value
+            text = f"Looks like {likeness.noun}, and stays {kind}. {likeness.remedy}: {quoted_cell(likeness.example)}"
             yield Finding(Severity.LOOK, "cells that look like another kind", text, column.name)
 
 

@@ -226,8 +226,8 @@ class ColumnFormat(Shown):
     @property
     def parts(self) -> dict[str, Any]:
         """The parts that differ from the usual form, and the kind, as a configuration writes them."""
-        said = {name: getattr(self, name) for name in _DEFAULTS}
-        parts = {name: value for name, value in said.items() if value != _DEFAULTS[name]}
+        stated = {name: getattr(self, name) for name in _DEFAULTS}
+        parts = {name: value for name, value in stated.items() if value != _DEFAULTS[name]}
         if parts.pop("accepts_unreadable", False):
             parts["unreadable"] = "missing"
         return {
@@ -279,16 +279,16 @@ class ColumnFormat(Shown):
             >>> ColumnFormat.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
             True
         """
-        said = dict(parts)
-        kind = KINDS.get(str(said.pop("kind", None)))
+        stated = dict(parts)
+        kind = KINDS.get(str(stated.pop("kind", None)))
         if kind is None:
             raise SourceError(f"kind must be one of {', '.join(KINDS)}")
-        unreadable = said.pop("unreadable", None)
+        unreadable = stated.pop("unreadable", None)
         if unreadable is not None and unreadable != "missing":
             raise SourceError('unreadable must be "missing", or be left out')
-        for name, value in said.items():
-            said[name] = _usable(name, value)
-        return cls(kind, accepts_unreadable=unreadable is not None, **said)
+        for name, value in stated.items():
+            stated[name] = _usable(name, value)
+        return cls(kind, accepts_unreadable=unreadable is not None, **stated)
 
 
 def _small(letter: str) -> str:

@@ -15,8 +15,15 @@ from noisycount.engines.dates import (
     order_of,
 )
 from noisycount.engines.formats import EXCEL, MISSING_WORDS, NO_ANSWERS, ColumnFormat
-from noisycount.engines.number_signs import SignedNumber, may_be_open_ranges, may_have_signs
-from noisycount.engines.resemblances import ENOUGH, EPOCHS, first_cells, resemblance
+from noisycount.engines.resemblances import (
+    ENOUGH,
+    EPOCHS,
+    SignedNumber,
+    first_cells,
+    may_be_open_ranges,
+    may_have_signs,
+    resemblance,
+)
 from noisycount.frozen import frozen
 from noisycount.query.predicate import quoted_name
 from noisycount.query.readings import BLANKS, FUNCTIONS, READERS, read_number
@@ -106,25 +113,25 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     """
     has_blanks = _BLANK("".join(cells))  # few columns have
     texts = [text for cell in cells if (text := cell.strip(BLANKS))] if has_blanks else [*filter(None, cells)]
-    given = [text for text in texts if text not in _NO_VALUE]
-    if not given:
+    values = [text for text in texts if text not in _NO_VALUE]
+    if not values:
         return Guess(_PLAIN, "no cell says anything")
-    different = {*given}  # of most columns far fewer
+    different = {*values}  # of most columns far fewer
     if any(map(_CODE, different)):
-        return _guess_days(given, texts, name) or Guess(_PLAIN, "some have leading zeros, as codes have")
+        return _guess_days(values, texts, name) or Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, different)):  # most columns are so
-        return _guess_integers(given, texts, name, _guess(_CANDIDATES[0], texts))
-    have_digits = len([*filter(_DIGIT, given)]) / len(given) >= ENOUGH  # as numbers and dates have
+        return _guess_integers(values, texts, name, _guess(_CANDIDATES[0], texts))
+    have_digits = len([*filter(_DIGIT, values)]) / len(values) >= ENOUGH  # as numbers and dates have
     if have_digits:
-        dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(first_cells(given))]
-        whole = "".join(given)
+        dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(first_cells(values))]
+        whole = "".join(values)
         absent = {mark for mark, pattern in THOUSANDS.items() if not re.search(pattern, whole)}
         forms = [one for one in _CANDIDATES if one.form.thousands not in absent]  # the others fit no other cells
-        likely = [(share, one) for one in (*forms, *dates) if (share := one.share(given)) >= ENOUGH]
+        likely = [(share, one) for one in (*forms, *dates) if (share := one.share(values)) >= ENOUGH]
         if likely:
-            return _guess_likely(likely, given, texts, name)
-    guess = _guess_truths(texts, name) or _guess_with_signs(given, texts)
-    return guess or Guess(_PLAIN, "they are texts", looks_like=resemblance(given))
+            return _guess_likely(likely, values, texts, name)
+    guess = _guess_truths(texts, name) or _guess_with_signs(values, texts)
+    return guess or Guess(_PLAIN, "they are texts", looks_like=resemblance(values))
 
 
 _EPOCH = range(10**9, 4 * 10**9)  # the seconds from 2001 to 2096
@@ -158,17 +165,17 @@ _FLAGS = _words_of(
 )
 
 
-def _guess_integers(given: Sequence[str], texts: Sequence[str], name: str, guess: Guess) -> Guess:
+def _guess_integers(values: Sequence[str], texts: Sequence[str], name: str, guess: Guess) -> Guess:
     """Return the guess of whole numbers, which may be days without marks, or days as workbooks count them."""
-    return _guess_days(given, texts, name, guess.form) or _guess_moments(given, name, guess)
+    return _guess_days(values, texts, name, guess.form) or _guess_moments(values, name, guess)
 
 
-def _guess_moments(given: Sequence[str], name: str, guess: Guess) -> Guess:
+def _guess_moments(values: Sequence[str], name: str, guess: Guess) -> Guess:
     """Return the guess of numbers, which may be days as workbooks count them, or seconds, in a column of moments."""
     if not _words_of(name) & _MOMENTS:
         return guess
-    whole = [int(number) for cell in given if (number := read_number(cell)) is not None]
-    if len(whole) < len(given):
+    whole = [int(number) for cell in values if (number := read_number(cell)) is not None]
+    if len(whole) < len(values):
         return guess
     if all(number in _SERIALS for number in whole):
         kind = Kind.DATE if guess.form.kind is Kind.INTEGER else Kind.TIMESTAMP
@@ -177,22 +184,22 @@ def _guess_moments(given: Sequence[str], name: str, guess: Guess) -> Guess:
         return replace(guess, reason=reason, choices=(guess.form, days))
     for unit, epochs in EPOCHS.items():
         if all(number // unit in _EPOCH for number in whole):
-            return replace(guess, looks_like=replace(epochs, example=given[0]))
+            return replace(guess, looks_like=replace(epochs, example=values[0]))
     return guess
 
 
-def _guess_days(given: Sequence[str], texts: Sequence[str], name: str, other: ColumnFormat = _PLAIN) -> Guess | None:
+def _guess_days(values: Sequence[str], texts: Sequence[str], name: str, other: ColumnFormat = _PLAIN) -> Guess | None:
     """Return the guess of days without marks, such as 20240214, or of another form of their digits; None if no days.
 
     Of six digits, or without the day of a month, no order of year, month and day is sure.
     """
-    words, is_distinct = _words_of(name), len({*given}) >= _DISTINCT_DAYS
+    words, is_distinct = _words_of(name), len({*values}) >= _DISTINCT_DAYS
     is_sure = is_distinct and not words & _CODES
-    likely = [one for one in _COMPACT_DAYS if one.share(given) >= ENOUGH]
-    if is_sure and len(likely) == 1 and all(map(likely[0].fits, given)):
+    likely = [one for one in _COMPACT_DAYS if one.share(values) >= ENOUGH]
+    if is_sure and len(likely) == 1 and all(map(likely[0].fits, values)):
         return _guess(likely[0], texts)
     if is_sure and not likely:
-        likely = [one for one in _SHORT_DAYS if all(map(one.fits, given))]
+        likely = [one for one in _SHORT_DAYS if all(map(one.fits, values))]
         if not (words & (_MOMENTS | _PERIODS) or any("%y" in str(one.form.date_format) for one in likely)):
             return None
     if not likely:
@@ -210,7 +217,7 @@ _COMPACT_DAYS, _SHORT_DAYS = (
 
 
 def _guess_likely(
-    likely: Sequence[tuple[float, _Candidate]], given: Sequence[str], texts: Sequence[str], name: str
+    likely: Sequence[tuple[float, _Candidate]], values: Sequence[str], texts: Sequence[str], name: str
 ) -> Guess:
     """Return the guess of the form that most cells fit, or of texts if another form would read cells otherwise."""
     most = max(share for share, _ in likely)
@@ -220,21 +227,21 @@ def _guess_likely(
         first = next((one for one in best if one.form.kind.is_moment), first)
     if doubt := _doubt(best, first):
         reason, forms = doubt
-    elif rivals := _rivals(first, [one for _, one in likely], given):
+    elif rivals := _rivals(first, [one for _, one in likely], values):
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
-    elif may_be_day_of_month(first.form.date_format, filter(first.fits, given)):
+    elif may_be_day_of_month(first.form.date_format, filter(first.fits, values)):
         reason, forms = "they are months of years, or days without a year: state kind", [_PLAIN, first.form]
-    elif may_be_croatian(first.form.date_format, filter(first.fits, given)):
+    elif may_be_croatian(first.form.date_format, filter(first.fits, values)):
         reason, forms = (
             "their months have other names in Croatian than in Polish and Czech: state kind",
             [_PLAIN, first.form],
         )
-    elif all(map(_is_season, filter(first.fits, given))):
+    elif all(map(_is_season, filter(first.fits, values))):
         reason, forms = "they are months, or seasons of two years: state kind", [_PLAIN, first.form]
     elif first is _CANDIDATES[0]:
-        return _guess_integers([*filter(first.fits, given)], texts, name, _guess(first, texts))
+        return _guess_integers([*filter(first.fits, values)], texts, name, _guess(first, texts))
     else:
-        return _guess_moments([*filter(first.fits, given)], name, _guess(first, texts))
+        return _guess_moments([*filter(first.fits, values)], name, _guess(first, texts))
     words = _missing_of(texts)
     return Guess(_PLAIN, reason, tuple(_with_missing(form, words) for form in forms))
 
@@ -249,30 +256,30 @@ def _is_season(cell: str) -> bool:
     return bool(re.fullmatch("[0-9]{4}-[0-9]{2}", cell)) and (int(cell[2:4]) + 1) % 100 == int(cell[5:])
 
 
-def _rivals(first: _Candidate, others: Sequence[_Candidate], given: Sequence[str]) -> list[ColumnFormat]:
+def _rivals(first: _Candidate, others: Sequence[_Candidate], values: Sequence[str]) -> list[ColumnFormat]:
     """Return the forms of dates with another order that also fit, or that fit cells which the first does not fit."""
     if not first.form.kind.is_moment:
         return []
     chosen = order_of(first.form.date_format)
-    unfit = [cell for cell in given if not first.fits(cell)]
+    unfit = [cell for cell in values if not first.fits(cell)]
     rivals: dict[str, ColumnFormat] = {}
     for one in others:
         order = order_of(one.form.date_format) if one.form.kind.is_moment else chosen
-        if order != chosen and (any(map(one.fits, unfit)) or all(map(one.fits, filter(first.fits, given)))):
+        if order != chosen and (any(map(one.fits, unfit)) or all(map(one.fits, filter(first.fits, values)))):
             rivals.setdefault(order, one.form)
     return [*rivals.values()]
 
 
 def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
     """Return the guess of cells that say yes and no in one language; None if they do not."""
-    given = [text for text in texts if text not in _NO_VALUE or text in _ANSWERS]
-    words = {cell.casefold() for cell in {*given}}
+    values = [text for text in texts if text not in _NO_VALUE or text in _ANSWERS]
+    words = {cell.casefold() for cell in {*values}}
     for true, false in _TRUTH_WORDS:
         if not (words & {*true} and words & {*false}):
             continue
         known = {word.casefold() for word in (*true, *false)}
-        share = sum(cell.casefold() in known for cell in given) / len(given)
-        others = tuple(dict.fromkeys(cell for cell in given if cell.casefold() not in known))
+        share = sum(cell.casefold() in known for cell in values) / len(values)
+        others = tuple(dict.fromkeys(cell for cell in values if cell.casefold() not in known))
         is_said = all(any(len(word) > 1 for word in words & {*side}) for side in (true, false))
         if share < _HALF or (share < _NEARLY_ALL and len(others) > FEW):
             continue
@@ -305,11 +312,11 @@ def _has_pair(words: set[str], true: Sequence[str], false: Sequence[str]) -> boo
     )
 
 
-def _guess_with_signs(given: Sequence[str], texts: Sequence[str]) -> Guess | None:
+def _guess_with_signs(values: Sequence[str], texts: Sequence[str]) -> Guess | None:
     """Return the guess of numbers with currencies, percent signs, brackets or a minus behind; None if they are none."""
-    if not any(map(may_have_signs, {*given})):
+    if not any(map(may_have_signs, {*values})):
         return None
-    cells = [*map(SignedNumber.read, given)]
+    cells = [*map(SignedNumber.read, values)]
     symbols = tuple(dict.fromkeys(symbol for cell in cells for symbol in cell.symbols))
     brackets, minus_behind = any(cell.has_brackets for cell in cells), any(cell.has_minus_behind for cell in cells)
     if not (symbols or brackets or minus_behind):
@@ -327,7 +334,7 @@ def _guess_with_signs(given: Sequence[str], texts: Sequence[str]) -> Guess | Non
         doubt = "some of their numbers have another sign than others"
     elif all(cell.has_brackets for cell in cells):
         doubt = "all of their numbers are in brackets"
-    elif minus_behind and numbers[0].kind is Kind.INTEGER and may_be_open_ranges(given):
+    elif minus_behind and numbers[0].kind is Kind.INTEGER and may_be_open_ranges(values):
         doubt = "they are numbers with a minus behind negative ones, or grades or open ranges: state kind"
     else:
         words_of_signs = [(brackets, "brackets for negative ones"), (minus_behind, "a minus behind negative ones")]
@@ -381,9 +388,9 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
         if total and number >= ENOUGH * total:
             kind = next(kind for kind in family if types.get(kind, 0))
             typed = _guess(_Candidate(ColumnFormat(kind), bool, f"of kind {kind.value}"), texts)
-            given = [text for text in texts if text not in typed.form.missing]
-            is_whole = kind is Kind.INTEGER and bool(given) and all(map(_CANDIDATES[0].fits, given))
-            return _guess_integers(given, texts, name, typed) if is_whole else typed
+            values = [text for text in texts if text not in typed.form.missing]
+            is_whole = kind is Kind.INTEGER and bool(values) and all(map(_CANDIDATES[0].fits, values))
+            return _guess_integers(values, texts, name, typed) if is_whole else typed
     guess = guessed_form(texts, name)
     numbers = [form for form in (guess.form, *guess.choices) if form.kind.is_number]
     if not numbers:
@@ -444,12 +451,12 @@ def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Rese
     if form is not None and form.kind is Kind.INTEGER and _words_of(name) & _CODES:
         return None
     noun, kind = ("numbers", Kind.REAL) if form is not None and form.kind.is_number else ("dates", Kind.DATE)
-    given = [text for cell in texts if (text := cell.strip(BLANKS)) and text not in _NO_VALUE]
-    is_read = sum(READERS[kind](text) is not None for text in given) >= ENOUGH * len(given)
+    values = [text for cell in texts if (text := cell.strip(BLANKS)) and text not in _NO_VALUE]
+    is_read = sum(READERS[kind](text) is not None for text in values) >= ENOUGH * len(values)
     function = next(function for function, each in FUNCTIONS.items() if each is kind)
     remedies = [f"ask with {function}({quoted_name(name)})"] if is_read else []
     remedy = ", or ".join([*([stated] if stated else []), *remedies, *([] if stated else [f"store them as {noun}"])])
-    return Resemblance(noun, remedy[0].upper() + remedy[1:], given[0])
+    return Resemblance(noun, remedy[0].upper() + remedy[1:], values[0])
 
 
 def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:

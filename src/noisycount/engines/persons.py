@@ -112,13 +112,15 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
         groups += [(ONE_SPELLING, (several, largest))] * bool(several)
         groups += [(WITHOUT_MARKS, None)] * (marked is not None and marked.ids < units)
     others = {*missing, *placeholders}
-    found = [_spellings(_keyed(spelled, records.dialect, form), others, rows_of, form, each) for form, each in groups]
+    spellings = [
+        _spellings(_keyed(spelled, records.dialect, form), others, rows_of, form, each) for form, each in groups
+    ]
     return Persons(
         median,
         sizes[-1][0],
         tuple(column.name for column in partial),
         tuple(apart),
-        tuple(filter(None, found)),
+        tuple(filter(None, spellings)),
         missing,
         placeholders,
         rounded,
@@ -136,12 +138,12 @@ def _ids_of_nobody(rows: Iterable[Sequence[Any]], median: float) -> tuple[tuple[
         rows: Ids, each with the number of its rows.
         median: The median number of the rows of a person.
     """
-    found = {str(id_): (ONE_SPELLING.normal_text(str(id_)), count) for id_, count in rows}
-    spelled = {spelling for spelling, _ in found.values()}
-    words = sorted(id_ for id_, (spelling, _) in found.items() if spelling.casefold() in NO_ANSWERS)
+    spelled_ids = {str(id_): (ONE_SPELLING.normal_text(str(id_)), count) for id_, count in rows}
+    spelled = {spelling for spelling, _ in spelled_ids.values()}
+    words = sorted(id_ for id_, (spelling, _) in spelled_ids.items() if spelling.casefold() in NO_ANSWERS)
     numbers = sorted(
         id_
-        for id_, (spelling, count) in found.items()
+        for id_, (spelling, count) in spelled_ids.items()
         if spelling in _NEIGHBOURS and (count >= _MANY_ROWS * median or spelled.isdisjoint(_NEIGHBOURS[spelling]))
     )
     return tuple(words), tuple(numbers)

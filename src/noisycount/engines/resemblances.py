@@ -1,13 +1,14 @@
-"""Texts that look like dates, times of day or numbers, and that no form reads."""
+"""Texts that look like dates, times of day or numbers, and that no form reads; and numbers with signs around them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Self
 
 from noisycount.engines.check import Resemblance
 from noisycount.engines.date_words import HALF_DAY, MONTH, ORDINAL, WESTERN_MONTH
-from noisycount.engines.formats import compatible_text
-from noisycount.engines.number_signs import SignedNumber
+from noisycount.engines.formats import SYMBOL_BEFORE, SYMBOL_BEHIND, compatible_text
+from noisycount.frozen import frozen
 
 ENOUGH = 0.8
 """Share of the cells that must look alike: with fewer the others are hardly mistakes."""
@@ -95,18 +96,20 @@ def looks_like_date(cell: str) -> bool:
     return len(cell) <= _LONGEST and any(pattern.fullmatch(cell) for pattern in (*_LOOKS, _WITHOUT_YEAR))
 
 
-def resemblance(given: Sequence[str]) -> Resemblance | None:
+def resemblance(values: Sequence[str]) -> Resemblance | None:
     """Return what enough cells look like although no form reads them; None if nothing."""
-    if sum(map(bool, map(_KEPT_TEXT.fullmatch, given))) >= ENOUGH * len(given):
-        return replace(_FORMULAS, example=next(filter(_KEPT_TEXT.fullmatch, given)))
-    if len([*filter(_DIGIT.search, given)]) < ENOUGH * len(given):
+    if sum(map(bool, map(_KEPT_TEXT.fullmatch, values))) >= ENOUGH * len(values):
+        return replace(_FORMULAS, example=next(filter(_KEPT_TEXT.fullmatch, values)))
+    if len([*filter(_DIGIT.search, values)]) < ENOUGH * len(values):
         return None
-    cells = [*map(_with_plain_signs, given)]
-    for found, is_like in _FOUND:
+    cells = [*map(_with_plain_signs, values)]
+    for likeness, is_like in _LIKENESSES:
         if not any(map(is_like, first_cells(cells))) or sum(map(bool, map(is_like, cells))) < ENOUGH * len(cells):
             continue
-        odd = [cell for cell, plain in zip(given, cells, strict=True) if is_like(plain) and _is_odd(found, cell, plain)]
-        return replace(found, example=odd[0]) if odd else None
+        odd = [
+            cell for cell, plain in zip(values, cells, strict=True) if is_like(plain) and _is_odd(likeness, cell, plain)
+        ]
+        return replace(likeness, example=odd[0]) if odd else None
     return None
 
 
@@ -124,8 +127,8 @@ def _is_fraction(cell: str) -> bool:
         >>> [_is_fraction(text) for text in ("1/2", "1 1/2", "120/80")]
         [True, True, False]
     """
-    found = _FRACTION.fullmatch(cell)
-    return found is not None and int(found[2]) < int(found[3])
+    match = _FRACTION.fullmatch(cell)
+    return match is not None and int(match[2]) < int(match[3])
 
 
 def _is_number(cell: str) -> bool:
@@ -143,7 +146,7 @@ def _is_day_or_fraction(cell: str) -> bool:
     return _is_fraction(cell) and looks_like_date(cell)
 
 
-_FOUND: tuple[tuple[Resemblance, Callable[[str], object]], ...] = (
+_LIKENESSES: tuple[tuple[Resemblance, Callable[[str], object]], ...] = (
     (_DAYS_OR_FRACTIONS, _is_day_or_fraction),
     (_DATES, _is_date),
     (_CLOCKS, _ZONED_CLOCK.fullmatch),
@@ -151,8 +154,61 @@ _FOUND: tuple[tuple[Resemblance, Callable[[str], object]], ...] = (
 )
 
 
-def _is_odd(found: Resemblance, cell: str, plain: str) -> bool:
+def _is_odd(likeness: Resemblance, cell: str, plain: str) -> bool:
     """Return True if a cell is a good example of what is not read; no cell of times in their order is one."""
-    if found is _NUMBERS:
+    if likeness is _NUMBERS:
         return cell != plain or _LAKHS.search(cell) is not None or not (cell.replace(".", "")).isdigit()
     return not ORDERED_CLOCK.fullmatch(cell)
+
+
+_MINUS = re.compile("([0-9.,].*?)[ \u00a0\u2009\u202f]*-")
+
+
+def may_have_signs(cell: str) -> bool:
+    """Return True if a text has the sign of a currency, brackets around it, or a minus behind it."""
+    return cell.endswith((")", "-")) or bool(SYMBOL_BEFORE.match(cell) or SYMBOL_BEHIND.search(cell))
+
+
+def may_be_open_ranges(cells: Iterable[str]) -> bool:
+    """Return True if whole numbers with a minus behind are so short that they may be grades, or ranges without an end.
+
+    Example:
+        >>> may_be_open_ranges(["2-", "65-"]), may_be_open_ranges(["2-", "1.300-"])
+        (True, False)
+    """
+    return not any(map(re.compile("([0-9]{5,}|[0-9]+[.,' ][0-9].*)-").fullmatch, cells))
+
+
+@frozen
+class SignedNumber:
+    """A text without the signs of a number.
+
+    Example:
+        >>> SignedNumber.read("($ 1,234.50)").text, SignedNumber.read("12 %-").text, SignedNumber.read("5- €").text
+        ('-1,234.50', '-12', '-5')
+    """
+
+    text: str  # with its minus in front
+    symbols: tuple[str, ...]  # the signs of currencies and percent signs before and behind it
+    has_brackets: bool
+    has_minus_behind: bool
+
+    @classmethod
+    def read(cls, cell: str) -> Self:
+        """Return a text without signs, of which each may stand once around and within brackets."""
+        symbols: list[str] = []
+        has_brackets = has_minus_behind = False
+        for _ in range(2):  # around the brackets and within them
+            if match := SYMBOL_BEFORE.match(cell):
+                symbols.append(match[2])
+                cell = match[1] + cell[match.end() :]
+            if match := SYMBOL_BEHIND.search(cell):
+                symbols.append(match[1])
+                cell = cell[: match.start()]
+            if has_brackets or has_minus_behind:
+                break
+            if cell.startswith("(") and cell.endswith(")"):
+                cell, has_brackets = f"-{cell[1:-1].strip()}", True
+            elif match := _MINUS.fullmatch(cell):
+                cell, has_minus_behind = f"-{match[1]}", True
+        return cls(cell, tuple(symbols), has_brackets, has_minus_behind)

@@ -1,11 +1,12 @@
-"""The screen of a check: a table of columns, a table of findings, a verdict, and texts around proposals.
+"""The screen of a check - a table of columns, a table of findings, a verdict, texts around proposals - and its JSON.
 
-The functions return text and tables; the screen may show true counts, and is meant for the owner only.
+Both may show true counts, and are meant for the owner only.
 """
 
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Facts, Table, padded, seen_from_here
@@ -16,6 +17,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import ZONED, Kind
 from noisycount.release.records import UTF
 from noisycount.tasks.check import Inspection
+from noisycount.tasks.findings import findings_of, proposal_lines, value_lines
 
 
 def _kind_words(column: ColumnCheck) -> str:
@@ -303,3 +305,76 @@ def _line_word(inspection: Inspection) -> str:
     form = inspection.check.form
     is_sheet = form is not None and form.encoding is None and form.skip is not None
     return "row" if is_sheet else "line"
+
+
+def inspection_json(inspection: Inspection) -> dict[str, Any]:
+    """Return the content of the records and the findings as JSON; `mend` holds lines for noisycount.toml."""
+    dataset, check = inspection.dataset, inspection.check
+    form, findings = check.form, findings_of(inspection)
+    return {
+        "about": FOR_OWNERS,
+        "dataset": dataset.name,
+        "source": str(dataset.source),
+        "unit": inspection.unit,
+        "public_tables": list(dataset.public_tables),
+        "vouched": dataset.vouched,
+        "rows": check.rows,
+        "persons": inspection.persons,
+        "median_rows": check.persons and check.persons.median_rows,
+        "largest_rows": check.persons and check.persons.largest_rows,
+        "partial_columns": list(check.persons.partial) if check.persons else [],
+        "same_unit": list(inspection.same_unit),
+        "encoding": form and form.encoding,
+        "delimiter": form and form.delimiter,
+        "skip": form and form.skip,
+        "letters": list(check.letters),
+        "lines_without_unit": list(check.without_unit),
+        "sparse_line": check.sparse_line,
+        "rows_below_names": check.rows_below_names,
+        "rows_by_rule": [
+            {"rule": each.kind, "rows": each.rows, "lines": list(each.lines)} for each in check.rows_by_rule
+        ],
+        "fits": inspection.fits,
+        "changed": inspection.is_changed,
+        "answered_otherwise": inspection.answered_otherwise,
+        "columns": [_column_json(inspection, column) for column in check.columns],
+        "problems": [finding_words(inspection, finding) for finding in findings],
+        "verdict": verdict(inspection, findings),
+        "findings": [_finding_json(inspection, finding) for finding in findings],
+        "mend": "\n".join(proposal_lines(inspection)),
+        "propose": "\n".join(value_lines(inspection)),
+    }
+
+
+def _column_json(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
+    """Return a column as JSON, with the reason why questions may not use it."""
+    why = inspection.why_unused(column)
+    return {
+        "name": column.name,
+        "kind": column.kind and column.kind.value,
+        "type": column.type,
+        "form": column.form and column.form.parts,
+        "missing": column.missing,
+        "unreadable": column.unreadable,
+        "examples": list(column.examples),
+        "lines": list(column.lines),
+        "values": [{"value": value, "rows": rows} for value, rows in column.values],
+        "usable": why is None,
+        "why_not": why,
+        "reason": column.reason,
+    }
+
+
+def _finding_json(inspection: Inspection, finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON, with the lines for noisycount.toml that it proposes."""
+    statement = inspection.check.statement
+    return {
+        "severity": finding.severity.value,
+        "column": finding.column,
+        "title": finding.title,
+        "text": finding_words(inspection, finding),
+        "rows": finding.rows,
+        "lines": list(finding.lines),
+        "proposals": [{"table": each.table, "line": statement(each)} for each in finding.proposals],
+        "choices": [{"table": each.table, "line": statement(each)} for each in finding.choices],
+    }
