@@ -281,6 +281,6 @@ def test_formulas_around_texts_are_reported(tmp_path: Path, ending: str) -> None
     """Programs write them so that Excel keeps the zeros of codes; a question about 001 finds none of them."""
     path, frame = tmp_path / f"a.{ending}", pd.DataFrame({"code": ['="001"', '="002"', '="010"'], "word": list("abc")})
     frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
-    (finding,) = with_findings(DuckDBSource.checked(path), None).findings
+    (finding,) = with_findings(DuckDBSource.check_file(path), None).findings
     assert finding.column == "code"
     assert finding.text.startswith("Looks like formulas around texts")

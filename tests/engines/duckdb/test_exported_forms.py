@@ -1,6 +1,6 @@
 """Dates, times and numbers in the forms in which people export them: what is guessed, and the values that are read.
 
-Tests of `engines/number_signs.py`.
+Tests of `engines/resemblances.py`.
 """
 
 import re

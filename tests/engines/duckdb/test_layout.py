@@ -836,12 +836,12 @@ def test_cells_with_blanks_between_them_are_reported(
 ) -> None:
     """One blank can be stated as the delimiter, and then the finding is gone."""
     path = write_csv(tmp_path, text)
-    check = with_findings(DuckDBSource.checked(path), None)
+    check = with_findings(DuckDBSource.check_file(path), None)
     found = [each for each in check.findings if each.title == "lines that may be several cells"]
     assert (check.words, len(found)) == (words, int(words > 0))
     assert [each.value for finding in found for each in finding.proposals] == ([delimiter] if delimiter else [])
     if delimiter:
-        read = with_findings(DuckDBSource.checked(path, form=FileFormat(delimiter=delimiter)), None)
+        read = with_findings(DuckDBSource.check_file(path, form=FileFormat(delimiter=delimiter)), None)
         assert ([each.name for each in read.columns], read.words) == (["id", "age", "town"], 0)
 
 

@@ -1,4 +1,4 @@
-"""Tests of `tasks/check_json.py` and `tasks/findings.py`."""
+"""Tests of `tasks/check_display.py` and `tasks/findings.py`."""
 
 import json
 from collections.abc import Iterator

@@ -12,7 +12,15 @@ from operator import itemgetter
 from noisycount.engines.check import EXAMPLES, Check, OddRows
 from noisycount.engines.duckdb.cells import given_cell
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
-from noisycount.engines.duckdb.layout import AROUND, Layout, first_cell, is_value, names_like_values, trimmed, words_in_lines
+from noisycount.engines.duckdb.layout import (
+    AROUND,
+    Layout,
+    first_cell,
+    is_value,
+    names_like_values,
+    trimmed,
+    words_in_lines,
+)
 from noisycount.engines.duckdb.texts import Lines
 from noisycount.engines.formats import MISSING_WORDS, FileFormat, compatible_text
 from noisycount.query.schema import Kind
@@ -80,7 +88,7 @@ def with_odd_rows(
     rows_beside_names = rows_by_kind.pop(_BESIDE, {})
     labels_below = len(rows_by_kind.get("names", rows_by_kind.get("groups", ()))) + len(rows_beside_names)
     if len(layout.names) == 1:
-        words, has_single_blanks = words_in_lines([layout.names[0], *chain(*_top(connection, 1))])
+        words, has_single_blanks = words_in_lines([layout.names[0], *chain(*_first_rows(connection, 1))])
         check = replace(check, words=words, has_single_blanks=has_single_blanks)
     if like_values := names_like_values(connection, check, layout, repeated, labels_below):
         return replace(check, names_like_values=like_values), {}
