@@ -139,7 +139,7 @@ def test_a_large_sample_has_the_likelihood_of_a_sum_in_50_digits(noise: Additive
 
 @pytest.mark.parametrize("noise", [nc.Laplace(5), nc.DiscreteGaussian(12)], ids=str)
 def test_a_small_sample_of_many_records_has_the_likelihood_of_a_sum_in_50_digits(noise: AdditiveNoise) -> None:
-    """The counts of a table use a few series, which are halved towards both ends of the table."""
+    """Series that are halved towards both ends of the table give the likelihood of each count of a sample."""
     size, sample_size, answer = 40_000, 40, 13
     likelihood = NoisySampleLikelihood(noise.likelihood(answer, sample_size), sample_size, size)
     found = likelihood.log_values(np.arange(size + 1.0))

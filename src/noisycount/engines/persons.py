@@ -310,6 +310,6 @@ def _number_statement(groups: sa.Subquery) -> sa.Select[Any]:
 
 
 def _spellings_statement(groups: sa.Subquery, keyed: sa.Subquery) -> sa.Select[Any]:
-    """Return the statement of the ids of some groups, in the order of the groups."""
+    """Return the statement that lists the ids whose key is in some groups, with ids of one key beside each other."""
     several = sa.select(keyed.c.id).join_from(keyed, groups, keyed.c.key == groups.c.key)
     return several.order_by(keyed.c.key, keyed.c.id).limit(MOST_SPELLINGS)

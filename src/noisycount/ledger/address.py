@@ -238,7 +238,7 @@ def _is_there(address: LedgerAddress, file: Path) -> bool:
             f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if nothing was asked yet"
         )
     if state is not None and not os.access(file, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise LedgerError(f"{address.place} is for its owner's account alone: {BY_THE_SERVICE}")
+        raise LedgerError(f"{address.place} may be opened only by the account that owns it: {BY_THE_SERVICE}")
     return state is not None
 
 

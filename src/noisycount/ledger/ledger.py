@@ -269,7 +269,7 @@ class Ledger(Shown):
                 return finer, False
             bases = [either.base.key if either.base else None for either in (stored, entry)]
             if bases[0] != bases[1]:
-                raise StaleBaseError(f"the answer that key {entry.key!r} tops up was given meanwhile; ask again")
+                raise StaleBaseError(f"another request improved the answer of key {entry.key!r} first: ask again")
             settled = None if stopped is None else stopped_at(stored.request, stopped)
             state.append(chain.answer_columns(entry.key, answer, made, settled))
             is_written = attached is not None and attached.write(connection, state)

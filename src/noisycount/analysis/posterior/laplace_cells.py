@@ -236,7 +236,7 @@ class LaplaceCells:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """First and last integer at the ends of the cells."""
+        """Smallest and largest integer that a cell has as its end."""
         return self.first, self.first + self.below.size
 
     @property

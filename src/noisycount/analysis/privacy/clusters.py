@@ -151,7 +151,7 @@ def _rows(shape: tuple[int, ...]) -> NDArray[np.intp]:
 
 @lru_cache(maxsize=32)
 def _moved(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
-    """Return the flat index to which each cell moves if rows move by `columns` more from each case to the next."""
+    """Return the flat index to which each cell moves if case k shifts by k·`columns` from the middle case."""
     cases, values = shape[0], shape[-1]
     moves = columns * (np.arange(cases) - cases // 2)
     targets = np.clip(np.arange(values) + moves[:, None], 0, values - 1)

@@ -281,7 +281,7 @@ def _mechanisms_by_place(mechanism: TableMechanisms, tree: Tree) -> Mapping[Any,
         return dict.fromkeys(range(tree.depth), mechanism)
     if len(mechanism) != tree.depth:
         raise ValueError(
-            f"mechanism must be one, or {tree.depth}, one for each level from the root, got "
+            f"mechanism must be one mechanism, or {tree.depth} mechanisms, one for each level from the root, got "
             f"{len(mechanism)}: give None where there is no answer"
         )
     return dict(enumerate(mechanism))

@@ -76,7 +76,7 @@ _EVIDENCE = 2  # cells of a row that look like more names
 def with_odd_rows(
     connection: Connection, check: Check, layout: Layout, lines: Lines, stated: FileFormat
 ) -> tuple[Check, dict[int, list[str]]]:
-    """Return the check of the table `loaded` with its faults, and with its rows that look like no records.
+    """Return the check of the table `loaded` with its faults, and with rows that look like totals, notes or headings.
 
     The owner decides, as a row may look like a total and be a record. The second value has the cells of the
     rows that a statement would leave out, by their place. `stated`: what the owner states of the file.

@@ -393,7 +393,9 @@ def _count_of_each_cell(table: PublishedTable, level: PublishedLevel) -> Rows:
     counts_without_cells = set(range(len(count_of_key))) - set(count_of_cell.tolist())
     if counts_without_cells:
         keys = ", ".join(_row_key(table, int(level.rows[min(counts_without_cells)]), level))
-        raise SourceError(f"{level.name} has an answer for {keys}, of which there is no cell")
+        raise SourceError(
+            f"{level.name} has an answer for {keys}, but the table has no cell with these keys: remove the answer"
+        )
     return count_of_cell
 
 

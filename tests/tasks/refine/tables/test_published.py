@@ -97,7 +97,7 @@ def test_missing_keys_are_keys() -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([*GRID, ("c", None)], "town has an answer for c, of which there is no cell"),
+        ([*GRID, ("c", None)], "town has an answer for c, but the table has no cell with these keys"),
         ([*GRID, ("a", None), ("a", None)], "rows 5 and 6 below the names have answers for one sum, a: add"),
         ([*GRID, ("a", "m")], "rows 1 and 5 below the names have answers for one cell, a, m: add"),
         ([("a", None)], "no row has a key in each of town, sex"),
