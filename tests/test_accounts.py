@@ -70,7 +70,9 @@ def test_a_colleague_asks_and_does_not_read(study: Path) -> None:
     typed(study, "count", "survey", *ASK)
     (key,) = re.findall(r"nc_\w+", typed(study, "analysts", "add", "bo", "--data-set", "survey"))
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in study.rglob("*")}
-    alone = "ledger.db' may be opened only by the account that owns it: ask its owner for a key to their `noisycount serve`"
+    alone = (
+        "ledger.db' may be opened only by the account that owns it: ask its owner for a key to their `noisycount serve`"
+    )
     unread = "cannot be read: check its path and permissions, or ask its owner for a key to their `noisycount serve`"
     refusals = {
         ("count", "survey", *ASK): alone,  # which the owner has an answer to
