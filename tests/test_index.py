@@ -28,5 +28,5 @@ def test_tests_that_call_a_module_are_printed(capfd: pytest.CaptureFixture[str])
     words = [sys.executable, "-m", "tests.index", "release/goal.py", "tests/release/test_goal.py"]
     subprocess.run(words, cwd=index.PROJECT, check=True)  # noqa: S603 - our own words
     lines = dict(line.split(": ", 1) for line in capfd.readouterr().out.splitlines() if line.startswith("tests/"))
-    assert lines["tests/release/test_goal.py::test_an_entry_of_a_fixed_price_has_no_goal"] == "Goal.stored"
+    assert lines["tests/release/test_goal.py::test_an_entry_of_a_fixed_price_has_no_goal"] == "AccuracyGoal.from_entry"
     assert not [test for test in lines if not test.startswith("tests/release/test_goal.py::")]

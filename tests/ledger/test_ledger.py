@@ -1,3 +1,8 @@
+"""Debits, answers and budgets of a ledger.
+
+Tests of `ledger/charges.py`.
+"""
+
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction

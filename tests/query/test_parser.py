@@ -1,3 +1,5 @@
+"""Tests of `query/syntax.py`."""
+
 import sys
 from datetime import date, datetime
 from inspect import stack

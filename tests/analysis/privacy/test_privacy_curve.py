@@ -1,4 +1,8 @@
-"""Tests of `analysis/privacy/answer_sums.py`, `analysis/privacy/hockey_stick.py` and `analysis/privacy/pairs.py`."""
+"""Privacy curves of a count, their inverses and their brackets.
+
+Tests of `analysis/privacy/answer_sums.py`, `analysis/privacy/hockey_stick.py`, `analysis/privacy/many_epsilons.py` and
+`analysis/privacy/pairs.py`.
+"""
 
 import doctest
 import math

@@ -1,4 +1,7 @@
-"""Properties of files only: formats, types, paths, locks, and messages without values."""
+"""Properties of files only: formats, types, paths, locks, and messages without values.
+
+Tests of `engines/duckdb/relation.py`.
+"""
 
 import time
 import traceback
