@@ -834,7 +834,7 @@ def test_titles_end_where_the_names_begin(records: list[list[str]], titles: int)
 def test_cells_with_blanks_between_them_are_reported(
     tmp_path: Path, text: str, words: int, delimiter: str | None
 ) -> None:
-    """One blank can be stated as the delimiter, and then the finding is gone."""
+    """An owner can state one blank as the delimiter; the finding then disappears."""
     path = write_csv(tmp_path, text)
     check = with_findings(DuckDBSource.check_file(path), None)
     found = [each for each in check.findings if each.title == "lines that may be several cells"]
