@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
-from noisycount.ledger import replies
+from noisycount.ledger import replies, storage
 from noisycount.ledger.budget import PureBudget
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER, REPLIES
@@ -183,3 +184,17 @@ def test_no_stale_index_of_a_server_hides_a_row(postgresql: Server) -> None:
         assert ledger.spent("survey") == Fraction(2, 10)
         assert ledger.verify().head.number == 2
         assert [entry.key for entry in ledger.entries()] == ["1", "2"]
+
+
+def test_a_row_whose_number_is_a_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed byte of the schema can make SQLite read another column, which has texts, as the number."""
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    with Ledger.open(url) as ledger:
+        ledger.reserve("1", asked(1), RICH)
+    execute = storage.execute
+
+    def read_another_column(connection: Connection, query: str, *values: Any) -> Any:  # noqa: ANN401 - as it is called
+        return execute(connection, query.replace("max(number)", "max(hash)"), *values)
+
+    monkeypatch.setattr(storage, "execute", read_another_column)
+    assert "is damaged" in refusal(lambda: Ledger.open(url).spent("survey"))

@@ -185,6 +185,8 @@ def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row
 def newest_number(connection: sa.Connection) -> int:
     """Return the number of the newest row; 0 if there is none."""
     ((number,),) = execute(connection, "SELECT max(number) FROM ledger")
+    if not isinstance(number, int | None):  # a damaged schema of SQLite reads another column
+        raise LedgerError(f"the ledger {_DAMAGED}")
     return number or 0
 
 
