@@ -218,7 +218,7 @@ def test_as_many_answers_as_the_document_admits_are_refined(caller: Caller) -> N
         ("risk", {"rate": "10%"}, "size is missing from the body: add it"),
         ("risk", {"size": 5, "rate": "10%"}, "give one of price"),
         ("risk", {"size": 5, "rate": "100%", "price": "1"}, "makes the property certain"),
-        ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "leaves nobody"),
+        ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "covers all of the 5 records"),
     ],
 )
 def test_a_wrong_setting_is_refused(caller: Caller, path: str, body: object, words: str) -> None:

@@ -74,7 +74,7 @@ def test_numbers_of_every_kind_are_read() -> None:
         ([1, 2, 3, 4], None, None, r"got none for 'site' \(level 2\)"),
         ([1, 2, 3, 4], {1: NOISE}, None, r"got none for 'site' \(level 2\)"),
         ({(1, 0): [1, 2]}, {(1, 0): [NOISE]}, None, "got none for 'year'"),
-        ([1, 2, 3, 4], [NOISE], None, "or 3, one for each level from the root, got 1"),
+        ([1, 2, 3, 4], [NOISE], None, "or 3 mechanisms, one for each level from the root, got 1"),
         ([1, 2, 3, 4], nc.Splits(1), None, "mechanism must be additive noise"),
         ({(1, 0): 3, 1: [4, 5]}, nc.Exact(), None, r"1 \(level 1\) is at least 4 and at most 3"),
         ({-1: [1, 2, 3, 4], 1: [4, 7]}, nc.Exact(), None, r"1 \(level 1\) is 4, .* at most 3"),

@@ -62,7 +62,7 @@ def _descriptions(here: Path) -> dict[str, str]:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are read from now on."""
     places: list[str] = []
-    for name in ("found", "of_copy"):
+    for name in ("open_unprepared", "of_copy"):
         opened = getattr(DuckDBSource, name).__func__
 
         def noted(cls: type, path: Path, *others: object, _opened: Any = opened, **said: object) -> Any:  # noqa: ANN401

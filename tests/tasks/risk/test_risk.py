@@ -359,11 +359,11 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*NOISE, *RECORDS, "--strata", "s.csv"), "give either --size and --rate, such as"),
         ((*RECORDS, *NOISE, "--epsilon", "0"), "between 1e-9 and 1e6, got '0'"),
         ((*RECORDS, *NOISE, "--epsilon", "-1"), "between 1e-9 and 1e6, got '-1'"),
-        ((*RECORDS, *NOISE, "--sample", "1001"), "--sample 1001 exceeds the 1000 records there"),
+        ((*RECORDS, *NOISE, "--sample", "1001"), "--sample 1001 exceeds the number of records, 1000"),
         ((*RECORDS, *NOISE, "--sample", "0"), "'--sample': must be a whole number of records from"),
         ((*RECORDS, *NOISE, "--known", "1000"), "covers all of the 1000 records: g"),
         ((*RECORDS, *NOISE, "--known", "0"), "'--known': must be a whole number of records from 1"),
-        ((*RECORDS, *NOISE, "--known-positives", "3"), "--known-positives needs --known: say of"),
+        ((*RECORDS, *NOISE, "--known-positives", "3"), "--known-positives needs --known: give the number"),
         (
             (*RECORDS, *NOISE, "--known", "9", "--known-positives", "10"),
             "--known-positives 10 exceeds --known 9: give at most that many",

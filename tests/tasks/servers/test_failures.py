@@ -224,7 +224,8 @@ def test_addresses_that_lead_nowhere(run: Run, clinic: Clinic, monkeypatch: pyte
     assert "cannot be reached: check that its server runs" in line(run("count", nowhere, *words))
     assert "cannot be reached: " in line(run("check", nowhere))
     assert "cannot be reached: " in line(run("init", nowhere))
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    told = line(run("count", clinic.address(), *words))
+    with monkeypatch.context() as without_driver:
+        without_driver.setitem(sys.modules, "psycopg", None)
+        told = line(run("count", clinic.address(), *words))
     assert "needs a driver that is not installed: install noisycount's extra postgres: pip " in told
     assert "nothing was asked yet" in run("ledger", "show").output
