@@ -28,6 +28,7 @@ from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
+from noisycount.query.tokens import OF_PERSONS
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, PaidQuery, answer_to, interrupted_charge
@@ -78,14 +79,17 @@ _PARTIAL_NAME = r'"[^"]*|[^\W\d]\w*|'
 # A value may follow a comparison. A column may stand at the beginning, or after an operator or a parenthesis.
 _COMPARISON = r"=|<>|!=|\b(?:not\s+)?in\s*\((?:[^()]*,)?"
 _VALUE = re.compile(rf"(.*?({_NAME})\s*(?:{_COMPARISON})\s*)('[^']*|[^\s',()]*)", re.IGNORECASE | re.DOTALL)
-_COLUMN = re.compile(rf"((?:.*(?:[\s(](?:and|or|not)\s|[(]|^not\s))?\s*)({_PARTIAL_NAME})", re.IGNORECASE | re.DOTALL)
+_COLUMN = re.compile(
+    rf"((?:.*(?:[\s(](?:and|or|not|where|by|distinct)\s|[(]|^not\s))?\s*)({_PARTIAL_NAME})", re.IGNORECASE | re.DOTALL
+)
 _KEY = re.compile(rf"(({_NAME})=(?:.*,)?\s*)([^,]*)", re.DOTALL)
 
 
 def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a condition with columns, or with the public values of the column before a comparison.
 
-    Once a name has begun, a column of texts is also offered inside each function that reads texts.
+    Once a name has begun, a column of texts is also offered inside each function that reads texts, and functions of all
+    rows of a person if the records name persons.
     """
     schema = _known_schema(ctx)
     if at_value := _VALUE.fullmatch(incomplete):
@@ -96,6 +100,8 @@ def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) 
         names = {name: quoted_name(name) for name in schema}
         texts = [name for name, kind in schema.items() if at_column[2] and kind is Kind.TEXT]
         calls = {f"{function}({name}": f"{function}({names[name]})" for function in FUNCTIONS for name in texts}
+        if at_column[2] and schema.unit is not None:
+            calls |= {function: f"{function}(" for function in OF_PERSONS}
         return _completion_items(at_column[1], at_column[2], names | calls)
     return []
 
@@ -157,7 +163,7 @@ def _known_schema(ctx: click.Context) -> Schema:
         for name, stated_values in dataset.values.items():
             with suppress(NoisyCountError):
                 public |= public_values({name: stated_values}, schema)
-        schema = Schema(schema.kinds, public=public)
+        schema = Schema(schema.kinds, unit=schema.unit, public=public)
     return schema
 
 
