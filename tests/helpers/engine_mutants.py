@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.engines.memory import MemorySource, Unit, cell_counts, key_counts
+from noisycount.engines.memory import MemorySource, Unit, cell_counts, key_counts, records_with_person_values
 from noisycount.engines.truth import Record, truth
 from noisycount.query.grouping import (
     CellQuestion,
@@ -137,12 +137,14 @@ class Engine(MemorySource):
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """The persons with a record that matches."""
-        records = self.kept()
-        units = [Unit.of(number, record, self.unit).name for number, record in enumerate(records)]
-        return [
-            self.size(u for u, each in zip(units, records, strict=True) if self.truth(asked, each))
-            for asked in predicates
-        ]
+        return [self.size(self.matching_units(asked)) for asked in predicates]
+
+    def matching_units(self, asked: Predicate) -> Iterator[object]:
+        """The unit of each record that matches, also by values of its person."""
+        records = records_with_person_values(self.kept(), self.unit, (), [asked])
+        for number, record in enumerate(records):
+            if self.truth(asked, record):
+                yield Unit.of(number, record, self.unit).name
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The counts of a table of listed keys."""

@@ -85,12 +85,14 @@ def _groups(
     records: Sequence[Record], column: str | None, parts: Sequence[GroupBy], where: Predicate | None
 ) -> Iterator[tuple[Unit, Keys]]:
     """Yield the unit of each matching record, and the keys of its group."""
-    for number, record in enumerate(_with_person_values(records, column, [part.column for part in parts], [where])):
+    for number, record in enumerate(
+        records_with_person_values(records, column, [part.column for part in parts], [where])
+    ):
         if where is None or truth(where, record):
             yield (Unit.of(number, record, column), tuple(part.key(record[part.column.name]) for part in parts))
 
 
-def _with_person_values(
+def records_with_person_values(
     records: Sequence[Record], unit: str | None, columns: Sequence[Column], predicates: Sequence[Predicate | None]
 ) -> Sequence[Record]:
     """Return the records, each with the values of its person that columns and predicates read."""
@@ -166,7 +168,7 @@ class MemorySource(TypedSource):
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         units: list[set[Hashable]] = [set() for _ in predicates]
-        records = _with_person_values(self._open_records(), self.unit, (), predicates)
+        records = records_with_person_values(self._open_records(), self.unit, (), predicates)
         for number, record in enumerate(records):
             unit = Unit.of(number, record, self.unit).name
             for matching, predicate in zip(units, predicates, strict=True):
