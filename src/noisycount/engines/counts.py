@@ -387,13 +387,13 @@ def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> 
     if inside:
         match = [] if question.where is None else [dialect.is_set(matches)]
         matches = dialect.flag(sa.and_(*match, *inside))
-    has_no_bound = question.max_groups is None or records.is_one_row_a_person
-    all_pairs = sa.select(*pair, matches.label("kept" if has_no_bound else "m")).group_by(*pair)
-    if has_no_bound:
+    most = None if records.is_one_row_a_person else question.max_groups
+    all_pairs = sa.select(*pair, matches.label("kept" if most is None else "m")).group_by(*pair)
+    if most is None:
         return all_pairs
     pairs = all_pairs.subquery("all_pairs")
     tag = expressions.group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
-    return expressions.kept(sa.select(pairs, tag.label("tag")), records, question.max_groups or 1)
+    return expressions.kept(sa.select(pairs, tag.label("tag")), records, most)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:

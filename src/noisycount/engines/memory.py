@@ -15,8 +15,8 @@ from noisycount.engines.truth import Record, kept_groups, ordered, truth, unit_t
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, GroupBy, Key, KeyCounts, KeyQuestion
-from noisycount.query.person_values import value_of
-from noisycount.query.predicate import Column, Predicate, operands
+from noisycount.query.person_values import value_of, values_in
+from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
 _BATCH = 100_000  # groups
@@ -96,7 +96,7 @@ def records_with_person_values(
     records: Sequence[Record], unit: str | None, columns: Sequence[Column], predicates: Sequence[Predicate | None]
 ) -> Sequence[Record]:
     """Return the records, each with the values of its person that columns and predicates read."""
-    if unit is None or not any(map(value_of, [*columns, *(each for p in predicates if p for each in operands(p))])):
+    if unit is None or not (any(map(value_of, columns)) or any(values_in(predicates))):
         return records
     rows: dict[Hashable, list[Record]] = defaultdict(list)
     for record in records:

@@ -105,8 +105,7 @@ def _subject(column: Column) -> str:
     """Return a column, or a value of a person, as the subject of a sentence."""
     match column:
         case Shifted(base=base):
-            amount, sign = column.text.removeprefix(f"{base.text} ").split(" ", 1)[::-1]
-            return f"{amount} {'after' if sign == '+' else 'before'} {_subject(base)}"
+            return f"{column.in_words} {_subject(base)}"
         case PersonValue():
             return _value_subject(column)
     name = quoted_name(column.name)

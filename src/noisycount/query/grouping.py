@@ -231,6 +231,11 @@ class Period(GroupBy):
         return None if key is None else self.span.label(int(key))  # type: ignore[arg-type]  # an index
 
 
+def are_of_persons(parts: Sequence[GroupBy]) -> bool:
+    """Return True if all groupings are by values of a person, so that each person is in one group."""
+    return all(isinstance(part.column, PersonValue) for part in parts)
+
+
 @lru_cache(maxsize=8)
 def _places(ranges: NumberRanges) -> dict[object, int]:
     """Return the index of each range by its label."""

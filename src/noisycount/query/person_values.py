@@ -37,15 +37,28 @@ class Function(Enum):
     TOTAL = "sum"
 
 
+@frozen
+class _Computed(Column):
+    """A value that is computed from columns. Its name is its text in the language."""
+
+    def __str__(self) -> str:
+        return f"{tree.short_text(self.name)} ({self.kind.value})"
+
+    @property
+    def text(self) -> str:
+        """The value as a query writes it."""
+        return self.name
+
+
 # Name of the function that is true of a person of whom `any` is false.
 NONE = "none"
-_OF_CONDITIONS = {Function.ANY: Kind.BOOLEAN, Function.EVERY: Kind.BOOLEAN, Function.COUNT: Kind.INTEGER}
+OF_CONDITIONS = {Function.ANY: Kind.BOOLEAN, Function.EVERY: Kind.BOOLEAN, Function.COUNT: Kind.INTEGER}
 _OF_MOMENTS = {Function.SMALLEST: "first", Function.LARGEST: "last"}
 _EXTREMES = {Function.FIRST: Function.SMALLEST, Function.LAST: Function.LARGEST}
 
 
 @frozen(kw_only=True)
-class PersonValue(Column):
+class PersonValue(_Computed):
     """A value of a person. `PersonValue.of` makes it.
 
     | function | value | without rows |
@@ -72,7 +85,7 @@ class PersonValue(Column):
         Raises:
             PredicateError: The function does not apply to the kind of its column.
         """
-        kind = _OF_CONDITIONS.get(function)
+        kind = OF_CONDITIONS.get(function)
         if kind is None:
             if column is None:
                 raise PredicateError(f"where has {function.value}() without a column: write {function.value}(day)")
@@ -82,14 +95,6 @@ class PersonValue(Column):
             function = _EXTREMES.get(function, function)
         name = _text(function, where, column, by)
         return cls(name=name, kind=kind, function=function, where=where, column=column, by=by)
-
-    def __str__(self) -> str:
-        return f"{tree.short_text(self.name)} ({self.kind.value})"
-
-    @property
-    def text(self) -> str:
-        """The value as a query writes it."""
-        return self.name
 
     @property
     def negated_text(self) -> str:
@@ -159,7 +164,7 @@ def _text(function: Function, where: Predicate, column: Column | None, by: Colum
 
 
 @frozen(kw_only=True)
-class Shifted(Column):
+class Shifted(_Computed):
     """A date or time that is moved by a duration. It is missing if the result is outside the years 1 to 9999.
 
     A month ends with its last day: one month after 31 January is the last day of February.
@@ -185,14 +190,6 @@ class Shifted(Column):
             raise PredicateError(f"where has a duration of more than {_MOST_YEARS:,} years: write a shorter one")
         return cls(name=_shifted_text(base, months, days), kind=base.kind, base=base, months=months, days=days)
 
-    def __str__(self) -> str:
-        return f"{tree.short_text(self.name)} ({self.kind.value})"
-
-    @property
-    def text(self) -> str:
-        """The column as a query writes it."""
-        return self.name
-
     @property
     def origin(self) -> Column:
         """Column of the records that has the values."""
@@ -202,6 +199,11 @@ class Shifted(Column):
     def stored_columns(self) -> Iterator[Column]:
         """Columns of the records that the value reads."""
         return self.base.stored_columns
+
+    @property
+    def in_words(self) -> str:
+        """The duration and its direction, such as "30 days after"."""
+        return f"{_duration(self.months, self.days)} {'before' if min(self.months, self.days) < 0 else 'after'}"
 
     @property
     def bounds(self) -> tuple[date, date]:
@@ -240,9 +242,14 @@ class Shifted(Column):
 
 
 def _shifted_text(base: Column, months: int, days: int) -> str:
+    return f"{base.text} {'-' if min(months, days) < 0 else '+'} {_duration(months, days)}"
+
+
+def _duration(months: int, days: int) -> str:
+    """Return a duration without its sign, such as "30 days"."""
     amount, unit = (days, "day") if not months else (months // 12, "year") if months % 12 == 0 else (months, "month")
     plural = "" if abs(amount) == 1 else "s"
-    return f"{base.text} {'-' if amount < 0 else '+'} {abs(amount)} {unit}{plural}"
+    return f"{abs(amount)} {unit}{plural}"
 
 
 def value_of(operand: Column) -> PersonValue | None:
@@ -296,7 +303,7 @@ def _depth(predicates: Iterable[Predicate]) -> int:
 
 def with_conditions(predicate: Predicate, changed: Callable[[Predicate], Predicate]) -> Predicate:
     """Return a predicate in which the condition of each value of a person is replaced by `changed` of it."""
-    if not any(True for _ in values_in([predicate])):
+    if not any(values_in([predicate])):
         return predicate
 
     def with_changed(operand: Column) -> Column:

@@ -22,7 +22,6 @@ from noisycount.frozen import frozen
 from noisycount.model.tables.levels import OTHER, TOTAL, Level, TableLabels, all_levels
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges
 from noisycount.query.impossible import Public
-from noisycount.query.person_values import PersonValue
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
 from noisycount.query.schema import Kind, close_names, did_you_mean
@@ -61,11 +60,6 @@ class TableQuestion:
         """Columns of the groupings and of the condition."""
         of_parts = {column for part in self.parts for column in part.column.stored_columns}
         return of_parts | set(columns(self.where) if self.where else ())
-
-    @property
-    def has_one_group_a_person(self) -> bool:
-        """True if all groupings are by values of a person, of which each person has one."""
-        return all(isinstance(part.column, PersonValue) for part in self.parts)
 
     @property
     def name(self) -> str:

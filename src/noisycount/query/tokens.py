@@ -8,7 +8,9 @@ from reprlib import repr as shortened
 from typing import NamedTuple
 
 from noisycount.errors import PredicateError
+from noisycount.query import person_values
 from noisycount.query import predicate as tree
+from noisycount.query.person_values import NONE, Function
 from noisycount.query.readings import FUNCTIONS
 
 MAXIMUM_BYTES = 4096  # a page of text, more than anybody writes by hand
@@ -48,8 +50,8 @@ NOT, LIKE, IN, BETWEEN, *_CONSTANTS = (
 _COUNT = Token(TokenKind.FUNCTION, "count")
 OPENING, CLOSING, COMMA, MINUS = (Token(TokenKind.SYMBOL, symbol) for symbol in "(),-")
 
-OF_CONDITIONS = ("any", "none", "every", "count")  # functions of a condition of rows
-OF_PERSONS = (*OF_CONDITIONS, "min", "max", "first", "last", "sum")  # functions of all rows of a person
+OF_CONDITIONS = (*(function.value for function in person_values.OF_CONDITIONS), NONE)  # of a condition of rows
+OF_PERSONS = (*(function.value for function in Function), NONE)  # functions of all rows of a person
 _CLAUSES = ("where", "by")  # words inside functions; elsewhere they are names
 _DURATION = r"[0-9]{1,8}\s+(?i:days?|months?|years?)\b"
 _PATTERN = re.compile(

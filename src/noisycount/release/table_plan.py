@@ -20,9 +20,8 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scalar import as_written
 from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import threshold
-from noisycount.query.grouping import resolve_group_by
+from noisycount.query.grouping import are_of_persons, resolve_group_by
 from noisycount.query.normal_form import parse_predicate
-from noisycount.query.person_values import PersonValue
 from noisycount.query.predicate import canonical_text
 from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
@@ -80,7 +79,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> GroupedPlan:
     """Return the plan of a table by keys."""
     parts = resolve_group_by(query.by or (), schema, unit)
-    if unit is not None and all(isinstance(part.column, PersonValue) for part in parts):
+    if unit is not None and are_of_persons(parts):
         query = replace(query, groups_per_unit=1)  # each person has one value, and stands in one cell
     needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
     is_hidden = needs_keys and query.delta is not None

@@ -14,6 +14,7 @@ from noisycount.ledger.budget import Budget, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
+from noisycount.query.grouping import are_of_persons
 from noisycount.release.dataset import next_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import TablePlan
@@ -322,7 +323,7 @@ def _table_terms(priced: PricedQuery, *, has_other: bool) -> Iterator[tuple[str,
     if noise.threshold is not None:
         surely, chance = noise.surely_shown(priced.confidence), noise.price.threshold_delta
         yield "keys", hidden_key_words(noise.threshold, chance, surely, unit, priced.confidence)
-    if isinstance(priced.plan, GroupedPlan) and priced.plan.question.has_one_group_a_person:
+    if isinstance(priced.plan, GroupedPlan) and are_of_persons(priced.plan.question.parts):
         yield "groups", "each person is in one group"
     elif unit is not None and noise.groups is not None:
         groups = "one of them" if noise.groups == 1 else f"{noise.groups:,} of them at most"
