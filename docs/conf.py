@@ -18,11 +18,12 @@ extensions = [
     "members",
     "myst_nb",
     "plain_blocks",
+    "redirects",
     "short_types",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build", "llms.txt"]
+exclude_patterns = ["_build", "llms.txt", "former_pages.txt", "redirects.json"]
 nitpicky = False
 smartquotes = False  # questions have straight quotes, options two dashes
 

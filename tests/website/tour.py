@@ -25,6 +25,8 @@ def faults(browser: Browser, site: Path) -> Iterator[str]:
     """Yield the problems that a visitor of a site meets, a line each."""
     with window(browser, site.resolve().as_uri()) as opened:
         for page in pages_of(site):
+            if _is_redirect(site / page):
+                continue
             opened.go(f"/{page}")
             for width in (NARROW, WIDE):
                 opened.page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -41,6 +43,11 @@ def faults(browser: Browser, site: Path) -> Iterator[str]:
             led = [str(each.get_attribute("href")) for each in links.all()]
             if not any(page in link for link in led):
                 yield f"the search for {text!r} leads to {led}, but to no page of {page!r}"
+
+
+def _is_redirect(page: Path) -> bool:
+    """Return True if a page only leads to its new address, which the browser opens at once."""
+    return 'http-equiv="refresh"' in page.read_text(encoding="utf-8")
 
 
 def _violations(opened: Window, page: str) -> list[str]:
