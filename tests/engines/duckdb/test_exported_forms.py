@@ -471,12 +471,20 @@ def test_days_as_workbooks_count_them_can_be_stated() -> None:
     ]
 
 
-GUIDE = rows(text("../guides/your-own-file.md"), "cells", "what `check` and `init` propose")
+FORMS = Path(__file__).with_name("exported_forms.md").read_text(encoding="utf-8")
+"""Tables of all forms; the page of users shows some of their rows."""
+PROPOSALS = rows(FORMS, "cells", "what `check` and `init` propose")
+
+
+def test_the_page_shows_proposals_that_are_tested() -> None:
+    """Each row of the page's table is a row of the whole table."""
+    shown = rows(text("../how-to/your-own-file.md"), "cells", "what `check` and `init` propose")
+    assert set(shown) <= set(PROPOSALS)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("cells", "parts"), GUIDE, ids=[row[0] for row in GUIDE])
-def test_the_guide_lists_what_is_proposed(cells: str, parts: str) -> None:
+@pytest.mark.parametrize(("cells", "parts"), PROPOSALS, ids=[row[0] for row in PROPOSALS])
+def test_each_column_gets_its_proposal(cells: str, parts: str) -> None:
     """Each row of the table is a column; the words for true and false follow no form."""
     column = re.findall("`([^`]+)`", cells) or [cells]
     guess = guessed_form(column)
@@ -487,15 +495,15 @@ def test_the_guide_lists_what_is_proposed(cells: str, parts: str) -> None:
     assert read_cells(no_break, guess.form) == read_cells(column, guess.form)
 
 
-LISTS = dict(rows(text("../guides/your-own-file.md"), "forms", "date_format"))
+LISTS = dict(rows(FORMS, "forms", "date_format"))
 
 
 def listed(name: str) -> list[str]:
-    """Return the forms that the guide lists in one row."""
+    """Return the forms that the table lists in one row."""
     return re.findall("`([^`]+)`", LISTS[name])
 
 
-def test_the_guide_lists_all_forms_of_days_and_times() -> None:
+def test_the_table_lists_all_forms_of_days_and_times() -> None:
     """None is missing, and none is listed that is not recognised."""
     days, whole = listed("days"), [form for form in listed("days") if "%Y" in form]
     weekdays = listed("days of the week in front of a day with four digits of the year")
