@@ -108,7 +108,7 @@ def beyond_charge(likely: list[Release], others: list[Release], side: int) -> tu
 def test_a_stopped_chain_loses_what_it_is_charged(mutant: str, tmp_path: Path, tell: Tell) -> None:
     """A person more or less changes P[answer and charge] by e^±charge: no more, and no less.
 
-    By Theorem 4 of docs/accuracy-first.md. So the mean of e^−charge where answers are on the likelier side is the
+    By Theorem 4 of docs/why/accuracy-first.md. So the mean of e^−charge where answers are on the likelier side is the
     chance of that side where they are not; and the dearest answers show their price alone.
     """
     with patch(*CHAIN_MUTANTS[mutant]) if mutant else nullcontext():

@@ -40,7 +40,6 @@ SLOW = {
     "docs/guides/adversary.md",
     "docs/tables.md",
     "docs/conformance.md",
-    "docs/accuracy-first.md",
     "docs/papers/our-figures.md",
     "docs/start/officer.md",
 }

@@ -138,14 +138,14 @@ def test_the_disk_that_an_entry_takes(here: Path) -> None:
 
 GOALS = re.findall(
     r"^\| ±(\d+) % at (\d+) % \| ([\d.]+) \| ([\d.]+), ([\d.]+), ([\d.]+) \|$",
-    (PROJECT / "docs/accuracy-first.md").read_text(encoding="utf-8") if README.is_file() else "",
+    (PROJECT / "docs/why/accuracy-first.md").read_text(encoding="utf-8") if README.is_file() else "",
     re.MULTILINE,
 )
 
 
 @pytest.mark.thorough
 def test_the_slacks_and_prices_of_goals() -> None:
-    """`accuracy-first.md`: each slack, and the mean price over that of knowing a count of 200, 1,000 and 5,000."""
+    """`why/accuracy-first.md`: each slack, and the mean price over that of knowing a count of 200, 1,000 and 5,000."""
     assert len(GOALS) == 5
     for within, confidence, slack, *ratios in GOALS:
         goal = str(Fraction(int(within), 100)), str(Fraction(int(confidence), 100))

@@ -21,7 +21,6 @@ from noisycount.analysis.within import (
 )
 from noisycount.model.gradual import finer_errors
 from noisycount.model.sampling.vectors import discrete_laplace_array
-from tests.helpers.transcripts import said
 
 GOALS = [
     ("0.2", "0.95", "0.5"),
@@ -336,7 +335,7 @@ def test_not_to_know_the_count_costs_little(goal: tuple[str, str, str], ratio: f
 
 @pytest.mark.thorough
 def test_a_larger_half_record_helps_wide_shares_and_harms_small_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`docs/accuracy-first.md` states the slack and the ratios to the price of knowing the count."""
+    """With 1.5 in place of 1/2 the slack of ±50 % at 90 % and its price fall; ±20 % of a count of 50 costs more."""
 
     def chain_of(rule: StoppingRule, slack: float) -> StoppedChain:
         depth, half = slack * -math.log(1 - rule.confidence) / float(rule.within), 1.5 / float(rule.within)
@@ -354,8 +353,6 @@ def test_a_larger_half_record_helps_wide_shares_and_harms_small_counts(monkeypat
         told.append(f"{mean_price(wide, 500) / knowing_price('0.5', '0.9', 500):.3f}")
         told.append(f"{mean_price(small, 50) / knowing_price('0.2', '0.95', 50):.3f}")
     assert (larger[0].slack, told) == (1.211, ["1.214", "1.262", "1.260", "1.129"])
-    assert said("is 1.211, and a count of 500 costs 1.214 times the price of knowing it, in place of 1.260.")
-    assert said("1.262 times that price at a count of 50, in place of 1.129.")
 
 
 @pytest.mark.parametrize("at_most", ["0.5", "1", "0.1", "1/3", "2.5", "1e-5", "40", "0.0101"])

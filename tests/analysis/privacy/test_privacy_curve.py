@@ -239,7 +239,7 @@ def test_laplace_noise_of_any_scale_has_a_curve(scale: float) -> None:
     assert curve.epsilon(0.0) == pytest.approx(1 / scale, rel=1e-11)
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "dependent-records.md"
+PAGE = Path(__file__).parents[3] / "docs" / "why" / "adversaries.md"
 NOISE = nc.DiscreteLaplace(10)
 SURVEY = nc.BetaBinomial.from_rate(1000, 0.017, 0.006)
 ALIKE = [0.5, *99 * [0.0], 0.5]
