@@ -17,7 +17,6 @@ from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.cli.main import COMMANDS, noisycount
 from noisycount.config.config import load_config
 from noisycount.ledger.budget import budget_from
-from noisycount.model.half_width import error_within
 from noisycount.model.tables.combined import prefix_errors
 from noisycount.model.tables.levels import cell_level, range_levels, shares
 from noisycount.query.query import Query
@@ -38,7 +37,7 @@ SLOW = {
     "docs/start/researcher.md",
     "docs/guides/engines.md",
     "docs/guides/adversary.md",
-    "docs/tables.md",
+    "docs/how-to/tables.md",
     "docs/conformance.md",
     "docs/papers/our-figures.md",
     "docs/start/officer.md",
@@ -294,8 +293,8 @@ def sums_of_cells(cells: int, noise: type[DiscreteLaplace | DiscreteGaussian]) -
 
 
 def test_the_errors_of_sums_are_those_of_the_product() -> None:
-    """At its own shares, under both noises; and a sum that is shown is nearer than adding up."""
-    told = read_page("tables.md")
+    """At its own shares, under both noises; under Laplace noise sums of 64 rows are better added up, of 128 not."""
+    told = read_page("how-to/tables.md")
     rows, ours = sums_of_cells(2048, DiscreteGaussian)
     assert f"squared error of the sums is {ours} " in told
     assert f"adding up rows has {rows}; under Laplace noise " in told
@@ -303,11 +302,6 @@ def test_the_errors_of_sums_are_those_of_the_product() -> None:
     assert f"under Laplace noise {ours} against {rows}." in told
     small = [sums_of_cells(cells, DiscreteLaplace) for cells in (64, 128)]
     assert [float(rows) > float(ours) for rows, ours in small] == [False, True]
-    scale = math.sqrt(1 / (2 * 0.05))
-    (shown,) = re.findall(r"│ 60 or more +│ \S+ ±(\d+) +│ +\S+ \(s\.e\. (\S+)\) │", told)
-    assert f"noise of scale {scale:.3f} and be within ±6, not ±{shown[0]}; " in told
-    assert f"standard error of {scale * math.sqrt(13):.1f}, not {shown[1]}." in told
-    assert error_within(DiscreteGaussian(round(scale, 3)), 0.95) == 6
 
 
 def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:

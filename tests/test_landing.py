@@ -42,7 +42,7 @@ def test_every_folder_of_tests_is_a_room() -> None:
         ("src/noisycount/papers/figure.py", {"papers", "tasks", "cli"}),
         ("tests/ledger/test_chain.py", {"ledger"}),
         ("tests/test_docs.py", {"pages"}),
-        ("docs/tables.md", {"pages", "reference", "website"}),
+        ("docs/how-to/tables.md", {"pages", "reference", "website"}),
         ("audits/test_noise.py", set()),
         (
             "src/noisycount/model/exact.py",
