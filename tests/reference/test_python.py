@@ -2,15 +2,16 @@ import re
 from collections.abc import Iterator
 from doctest import DocTestParser, DocTestRunner
 from inspect import getdoc, isfunction, ismodule, signature
+from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 
 import noisycount as nc
 from noisycount import errors
-from tests.helpers.reference_pages import FOLDER, text
+from tests.helpers.reference_pages import FOLDER, section
 
-PAGE = "python.md"
+INDEX = "python/releases.md"
 
 PAGES = sorted(FOLDER.glob("python/*.md"))
 DIRECTIVE = re.compile(r"^\.\. auto(class|function|module):: (\S+)$", re.MULTILINE)
@@ -21,15 +22,18 @@ def directives() -> list[tuple[str, str]]:
     return [found for page in PAGES for found in DIRECTIVE.findall(page.read_text("utf-8"))]
 
 
+def named_headings(page: Path) -> list[str]:
+    """Return the names that have a heading on a page, in order."""
+    return re.findall(r"^### (\w+)$", page.read_text("utf-8"), re.MULTILINE)
+
+
 def test_every_public_name_stands_there_once() -> None:
-    """Each name of `noisycount` under a heading of its own; a module as what it holds."""
-    headings = [
-        heading for page in PAGES for heading in re.findall(r"^## (\w+)$", page.read_text("utf-8"), re.MULTILINE)
-    ]
+    """Each name of `noisycount` has a heading of its own, above its docstring; the errors are one module."""
+    headings = [name for page in PAGES for name in named_headings(page)]
     assert len(set(headings)) == len(headings)
     assert set(nc.__all__) <= set(headings)
-    taken = [path.rpartition(".")[2] for _, path in directives()]
-    assert [name if name != "errors" else "NoisyCountError" for name in taken] == headings
+    names = [path.rpartition(".")[2] for _, path in directives()]
+    assert [name if name != "errors" else "NoisyCountError" for name in names] == headings
 
 
 def test_what_is_taken_is_of_its_kind() -> None:
@@ -41,19 +45,22 @@ def test_what_is_taken_is_of_its_kind() -> None:
 
 
 def test_docstrings_name_every_argument() -> None:
-    """An argument of a public function that is not told in its docstring has no page."""
+    """An argument of a public function that its docstring does not describe has no page."""
     for kind, path in directives():
         found = resolve_name(path)
         if kind != "function":
             continue
         assert isfunction(found)
-        told = set(re.findall(r"^ {4,}(\w+):", found.__doc__ or "", re.MULTILINE))
-        assert set(signature(found).parameters) <= told, path
+        described = set(re.findall(r"^ {4,}(\w+):", found.__doc__ or "", re.MULTILINE))
+        assert set(signature(found).parameters) <= described, path
 
 
-def test_every_page_is_in_the_toctree() -> None:
-    """The pages by room are those of the list."""
-    assert sorted(re.findall(r"^python/(.+)$", text(PAGE), re.MULTILINE)) == [page.stem for page in PAGES]
+def test_the_index_has_every_name() -> None:
+    """Each heading of the pages is linked once in the index, on its page."""
+    links = re.findall(r"\[`(\w+)`\]\(([\w.]*)#(\w+)\)", section(INDEX, "Index of all names"))
+    headings = {(name, page.name, name.lower()) for page in PAGES for name in named_headings(page)}
+    assert {(name, page or "releases.md", anchor) for name, page, anchor in links} == headings
+    assert len(links) == len(headings)
 
 
 def test_errors_are_public() -> None:

@@ -10,7 +10,9 @@ def survey_path() -> Path:
     Returns:
         The absolute path of `rand_hie.parquet` in the installed package.
 
-    >>> survey_path().name
-    'rand_hie.parquet'
+    Example:
+        >>> from noisycount.data import survey_path
+        >>> survey_path().name
+        'rand_hie.parquet'
     """
     return Path(str(files(__name__))) / "rand_hie.parquet"
