@@ -313,9 +313,10 @@ def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
     assert f"{all_of_it:,} fit a budget of" in ledger
     assert f"{default:,} fit. The sum of ε pays for {pure}." in ledger
     assert f"{default:,} answers at 0.01" in read_page("security.md")
-    assert f"{default:,} answers at 0.01, where a budget of ε = 2 alone pays for {pure}" in (
-        read_page("guides/choosing-epsilon.md")
-    )
+    choice = read_page("how-to/epsilon.md")
+    assert f"{default:,} answers at 0.01, where a budget of ε = 2 alone pays for {pure}" in choice
+    mixed, single = (AvailableBudget(budget).affordable(Fraction("0.05")) for budget in (budgets[0], budgets[2]))
+    assert f"pays for {mixed} answers at 0.05, where ε = 2 alone pays for {single}" in choice
 
 
 def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:

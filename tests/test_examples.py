@@ -24,7 +24,6 @@ COUNTED = {"--where", "--by", "--keys", "--groups-per-unit", "--margins", "--del
 PRICED = {"--epsilon", "--rho", "--noise", "--within", "--at-most", "--guess", "--of", "--confidence"}
 ENOUGH = 2  # times the error: below, an answer of such a count hardly differs from one of nobody
 ON_PURPOSE = {
-    "--within 20% --guess 1000": "shows the answer to a guess that was far too high",
     "--where health = 'Poor'": "shows a question that no record matches",
     "--where aeg > 40": "shows a refusal",
     "--where female and count(doctor_visits > 10) >= 2": "shows a refusal",

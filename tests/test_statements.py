@@ -12,7 +12,10 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.within import knowing_price, mean_price, stopping_rule
 from noisycount.data import survey_path
+from noisycount.display.numbers import odds
 from noisycount.ledger.budget import PureBudget
+from noisycount.model.concentrated import epsilon_of_rho
+from noisycount.model.half_width import error_within
 from noisycount.release.desk import Desk
 from noisycount.tasks import demo
 from tests.helpers.commands import Run, configure
@@ -61,10 +64,29 @@ def test_a_repeat_by_another_analyst_adds_a_row(run: Run, here: Path) -> None:
 
 
 def test_what_the_demonstration_spends() -> None:
-    """`guides/choosing-epsilon.md`: the most, and the mean at a count of 100."""
+    """`how-to/epsilon.md`: the largest price, and the mean price at a count of 100."""
     rule = stopping_rule("0.2", "0.95", demo.AT_MOST)
     told = f"The demonstration spends {float(demo.AT_MOST)} of it at most, and {mean_price(rule, 100):.2f} on average"
-    assert told in page("docs/guides/choosing-epsilon.md")
+    assert told in page("docs/how-to/epsilon.md")
+
+
+def test_the_prices_of_others_as_epsilon() -> None:
+    """`how-to/epsilon.md`: each ρ of the table, converted at its δ."""
+    told = page("docs/how-to/epsilon.md")
+    published = re.findall(r"ρ = (\S+)[^|\n]* \| ([\d.]+) at δ = (\S+) \|", told)
+    assert [rho for rho, *_ in published] == ["(542/339)²", "0.01505", "0.0006166", "0.0001546"]
+    for rho, epsilon, delta in published:
+        exact = Fraction(542, 339) ** 2 if rho == "(542/339)²" else Fraction(rho)
+        assert f"{epsilon_of_rho(exact, float(delta)):.2f}" == epsilon
+
+
+def test_the_starting_value_is_worth_what_the_page_states() -> None:
+    """`how-to/epsilon.md`: the odds of the budget and of one count, the error of that count, and four years at 1/2."""
+    told = page("docs/how-to/epsilon.md")
+    one, all_answers, four_years = (odds(epsilon) for epsilon in (0.1, 1, 4 * 0.5))
+    assert f"at most {all_answers} by all answers together, and {one} by one." in told
+    assert f"lies within ±{error_within(nc.DiscreteLaplace.for_epsilon('0.1'), 0.95)} with 95 % confidence" in told
+    assert f"four years cost ε = 2, and a 50:50 guess becomes at most {four_years}." in told
 
 
 def test_the_picture_of_the_demonstration_shows_the_numbers_beside_it() -> None:
