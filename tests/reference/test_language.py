@@ -2,6 +2,7 @@ import random
 import re
 from datetime import date, datetime
 from math import nan
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.helpers.reference_pages import blocks, rows, section, text
 
 PAGE = "language.md"
 
+CASES = (Path(__file__).parent / "language_cases.md").read_text(encoding="utf-8")
 COLUMNS = rows(text(PAGE), "column", "kind", "a literal")
 PERSON = "person"
 KINDS_OF_ALL = {name: KINDS[kind] for name, kind, _ in COLUMNS} | {PERSON: Kind.INTEGER}
@@ -30,6 +32,11 @@ SCHEMA = Schema(KINDS_OF_ALL).for_questions(PERSON, None)
 TRUTHS = {"true": True, "false": False, "unknown": None}
 _DAY = "a day as YYYY-MM-DD, from 0001-01-01 to 9999-12-31"
 _FIRST, _LAST = date.min.toordinal(), date.max.toordinal()
+
+
+def cases(*heading: str) -> list[tuple[str, ...]]:
+    """Return the rows with a heading, of the page and of the cases that it does not show."""
+    return rows(text(PAGE) + CASES, *heading)
 
 
 def _names(*kinds: Kind) -> list[str]:
@@ -144,13 +151,13 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
     )
 
 
-@pytest.mark.parametrize(("question", "meaning"), rows(text(PAGE), "question", "counts records where"))
+@pytest.mark.parametrize(("question", "meaning"), cases("question", "counts records where"))
 def test_questions_mean_what_the_page_says(question: str, meaning: str) -> None:
     """The meaning beside a question is the one that `--dry-run` prints."""
     assert english(parse(question, SCHEMA)) == meaning
 
 
-@pytest.mark.parametrize(("question", "meaning"), rows(text(PAGE), "question about persons", "counts persons for whom"))
+@pytest.mark.parametrize(("question", "meaning"), cases("question about persons", "counts persons for whom"))
 def test_questions_about_persons_mean_what_the_page_says(question: str, meaning: str) -> None:
     """The meaning of a question about persons is the one that `--dry-run` shows, and its text reads back."""
     predicate = parse(question, SCHEMA)
@@ -158,7 +165,7 @@ def test_questions_about_persons_mean_what_the_page_says(question: str, meaning:
     assert parse(canonical_text(predicate), SCHEMA) == predicate
 
 
-@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question about persons", "refusal to persons"))
+@pytest.mark.parametrize(("question", "message"), cases("question about persons", "refusal to persons"))
 def test_questions_about_persons_are_refused_as_the_page_says(question: str, message: str) -> None:
     """A refused question about persons names the text to write."""
     with pytest.raises(PredicateError) as caught:
@@ -166,7 +173,7 @@ def test_questions_about_persons_are_refused_as_the_page_says(question: str, mes
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "question", "refusal"))
+@pytest.mark.parametrize(("question", "message"), cases("question", "refusal"))
 def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     """A question that the page calls refused is, in those words."""
     with pytest.raises(PredicateError) as caught:
@@ -174,13 +181,13 @@ def test_refusals_are_those_of_the_page(question: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("question", "message"), rows(text(PAGE), "order of texts", "refusal before the charge"))
+@pytest.mark.parametrize(("question", "message"), cases("order of texts", "refusal before the charge"))
 def test_orders_of_texts_are_refused_as_the_page_says(question: str, message: str) -> None:
     """They are questions of the language, for answers that are stored; a new one is refused in those words."""
     assert text_order_refusals([normal_form(parse(question, SCHEMA))]) == [message]
 
 
-@pytest.mark.parametrize(("wording", "normal"), rows(text(PAGE), "wording", "normal form"))
+@pytest.mark.parametrize(("wording", "normal"), cases("wording", "normal form"))
 def test_wordings_have_the_normal_form_of_the_page(wording: str, normal: str) -> None:
     """Wordings that the page calls one question are."""
     assert canonical_text(normal_form(parse(wording, SCHEMA))) == normal
@@ -192,7 +199,7 @@ def test_what_the_page_calls_different_questions_are() -> None:
     assert len({normal_form(parse(each, SCHEMA)) for each in different}) == len(different)
 
 
-@pytest.mark.parametrize(("value", "question", "is_"), rows(text(PAGE), "value of the column", "question", "is"))
+@pytest.mark.parametrize(("value", "question", "is_"), cases("value of the column", "question", "is"))
 def test_values_compare_as_the_page_says(value: str, question: str, is_: str) -> None:
     """A record of that one value, counted by the source that defines all others."""
     match = re.fullmatch(r"`(.+)` (?:= (.+)|is missing)", value)
@@ -242,7 +249,7 @@ def test_literals_of_the_columns_are_literals() -> None:
         assert accepted(f'"{name}" = {literal}'), name
 
 
-@pytest.mark.parametrize(("by", "groups", "known"), rows(text(PAGE), "--by", "groups", "known to everybody"))
+@pytest.mark.parametrize(("by", "groups", "known"), cases("--by", "groups", "known to everybody"))
 def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     """Each grouping on the page has the stated parts and public keys."""
     parts = grouped(by)
@@ -251,7 +258,7 @@ def test_groups_are_those_of_the_page(by: str, groups: str, known: str) -> None:
     assert told == [None if known == "no" else known] * len(parts)
 
 
-@pytest.mark.parametrize(("by", "keys", "meant"), rows(text(PAGE), "--by", "--keys", "keys"))
+@pytest.mark.parametrize(("by", "keys", "meant"), cases("--by", "--keys", "keys"))
 def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     """Typed keys have the meaning that the page states."""
     (part,) = grouped(by)
@@ -259,7 +266,7 @@ def test_keys_are_those_of_the_page(by: str, keys: str, meant: str) -> None:
     assert ", ".join(shown(part.label(key)) for key in found.values[0]) == meant
 
 
-@pytest.mark.parametrize(("by", "message"), rows(text(PAGE), "--by", "refusal of the groups"))
+@pytest.mark.parametrize(("by", "message"), cases("--by", "refusal of the groups"))
 def test_groups_that_are_refused(by: str, message: str) -> None:
     """In the words of the page."""
     with pytest.raises(PredicateError) as caught:
