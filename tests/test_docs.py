@@ -36,7 +36,7 @@ SLOW = {
     "docs/several-answers.md",
     "docs/start/researcher.md",
     "docs/guides/engines.md",
-    "docs/guides/adversary.md",
+    "docs/how-to/disclosure.md",
     "docs/how-to/tables.md",
     "docs/conformance.md",
     "docs/papers/our-figures.md",
