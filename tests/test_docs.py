@@ -34,13 +34,12 @@ WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 
 SLOW = {
     "docs/several-answers.md",
-    "docs/start/researcher.md",
+    "docs/start/python.md",
     "docs/guides/engines.md",
     "docs/how-to/disclosure.md",
     "docs/how-to/tables.md",
     "docs/conformance.md",
     "docs/papers/our-figures.md",
-    "docs/start/officer.md",
 }
 """Pages that take about a second or more, which a fast run leaves out."""
 
@@ -130,9 +129,9 @@ def test_every_command_is_shown() -> None:
 
 
 def test_every_extra_is_told() -> None:
-    """The table of Start has those of the package, and no other."""
+    """The table of the page of installation has those of the package, and no other."""
     described = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-    table = (DOCS / "start/index.md").read_text(encoding="utf-8")
+    table = (DOCS / "start/install.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     assert told == sorted(described["project"]["optional-dependencies"])
 
@@ -310,7 +309,6 @@ def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
     ledger = read_page("mathematics/ledger.md")
     assert f"{all_of_it:,} fit a budget of" in ledger
     assert f"{default:,} fit. The sum of ε pays for {pure}." in ledger
-    assert f"{default:,} answers at 0.01" in read_page("security.md")
     choice = read_page("how-to/epsilon.md")
     assert f"{default:,} answers at 0.01, where a budget of ε = 2 alone pays for {pure}" in choice
     mixed, single = (AvailableBudget(budget).affordable(Fraction("0.05")) for budget in (budgets[0], budgets[2]))
@@ -330,6 +328,6 @@ def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:
 
 def test_every_audit_is_named_to_the_auditor() -> None:
     """In one of the tables of attacks, or above them."""
-    told = read_page("security.md") + read_page("security/threats.md")
+    text = read_page("contributing/attacks.md")
     files = {path.name for path in (PROJECT / "audits").glob("test_*.py")}
-    assert {name for name in files if f"`audits/{name}" not in told} == set()
+    assert {name for name in files if f"`audits/{name}" not in text} == set()

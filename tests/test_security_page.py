@@ -1,4 +1,4 @@
-"""The statements about tests for an auditor are true."""
+"""Statements of `docs/promises.md` and `docs/contributing/attacks.md` about tests."""
 
 import ast
 import re
@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[1]
-SECURITY = PROJECT / "docs/security.md"
-PROMISES = PROJECT / "docs/security/promises.md"
-PAGES = [SECURITY, *sorted((PROJECT / "docs/security").glob("*.md"))]
+PROMISES = PROJECT / "docs/promises.md"
+ATTACKS = PROJECT / "docs/contributing/attacks.md"
+PAGES = [PROMISES, ATTACKS]
 NAMED = re.compile(r"`((?:tests|audits)/[\w/]+\.py)::(\w+)`")
 TESTED = re.compile(r"`(?:tests|audits)/")
-WORDS_OF_A_SHEET = 700  # 660 leave some lines of A4 free, as Chromium prints the site
-WITHOUT_A_TEST = {"find out that others ask at the same time"}
+WORDS_OF_A_SHEET = 820  # of the table of promises, with its introduction and its signature
+WITHOUT_A_TEST = {"notice that others ask at the same time"}
 
-pytestmark = pytest.mark.skipif(not SECURITY.exists(), reason="the tests run outside the project's folder")
+pytestmark = pytest.mark.skipif(not PROMISES.exists(), reason="the tests run outside the project's folder")
 
 
 @cache
@@ -26,9 +26,14 @@ def functions_of(path: Path) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-def rows(page: Path) -> list[list[str]]:
-    """The rows of the tables of a page, without their heads."""
-    lines = page.read_text(encoding="utf-8").splitlines()
+def sheet() -> str:
+    """Return the part of the page of promises that an officer prints: all that stands above the threats."""
+    return PROMISES.read_text(encoding="utf-8").partition("## Threats")[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of each row of the tables of a page, without their heads."""
+    lines = text.splitlines()
     heads = {place - 1 for place, line in enumerate(lines) if line.startswith("| ---")}
     return [
         [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -39,31 +44,31 @@ def rows(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_test_that_is_named_is_there(page: Path) -> None:
-    """Its file and its function."""
+    """The file has a test of that name."""
     for file, name in NAMED.findall(page.read_text(encoding="utf-8")):
         assert name in functions_of(PROJECT / file), f"{file}::{name}"
 
 
-@pytest.mark.parametrize("page", [SECURITY, PROJECT / "docs/security/threats.md"], ids=lambda page: page.stem)
-def test_every_attack_has_a_test(page: Path) -> None:
-    """A row of an attack names what can fail; a fault of the audit itself is a test by itself."""
-    bare = [row[0] for row in rows(page) if not TESTED.search(" ".join(row))]
-    assert {attack for attack in bare if attack != "the audit is blind"} <= WITHOUT_A_TEST
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_promise_and_attack_has_a_test(page: Path) -> None:
+    """The last cell of each row names a test, except for the one attack that noisycount does not prevent."""
+    bare = [row[0] for row in rows(page.read_text(encoding="utf-8")) if not TESTED.search(row[-1])]
+    assert set(bare) <= WITHOUT_A_TEST
 
 
 def test_the_tests_look_at_something() -> None:
     """Many rows, many names."""
     found = NAMED.findall("".join(page.read_text(encoding="utf-8") for page in PAGES))
     assert len(found) >= 30
-    assert len(rows(SECURITY)) >= 40
-    assert len(rows(PROMISES)) >= 10
+    assert len(rows(ATTACKS.read_text(encoding="utf-8"))) >= 70
+    assert len(rows(sheet())) >= 10
 
 
-def test_every_promise_says_what_it_is_not() -> None:
-    """A promise has three parts: what about, what is promised, what is not."""
-    assert {len([cell for cell in row if cell]) for row in rows(PROMISES)} == {3}
+def test_every_promise_states_its_limit() -> None:
+    """A promise has four parts: subject, promised, not promised, and test."""
+    assert {len([cell for cell in row if cell]) for row in rows(sheet())} == {4}
 
 
 def test_the_promises_fit_on_a_sheet() -> None:
-    """An officer files one page."""
-    assert len(PROMISES.read_text(encoding="utf-8").split()) <= WORDS_OF_A_SHEET
+    """An officer files the table of promises."""
+    assert len(sheet().split()) <= WORDS_OF_A_SHEET

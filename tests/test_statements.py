@@ -90,12 +90,12 @@ def test_the_starting_value_is_worth_what_the_page_states() -> None:
 
 
 def test_the_picture_of_the_demonstration_shows_the_numbers_beside_it() -> None:
-    """The picture, README and `start/index.md` have one answer, one estimate and one interval."""
+    """The picture, README and `start/install.md` have one answer, one estimate and one interval."""
     drawn = re.findall(r">([^<]*)<", (PROJECT / "docs/poor-health.svg").read_text(encoding="utf-8"))
     (answer,) = re.findall(r"the answer, (\d+) persons", " ".join(drawn))
     (estimate,) = re.findall(r"the estimate, ([\d.]+) persons", " ".join(drawn))
     low, high = re.findall(r"shaded: (\d+) to (\d+) persons", " ".join(drawn))[0]
-    start, readme = page("docs/start/index.md"), page("README.md")
+    start, readme = page("docs/start/install.md"), page("README.md")
     assert f"3 The answer: {answer} ±" in start
     assert f"4 A better estimate: {estimate} persons" in start
     assert f"{low} to {high} with 95 %" in start
@@ -105,8 +105,8 @@ def test_the_picture_of_the_demonstration_shows_the_numbers_beside_it() -> None:
 
 
 def test_the_numbers_of_the_demonstration_belong_together() -> None:
-    """`start/index.md`: the scale, the price, what is left and the estimate follow from one answer."""
-    told = page("docs/start/index.md")
+    """`start/install.md`: the scale, the price, what is left and the estimate follow from one answer."""
+    told = page("docs/start/install.md")
     (answer, error), charged = (
         re.findall(r"3 The answer: (\d+) ±(\d+) persons", told)[0],
         re.findall(r"It cost ε = ([\d.]+);", told)[0],
@@ -121,9 +121,10 @@ def test_the_numbers_of_the_demonstration_belong_together() -> None:
 
 
 def test_a_table_costs_as_one_count_without_a_public_size(here: Path) -> None:
-    """README, `start/analyst.md`, `start/owner.md`: with a public size the noise of a table is twice as wide."""
-    assert "the number of persons is not public, a table costs as much as one count" in page("README.md")
-    assert "has noise that is twice as wide" in page("docs/start/analyst.md")
+    """`start/analyst.md`, `start/owner.md`: with a public size the noise of a table is twice as wide."""
+    told = page("docs/start/analyst.md")
+    assert "All groups together cost as much as one count if each person is in one group only." in told
+    assert "a table at the same ε has noise that is twice as wide" in told
     errors = []
     for size in (None, 600):
         frame = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)]})
@@ -132,7 +133,7 @@ def test_a_table_costs_as_one_count_without_a_public_size(here: Path) -> None:
             errors.append(table.errors)
     assert errors == [(nc.accuracy(nc.DiscreteLaplace(scale), 0.05) - 1,) for scale in (2, 4)]
     told = page("docs/start/owner.md")
-    assert "by more than a factor of e¹ ≈ 2.72." in told
+    assert "by a factor of e¹ ≈ 2.72 at most." in told
     assert "the group of a person by e² ≈ 7.39, unless" in told
 
 
