@@ -14,38 +14,77 @@ from noisycount.cli.main import COMMANDS, noisycount
 from noisycount.engines.conformance.suite import examine, suite
 from tests.commands_page import names
 from tests.helpers.commands import Run
-from tests.helpers.reference_pages import blocks, rows, text
+from tests.helpers.reference_pages import blocks, text
 
 EXAMINED = "noisycount.engines.conformance.suite.examine"
 
 PAGE = "json.md"
+OF_THE_PAGE = {"Types", "Files of the examples"}  # sections that are no command
 
-HEADING = ("field", "type", "unit", "what it is")
-NOT_ALWAYS = re.compile(r"(?:^|; |: )only (?:of|where|with)\b")
+NOT_ALWAYS = re.compile(r"(?:^|; |: )only (?:if|with|for)\b")
+FIELD = re.compile(r"^( *)\* ((?:`[^`]+`(?:, )?)+) \*(.+?)\*(?:: (.*))?$")
+SHAPE = re.compile(r"^( *)\* \[.+?\]\(#([\w-]+)\)")
+LINK = re.compile(r"\[.+?\]\(#([\w-]+)\)")
 Fields = dict[str, tuple[str, str]]
 
 
+def parts_of_level(marks: str) -> Iterator[tuple[str, str]]:
+    """Yield each heading of a level, such as "##", with the text up to the next one, in order."""
+    starts = [*re.finditer(rf"^{marks} (.+)$", text(PAGE), re.MULTILINE), None]
+    for start, following in pairwise(starts):
+        assert start is not None
+        yield start[1], text(PAGE)[start.end() : following and following.start()]
+
+
 def sections() -> Iterator[tuple[str, str]]:
-    """The commands of the page, each with what stands below its heading, in order."""
-    places = [*re.finditer(r"^## (.+)$", text(PAGE), re.MULTILINE), None]
-    for place, following in pairwise(places):
-        assert place is not None
-        yield place[1], text(PAGE)[place.end() : following and following.start()]
+    """Yield the commands of the page, each with the text below its heading, in order."""
+    yield from ((heading, part) for heading, part in parts_of_level("##") if heading not in OF_THE_PAGE)
+
+
+def shape(anchor: str) -> Fields:
+    """Return the fields of a section to which fields of several objects link."""
+    (part,) = [part for heading, part in parts_of_level("###") if heading.lower().replace(" ", "-") == anchor]
+    return fields(part.partition("\n## ")[0])
 
 
 def commands(part: str) -> list[str]:
-    """The examples below a heading, each as one line."""
+    """Return the examples below a heading, each as one line."""
     return re.sub(r" \\\n +", " ", "".join(blocks(part, "sh"))).splitlines()
 
 
 def fields(part: str) -> Fields:
-    """The fields of an object, each with its type and what it is."""
-    found: Fields = {}
-    for names_, type_, _, what in rows(part, *HEADING):
-        for name in names_.replace("`", "").split(", "):
-            assert name not in found
-            found[name] = type_, what
-    return found
+    """Return the fields of an object by their paths, each with its type and its meaning."""
+    known: Fields = {}
+    parents: list[str] = []
+    for line in re.sub(r"\n +(?! *\*)", " ", part).splitlines():
+        if match := SHAPE.match(line):
+            prefix = _prefix(parents[: len(match[1]) // 2], known)
+            _add(known, {f"{prefix}{name}": value for name, value in shape(match[2]).items()})
+        elif match := FIELD.match(line):
+            parents = parents[: len(match[1]) // 2]
+            prefix = _prefix(parents, known)
+            names = [f"{prefix}{name}" for name in match[2].replace("`", "").split(", ")]
+            parents.append(names[0])
+            link = LINK.search(match[3])
+            type_ = LINK.sub("objects" if match[3].startswith("list of") else "object", match[3])
+            for name in names:
+                _add(known, {name: (type_, match[4] or "")})
+                below = shape(link[1]) if link else {}
+                _add(known, {f"{_prefix([name], known)}{inner}": value for inner, value in below.items()})
+    return known
+
+
+def _prefix(parents: list[str], known: Fields) -> str:
+    """Return the beginning of the paths of fields below the last of some fields."""
+    if not parents:
+        return ""
+    return f"{parents[-1]}[]." if known[parents[-1]][0].startswith("list") else f"{parents[-1]}."
+
+
+def _add(known: Fields, more: Fields) -> None:
+    """Add fields, none of which is known yet."""
+    assert not set(known) & set(more), set(known) & set(more)
+    known |= more
 
 
 def is_of(value: object, type_: str) -> bool:
@@ -72,7 +111,7 @@ def _is_utc(value: str) -> bool:
 
 
 def visited(value: object, known: Fields, path: str = "") -> Iterator[str]:
-    """The fields of the page that stand in a value; every one of the value stands on the page."""
+    """Yield the fields of the page that an object has; raise AssertionError if the page lacks one of them."""
     if isinstance(value, list):
         for each in value:
             yield from visited(each, known, f"{path}[]")
@@ -142,8 +181,8 @@ def test_every_command_with_json_stands_there() -> None:
             command = found
         if any("--json" in option.opts for option in command.params):
             taking.add(name)
-    told = {re.sub(r" --.*", "", name) for name, _ in sections()}
-    assert told == taking
+    documented = {re.sub(r" --.*", "", name) for name, _ in sections()}
+    assert documented == taking
     assert {name for name in COMMANDS if name not in {each.split()[0] for each in taking}} == {"serve", "init"}
 
 
