@@ -28,7 +28,7 @@ from tests.helpers.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of,
 PAGES = pages() if (PROJECT / "docs").is_dir() else []
 DOCS = PROJECT / "docs"
 LLMS = DOCS / "llms.txt"
-HOUSE = PROJECT / "docs/contributing/house.md"
+HOUSE = PROJECT / "docs/contributing.md"
 WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
@@ -38,7 +38,6 @@ SLOW = {
     "docs/guides/engines.md",
     "docs/how-to/disclosure.md",
     "docs/how-to/tables.md",
-    "docs/conformance.md",
     "docs/papers/our-figures.md",
 }
 """Pages that take about a second or more, which a fast run leaves out."""
