@@ -10,11 +10,27 @@ import pytest
 import noisycount as nc
 from noisycount import errors
 from tests.helpers.reference_pages import FOLDER, section
+from tests.helpers.transcripts import page_name, pages
 
 INDEX = "python/releases.md"
 
 PAGES = sorted(FOLDER.glob("python/*.md"))
 DIRECTIVE = re.compile(r"^\.\. auto(class|function|module):: (\S+)$", re.MULTILINE)
+
+
+IMPORT = re.compile(
+    r"^ *(?:>>> |\.\.\. |\")?(?:from (noisycount[\w.]*) import ([\w, ]+)|import (noisycount[\w.]*))", re.MULTILINE
+)
+INTERNAL = {  # pages of mathematics and papers that still import internal names
+    "docs/conformance.md",
+    "docs/hidden-keys.md",
+    "docs/mathematics/ledger.md",
+    "docs/mathematics/trees.md",
+    "docs/papers/composition.md",
+    "docs/papers/discrete-gaussian.md",
+    "docs/table-errors.md",
+    "docs/table-posteriors.md",
+}
 
 
 def directives() -> list[tuple[str, str]]:
@@ -61,6 +77,29 @@ def test_the_index_has_every_name() -> None:
     headings = {(name, page.name, name.lower()) for page in PAGES for name in named_headings(page)}
     assert {(name, page or "releases.md", anchor) for name, page, anchor in links} == headings
     assert len(links) == len(headings)
+
+
+def imported(text: str) -> set[str]:
+    """Return the names that the examples of a page or notebook import from the package, with their modules."""
+    found = IMPORT.findall(text)
+    return {f"{module}.{name.strip()}" for module, names, _ in found for name in names.split(",") if module} | {
+        whole for *_, whole in found if whole
+    }
+
+
+def test_pages_import_public_names_only() -> None:
+    """Pages and notebooks import `noisycount`, its public names, or what the reference describes with its module."""
+    public = {"noisycount", *(f"noisycount.{name}" for name in nc.__all__), *(path for _, path in directives())}
+    public |= {f"noisycount.errors.{name}" for name in errors.__all__}
+    notebooks = sorted(FOLDER.parent.glob("notebooks/*.ipynb"))
+    wrong = {page_name(page): imported(page.read_text("utf-8")) - public for page in [*pages(), *notebooks]}
+    assert {page: names for page, names in wrong.items() if names and page not in INTERNAL} == {}
+    assert any(wrong.values()) or not INTERNAL
+    assert imported(">>> from noisycount.a import b, c\n>>> import noisycount as nc\n") == {
+        "noisycount.a.b",
+        "noisycount.a.c",
+        "noisycount",
+    }
 
 
 def test_errors_are_public() -> None:
