@@ -41,6 +41,7 @@ html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = "noisycount"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_math_renderer = "mathml"
@@ -51,11 +52,11 @@ html_extra_path = ["llms.txt"]
 html_theme_options = {
     "footer_end": [],
     "footer_start": ["copyright"],
-    "header_links_before_dropdown": 8,
     "navbar_align": "left",
+    "navbar_center": [],  # the sidebar lists all pages
     "navbar_end": ["theme-switcher"],
     "navigation_depth": 2,
     "show_prev_next": True,
     "show_toc_level": 2,
 }
-html_sidebars = {"index": [], "search": []}
+html_sidebars = {"**": ["pages.html"]}

@@ -17,6 +17,12 @@ SOUGHT = {  # what people look for, and a page that must be found
     "hockey-stick divergence": "privacy",
     "privacy_curve": "reference/",
     "Idempotency-Key": "http",
+    "anonymous": "glossary",
+    "GDPR": "glossary",
+    "DPIA": "glossary",
+    "retention": "glossary",
+    "negative count": "glossary",
+    "epsilon": "how-to/epsilon",
     "exit status": "exit",
 }
 
