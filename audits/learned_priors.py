@@ -1,7 +1,8 @@
 """Errors of the posterior under a learned prior, beside raw and clipped answers, over histograms with known counts.
 
-`python -m audits.learned_priors` prints the table of `docs/table-posteriors.md`; `test_table_posteriors.py` holds its
-limits. The histograms are three columns of the bundled survey and seven generated shapes, of 512 cells each.
+`python -m audits.learned_priors` prints the table that `docs/mathematics/posteriors.md` summarizes;
+`test_table_posteriors.py` holds its limits. The histograms are three columns of the bundled survey and seven generated
+shapes, of 512 cells each.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Theorems 2 and 3 of docs/amplification.md on a large grid."""
+"""Theorems 4.3 and 4.4 of docs/mathematics/privacy.md on a large grid."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -19,7 +19,7 @@ RATES = [*SMALL_RATES.tolist(), 0.5, *(1 - SMALL_RATES).tolist()]
 EPSILONS = np.append(0.0, np.geomspace(1e-4, 12, 79))
 NUMERICS = 1e-9  # the error of a privacy curve, relative
 DEEP = 1e-50  # below it that error is not promised
-NEAR_ZERO = 1e-3  # a smaller u of Theorem 3 has lost digits in 1 − (1 − λ)(α − 1)π
+NEAR_ZERO = 1e-3  # a smaller u of Theorem 4.4 has lost digits in 1 − (1 − λ)(α − 1)π
 ROUNDING = 1e-15
 
 Setting = tuple[int, int, float]
@@ -41,13 +41,13 @@ def exact() -> dict[Setting, tuple[Reals, Reals]]:
 def test_the_bound_is_never_below_the_sample(
     exact: dict[Setting, tuple[Reals, Reals]], tell: Callable[[str], None]
 ) -> None:
-    """Theorem 2 in both directions: no violation beyond the numerical error of a curve."""
+    """Theorem 4.3 in both directions: no violation beyond the numerical error of a curve."""
     truths = np.array(list(exact.values()))
     bounds = np.array([amplified_directions(*setting, EPSILONS) for setting in exact])
     violations = truths > bounds * (1 + NUMERICS) + 1e-300
     for side, name in enumerate(("δ₊", "δ₋")):
         truth, bound = truths[:, side], bounds[:, side]
-        tell(f"Theorem 2, {name}: {violations[:, side].sum()} violations in {truth.size} settings")
+        tell(f"Theorem 4.3, {name}: {violations[:, side].sum()} violations in {truth.size} settings")
         for least in (DEEP, 1e-6):
             tight = truth[truth >= least] / bound[truth >= least]
             tell(
@@ -61,7 +61,7 @@ def test_the_bound_is_never_below_the_sample(
 def test_the_exact_value_is_a_curve_of_the_sample_size(
     exact: dict[Setting, tuple[Reals, Reals]], tell: Callable[[str], None]
 ) -> None:
-    """Theorem 3 in both directions, against the same sums."""
+    """Theorem 4.4 in both directions, against the same sums."""
     worst, compared = 0.0, 0
     for (size, drawn, rate), truths in exact.items():
         rise = np.expm1(EPSILONS) * size / drawn
@@ -76,5 +76,5 @@ def test_the_exact_value_is_a_curve_of_the_sample_size(
             ratio = drawn / size * kept[shown] * found / truths[side][shown]
             worst = max(worst, float(np.abs(ratio - 1).max()))
             compared += int(shown.sum())
-    tell(f"Theorem 3: largest relative difference {worst:.1g} in {compared} values >= {DEEP:g}")
+    tell(f"Theorem 4.4: largest relative difference {worst:.1g} in {compared} values >= {DEEP:g}")
     assert worst <= NUMERICS

@@ -1,6 +1,6 @@
 """Tables at length: all random small trees are exact; refined tables are worth it, and cover.
 
-`docs/table-posteriors.md` has the same simulation of other releases.
+`docs/mathematics/posteriors.md` has the claims of the same simulation of other releases.
 """
 
 from collections.abc import Callable

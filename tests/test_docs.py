@@ -33,12 +33,12 @@ WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
 SLOW = {
-    "docs/several-answers.md",
+    "docs/mathematics/several.md",
     "docs/start/python.md",
     "docs/guides/engines.md",
     "docs/how-to/disclosure.md",
     "docs/how-to/tables.md",
-    "docs/papers/our-figures.md",
+    "docs/mathematics/posteriors.md",
 }
 """Pages that take about a second or more, which a fast run leaves out."""
 
@@ -305,7 +305,7 @@ def test_the_answers_that_a_budget_pays_for_are_those_of_the_product() -> None:
     parts = {"epsilon": "2", "delta": "1e-6"}
     budgets = [budget_from(budget) for budget in (parts, {**parts, "for_keys": "0"}, "2")]
     default, all_of_it, pure = (AvailableBudget(budget).affordable(Fraction("0.01")) for budget in budgets)
-    ledger = read_page("mathematics/ledger.md")
+    ledger = read_page("mathematics/accounting.md")
     assert f"{all_of_it:,} fit a budget of" in ledger
     assert f"{default:,} fit. The sum of ε pays for {pure}." in ledger
     choice = read_page("how-to/epsilon.md")
@@ -321,7 +321,7 @@ def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:
         plan = plan_of(query, {"town": Kind.TEXT}, "person", is_replacement=is_replacement)
         assert [level.mechanism.exact_scale for level in plan.noise.levels] == [scale]
     assert "the scale $g/\\varepsilon$, or $2g/\\varepsilon$ where their number is public" in (
-        read_page("mathematics/trees.md")
+        read_page("mathematics/accounting.md")
     )
 
 

@@ -45,7 +45,7 @@ def test_a_citation_has_what_its_format_needs(cited: dict) -> None:
 
 def test_the_papers_can_be_cited(cited: dict) -> None:
     """Each has what the format needs of a reference, and the link that the page of papers has."""
-    page = (PROJECT / "docs/papers/index.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs/papers.md").read_text(encoding="utf-8")
     linked = re.findall(r"\]\((https://(?:arxiv|doi)[^)]*)\)", page)
     links = [each.get("url") or f"https://doi.org/{each['doi']}" for each in cited["references"]]
     assert sorted(links) == sorted(linked)

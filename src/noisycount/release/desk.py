@@ -284,7 +284,8 @@ class Desk(Shown, Closeable):
             PredicateError: A column, a key or a margin is invalid, or they do not go together; nothing was charged.
             NoisyCountError: As for `release`.
 
-        Source: as for `release_many`; shares: the page “How far off tables are”; keys: the page “Hidden keys”.
+        Source: as for `release_many`; shares: Proposition 3.3 of the page “Accuracy”; keys: Theorem 6.3 of the
+            page “Accounting and partition selection”.
 
         Example:
             >>> import tempfile

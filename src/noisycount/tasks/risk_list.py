@@ -224,8 +224,7 @@ def _risk_of_counts(answers: AnswersSoFar, atoms: Atoms, background: BackgroundK
     """Return the disclosure risk of the counts for the records of these atoms.
 
     An adversary who knows some records can subtract them from each count. The differences are answers about the other
-    records, which are independent of the known ones (the page “Several answers, one outsider”, the corollary of
-    Theorem 2).
+    records, which are independent of the known ones (the page “Several answers”, the corollary of Theorem 5.2).
     """
     sets = [atoms.questions[place] for place in answers.places]
     return list_risk(answers.mechanisms, atoms, sets, least=background.large_group_size)

@@ -57,7 +57,7 @@ def test_the_bound_as_it_is_printed_is_never_below_the_curve(size: int, drawn: i
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 10), (40, 3), (1000, 100), (10**9, 30)])
 @pytest.mark.parametrize("rate", [1e-9, 0.01, 0.5, 0.9, 1 - 2**-53])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-12, 0.01, 1.0, 30.0, 700.0])
-def test_the_bound_is_what_theorem_2_says(size: int, drawn: int, rate: float, epsilon: float) -> None:
+def test_the_bound_is_what_theorem_4_3_says(size: int, drawn: int, rate: float, epsilon: float) -> None:
     """λ(1 − (1 − β)π)·δ₊,m(ε), and 1 − π in the other direction, in 50 digits."""
     fraction, target = mpf(drawn) / size, mp.exp(mpf(epsilon))
     growth = 1 + (target - 1) / fraction
@@ -72,7 +72,7 @@ def test_the_bound_is_what_theorem_2_says(size: int, drawn: int, rate: float, ep
 @pytest.mark.parametrize(("size", "drawn"), [(2, 1), (10, 9), (60, 12), (10**6, 80)])
 @pytest.mark.parametrize("rate", [0.004, 0.3, 0.5, 0.97])
 @pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.03, 0.3, 2.0])
-def test_the_exact_value_is_what_theorem_3_says(size: int, drawn: int, rate: float, epsilon: float) -> None:
+def test_the_exact_value_is_what_theorem_4_4_says(size: int, drawn: int, rate: float, epsilon: float) -> None:
     """λ·u·δ₊,m(ln(v/u)), or 0, by the independent sum."""
     fraction, target = mpf(drawn) / size, mp.exp(mpf(epsilon))
     rise = (target - 1) / fraction
@@ -106,7 +106,7 @@ def test_the_bound_lies_between_the_sample_and_the_conjecture(size: int, drawn: 
 def test_noise_on_a_sample_is_noise_on_the_count_of_its_size(
     noise: nc.Mechanism | None, size: int, drawn: int, rate: float
 ) -> None:
-    """Theorem 3 by two curves: a sample with noise, and the noise on as many records."""
+    """Theorem 4.4 by two curves: a sample with noise, and the noise on as many records."""
     epsilons = np.array([0.0, 0.001, 0.01, 0.02])
     sample = nc.privacy_curve(nc.Subsample(drawn, noise), nc.Binomial(size, rate)).directions(epsilons)
     whole = nc.privacy_curve(noise or nc.Exact(), nc.Binomial(drawn, rate))
@@ -156,7 +156,7 @@ def delta_of(laws: list[dict[object, Fraction]], growth: Fraction) -> Fraction:
 @pytest.mark.parametrize("drawn", [2, 3, 4])
 @pytest.mark.parametrize("growth", [Fraction(1), Fraction(21, 20), Fraction(3, 2), Fraction(4)])
 def test_the_conjecture_holds_for_other_symmetric_queries(query: Query, drawn: int, growth: Fraction) -> None:
-    """Records of three values, every database and every sample, in exact rationals (Theorem 1)."""
+    """Records of three values, every database and every sample, in exact rationals (Theorem 4.2)."""
     size, chances = 4, {0: Fraction(1, 2), 1: Fraction(1, 3), 5: Fraction(1, 6)}
     fraction = Fraction(drawn, size)
     places = list(combinations(range(size), drawn))

@@ -235,7 +235,7 @@ def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
     """Return an upper bound of δ₊ of one count that has one or two answers, for each ε in ascending order.
 
     Two answers reveal at most what the count itself reveals. An answer with Laplace noise can be computed from one with
-    discrete Laplace noise of the same scale (see the page “Several answers, one outsider”), so that the discrete one
+    discrete Laplace noise of the same scale (see the page “Several answers”, Lemma 5.2), so that the discrete one
     gives an upper bound too.
     """
     if len(answers) == 1:

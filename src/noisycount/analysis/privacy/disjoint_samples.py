@@ -199,7 +199,7 @@ def parts_curve(
             not `adaptive`, there are more than 32 kinds of records.
 
     Source: the setting of Breutigam and Reischuk, *Parallel Composition for Statistical Privacy* (2026); the formulas
-    and their proof are our own: see the page “Several answers, one outsider”.
+    and their proof are our own: see the page “Several answers”, Theorem 5.5.
     Numerical error: contained in `bracket`, including the error of the grid of the sum; δ is its upper end.
 
     Example:

@@ -105,7 +105,7 @@ def list_risk(
     Raises:
         ValueError: As for `privacy_curve`, except if a list is too long for an exact curve: then bounds are used.
 
-    Source: our own; see the page “Several answers, one outsider”, Theorems 7 and 8.
+    Source: our own; see the page “Several answers”, Theorems 5.7 and 5.8.
     Numerical error: every δ is the upper end of a bracket.
 
     Example:

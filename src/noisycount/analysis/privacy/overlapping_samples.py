@@ -135,7 +135,7 @@ def samples_curve(
         ValueError: If a mechanism is no sample, a sample is larger than the database, the numbers of questions and
             samples differ, or there are too many different samples.
 
-    Source: our own; see the page “Several answers, one outsider”.
+    Source: our own; see the page “Several answers”, Theorem 5.6.
     Numerical error: `bracket` contains both bounds; δ is the upper one. For one property, the lower bound is that of
     the two largest samples of at most 512 records; it is 0 if there is no such sample, or if the count of the database
     spreads over more than 1,024 values. The bounds of two samples are equal only in the limit of a large database.

@@ -264,7 +264,8 @@ def amplified_delta(size: int, sample_size: int, rate: float, epsilon: ArrayLike
             of range.
 
     Source: the conjecture of Breutigam and Reischuk, section 7, proved by advanced joint convexity, Balle, Barthe and
-    Gaboardi (2018), Theorem 2; the page “Amplification by subsampling” has the proof.
+    Gaboardi (2018), Theorem 2; Theorem 4.3 of the page “Privacy curves and subsampling”
+    has the proof.
     Numerical error: rounded up, from the upper end of the bracket of the privacy curve: by at most 1e-9 relative if the
     bound is above 1e-50.
 

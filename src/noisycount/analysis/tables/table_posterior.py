@@ -82,7 +82,7 @@ def table_posterior(
         UserWarning: If the answers contradict the prior, the total, or every table: see `warning`.
 
     Source: for one count Naldi and D'Acquisto (2014), eq. (8)-(11); the Dirichlet-multinomial distribution Mosimann
-    (1962). The page “What a table of noisy counts means” has the theorem and its proof.
+    (1962). Theorem 2.2 of the page “Posteriors and tables” has the proof.
 
     Numerical error: bounded as it is computed, see `rounding`. At each node, distributions are within 5e-11 in total
     variation under a stated prior, within 1e-3 under a learned prior of a tree, and within 1e-12 for small tables. The

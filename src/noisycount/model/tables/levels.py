@@ -121,8 +121,8 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
 
     For a share s of the price, N rows that one unit changes by Δ in total have a variance that is Δ/s of the smallest
     possible under Gaussian noise, and (Δ/s)² under Laplace noise. The sum over all rows of all levels is smallest for s
-    ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). The page “How far off tables are” compares it with the smallest possible error
-    of all rows after combination.
+    ∝ (N·Δ)^(1/2) and s ∝ (N·Δ²)^(1/3). The page “Accuracy”, Proposition 3.3, compares it with the smallest possible
+    error of all rows after combination.
 
     Ranges serve prefix sums. The cells get twice the weight of a level of ranges, and s ∝ Δ otherwise. Under Gaussian
     noise the error is at most 0.3 % above that of the best shares.

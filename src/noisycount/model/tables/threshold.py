@@ -1,6 +1,7 @@
 """Partition selection for hidden keys: the noisy count from which a key is shown, and its failure probability δ.
 
-`threshold` is the smallest safe threshold; the page “Hidden keys” has the proof.
+`threshold` is the smallest safe threshold; Theorem 6.3 of the page “Accounting and partition selection” has
+the proof.
 """
 
 import math
@@ -19,8 +20,9 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
 
     Only keys that occur in the records receive noise, and only noisy counts of at least T are shown. A key held by a
     single unit is shown with probability p = P[Z >= T − 1]. At least one of the unit's g keys is shown with probability
-    δ(T) = 1 − (1 − p)^g. If none of them is shown, the unit changes only counts of keys that other units have too. The
-    page “Hidden keys” concludes, for units that are added, removed or replaced,
+    δ(T) = 1 − (1 − p)^g. If none of them is shown, the unit changes only counts of keys that other units have too.
+    Theorem 6.3 of the page “Accounting and partition selection” concludes, for units that are added, removed or
+    replaced,
 
         P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T).
 
