@@ -223,6 +223,21 @@ def test_llms_txt_has_every_page_of_the_site_once() -> None:
     assert text.startswith("# noisycount\n\n> ")
 
 
+def test_every_page_has_a_place_in_the_list_of_pages() -> None:
+    """The lists of `docs/index.md`, and lists in other pages, name each page once, and no page that is not there."""
+    listed = [
+        (page.parent / entry).resolve()
+        for page in PAGES
+        for block in blocks(page.read_text(encoding="utf-8"))
+        if block.language == "{toctree}"
+        for entry in block.text.split("\n\n", 1)[-1].split()
+        if not entry.startswith(":")
+    ]
+    sources = [path for path in DOCS.rglob("*.*") if path.suffix in {".md", ".ipynb"} and BUILT not in path.parents]
+    site = {path.with_suffix("") for path in sources} - {DOCS / "index"}
+    assert sorted(listed) == sorted(site)
+
+
 def told_rows(text: str, mark: str) -> dict[tuple[str, ...], set[str]]:
     """The answers of a page's tables by their keys, of those on the screen or of a report."""
     found: dict[tuple[str, ...], set[str]] = {}
