@@ -80,7 +80,7 @@ def test_privacy_adds_at_most_10_percent_and_50_ms_to_a_count(show: Show, engine
 
 
 def test_persons_beside_the_exact_distinct(show: Show, engine: Engine) -> None:
-    """Shown only: 1.15 times is wanted, and `docs/scale.md` says where it is missed, and why.
+    """Shown only: 1.15 times is wanted, and `docs/how-to/performance.md` says where it is missed, and why.
 
     The engine's own distinct sorts those alone that match; ours looks at all, so that its time does
     not tell how many they are.

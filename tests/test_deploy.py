@@ -82,7 +82,8 @@ def test_the_container_is_run_closed_and_finds_what_the_page_configures() -> Non
     assert {"--read-only", "no-new-privileges"} <= set(run)
     assert after("--cap-drop", run) == ["ALL"]
     mounted = [volume.split(":", maxsplit=1)[1] for volume in after("-v", run)]
-    (shown,) = (block for block in blocks_of(ROOT / "docs/service.md", "toml") if block.text.startswith("[ledger]"))
+    configurations = blocks_of(ROOT / "docs/how-to/production.md", "toml")
+    (shown,) = (block for block in configurations if "[datasets.survey]" in block.text)
     survey = tomllib.loads(shown.text)["datasets"]["survey"]["source"]
     assert mounted == [STATE, f"{CONFIGURATION}:ro", f"{Path(survey).parent}:ro"]
 

@@ -29,13 +29,13 @@ PAGES = pages() if (PROJECT / "docs").is_dir() else []
 DOCS = PROJECT / "docs"
 LLMS = DOCS / "llms.txt"
 HOUSE = PROJECT / "docs/contributing.md"
-WITH_A_SERVER = {"docs/servers.md": "tests/test_servers_page.py"}
+WITH_A_SERVER = {"docs/how-to/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
 SLOW = {
     "docs/mathematics/several.md",
     "docs/start/python.md",
-    "docs/guides/engines.md",
+    "docs/how-to/troubleshooting.md",
     "docs/how-to/disclosure.md",
     "docs/how-to/tables.md",
     "docs/mathematics/posteriors.md",

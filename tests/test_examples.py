@@ -133,7 +133,7 @@ def test_examples_are_found_wherever_they_are_shown() -> None:
     places = set(EXAMPLES.values())
     assert places > {
         "docs/reference/commands.md",
-        "docs/guides/team.md",
+        "docs/how-to/backup.md",
         "docs/how-to/tables.md",
         "one-noisy-count.ipynb",
     }

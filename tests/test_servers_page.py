@@ -9,7 +9,7 @@ from noisycount.config.config import Config, load_config
 from tests.helpers.postgresql import Server
 from tests.helpers.transcripts import blocks, output, pieces, transcripts
 
-PAGE = Path(__file__).parents[1] / "docs/servers.md"
+PAGE = Path(__file__).parents[1] / "docs/how-to/servers.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
 PLACE = "@db.example.org/clinic"
 REFUSED = "-- refused to counter\n"
@@ -59,8 +59,8 @@ def test_the_page_is_executed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     done = {"toml": 0, "sql": 0, "console": 0}
-    found = [(each.language, each.text) for each in blocks(TEXT)]
-    for language, block in sorted(found, key=lambda each: "CREATE ROLE" not in each[1]):
+    executed = [(each.language, each.text) for each in blocks(TEXT) if each.language in done]
+    for language, block in sorted(executed, key=lambda each: "CREATE ROLE" not in each[1]):
         done[language] += 1
         if language == "toml" and PLACE not in block:
             loaded(tmp_path, block)
@@ -76,7 +76,7 @@ def test_the_page_is_executed(
         else:
             for command, printed in transcripts(block):
                 assert pieces(command, output(command, capsys)) == pieces(command, printed)
-    assert done == {"toml": 4, "sql": 4, "console": 2}
+    assert done == {"toml": 2, "sql": 4, "console": 1}
 
 
 def loaded(folder: Path, block: str) -> Config:

@@ -145,8 +145,8 @@ def test_the_length_of_files() -> None:
 
 @pytest.mark.thorough
 def test_the_disk_that_an_entry_takes(here: Path) -> None:
-    """`scale.md`: a debit with its answer, of a question about two columns."""
-    told = page("docs/scale.md")
+    """`how-to/performance.md`: a debit with its answer, of a question about two columns."""
+    told = page("docs/how-to/performance.md")
     (kilobytes,) = re.findall(r"([\d.]+) kB of the disk", told)
     assert re.search(rf"\| 2·10⁴ \| .* \| {10 * float(kilobytes):g} MB \|", told)
     frame = pl.DataFrame({"person": range(600), "age": [20 + n % 60 for n in range(600)], "health": ["good"] * 600})
@@ -180,7 +180,7 @@ def test_the_slacks_and_prices_of_goals() -> None:
 
 def test_pages_are_there() -> None:
     """This module reads the pages that readers see."""
-    assert {each.name for each in pages()} >= {"language.md", "glossary.md", "scale.md", "CONTRIBUTING.md"}
+    assert {each.name for each in pages()} >= {"language.md", "glossary.md", "performance.md", "CONTRIBUTING.md"}
 
 
 SOURCE = PROJECT / "src/noisycount"

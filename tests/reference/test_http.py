@@ -8,8 +8,9 @@ import pytest
 
 from noisycount.service.errors import INTERNAL, PROBLEMS, problem_reply
 from noisycount.service.state import ServiceState
-from tests.helpers.reference_pages import rows, section, text
+from tests.helpers.reference_pages import blocks, rows, section, text
 from tests.helpers.service_callers import Caller, calling, configured, serving
+from tests.helpers.service_process import Service
 from tests.service.test_routes import ROWS, Rule
 
 PAGE = "http.md"
@@ -226,3 +227,16 @@ def _number(schema: dict[str, Any]) -> str:
     if above is not None:
         return f"{kind}, above {above}, at most {int(most)}"
     return f"{kind}, {int(schema.get('minimum', schema.get('ge')))} to {int(most)}"
+
+
+@pytest.mark.thorough
+def test_program_of_the_page_gets_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """The program in Python gets one answer, and the same bytes again."""
+    (program,) = blocks(text(PAGE), "python")
+    with Service.running("2") as service:
+        (key,) = service.keys(["ana"]).values()
+        program = program.replace("https://counts.example.org", f"http://127.0.0.1:{service.port}")
+        values: dict[str, object] = {}
+        exec(compile(program.replace("nc_…", key), PAGE, "exec"), values)  # noqa: S102 - our page
+    assert values["answer"] == values["again"]
+    assert "±" in capsys.readouterr().out

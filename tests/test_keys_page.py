@@ -6,7 +6,7 @@ from noisycount.config.config import load_config
 from noisycount.service.auth import Auth
 from tests.helpers.transcripts import PROJECT, blocks_of
 
-PAGE = PROJECT / "docs/access.md"
+PAGE = PROJECT / "docs/how-to/keys.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the tests run outside the project's folder")
 
