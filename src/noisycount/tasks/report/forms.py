@@ -329,7 +329,7 @@ _REGISTRY_ENTRY = Path(__file__).with_name("registry.json").read_text(encoding="
 def registry_json(report: Report) -> list[Object]:
     """Return an entry for each data set that has releases. Members that only its owner knows are null.
 
-    The names are those of the registry's own entries and schema, which the page “The report for an officer” cites.
+    The names are those of the registry's own entries and schema, which the page “Report, DPIA, registry entry” cites.
     """
     return [_registry_entry(dataset) for dataset in report.datasets if dataset.releases]
 
