@@ -122,7 +122,7 @@ def visited(value: object, known: Fields, path: str = "") -> Iterator[str]:
         name = below if _is_known(below, known) else f"{path}.COLUMN"
         assert _is_known(name, known), below
         if name in known:
-            types = known[name][0].split(" or ")
+            types = known[name][0].replace("?", " or null").split(" or ")
             assert any(is_of(inner, type_) for type_ in types), (below, inner, types)
             yield name
         if any(other.startswith((f"{name}.", f"{name}[]")) for other in known) and inner is not None:
@@ -165,7 +165,7 @@ def _rare(known: Fields) -> set[str]:
 def _is_below_nothing(field: str, found: set[str], known: Fields) -> bool:
     """Return True if a field is part of a null value or of an empty list."""
     parents = {field[: match.start()].removesuffix("[]") for match in re.finditer(r"\.", field)}
-    nullable = {p for p in parents & found if "null" in known[p][0] or "list" in known[p][0]}
+    nullable = {p for p in parents & found if re.search(r"null|list|\?", known[p][0])}
     return bool(nullable)
 
 
