@@ -99,7 +99,7 @@ QUESTION = "How many persons of a health survey ever rated their health “poor�
 
 INTRODUCTION = (
     f"The RAND Health Insurance Experiment followed {signed(SIZE)} persons for up to five years. "
-    "Nobody may learn from the answer whether one of them was in poor health."
+    "The answer must reveal very little about whether any one of them was in poor health."
 )
 
 NEXT = 'noisycount count FILE.csv --unit ID --where "age>49" --within 20% --at-most 1'
@@ -118,15 +118,15 @@ def steps(demonstration: Demonstration) -> Iterator[Step]:
     confidence = percent(float(CONFIDENCE))
     yield Step(
         "Plan",
-        f"We want the answer to within ±{percent(float(WITHIN))} with {confidence} confidence. "
-        f"Nobody need guess the count: the price rises until the answer is near enough, to ε = {exact_text(AT_MOST)} "
-        f"at most. That is about {plan.prices[0][1]:.2g} for a count of {plan.prices[0][0]}.",
+        f"The answer must be within ±{percent(float(WITHIN))} of the true count with {confidence} confidence. The "
+        f"price rises until the answer is accurate enough, to ε = {exact_text(AT_MOST)} at most, so no guess of the "
+        f"count is needed. The price is about {plan.prices[0][1]:.2g} for a count of {plan.prices[0][0]}.",
     )
     yield Step(
         "Ask",
         f"Count the distinct persons with {release.where}, then add whole-number noise "
         f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
-        "sampler. The most is charged before anything is counted, and the rest given back with the answer.",
+        "sampler. The largest price is charged before anything is counted. What the answer does not need is refunded.",
     )
     price_text = (
         "It was paid for before, so it cost nothing now and is the same answer"
