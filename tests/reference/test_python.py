@@ -21,16 +21,6 @@ DIRECTIVE = re.compile(r"^\.\. auto(class|function|module):: (\S+)$", re.MULTILI
 IMPORT = re.compile(
     r"^ *(?:>>> |\.\.\. |\")?(?:from (noisycount[\w.]*) import ([\w, ]+)|import (noisycount[\w.]*))", re.MULTILINE
 )
-INTERNAL = {  # pages of mathematics and papers that still import internal names
-    "docs/conformance.md",
-    "docs/hidden-keys.md",
-    "docs/mathematics/ledger.md",
-    "docs/mathematics/trees.md",
-    "docs/papers/composition.md",
-    "docs/papers/discrete-gaussian.md",
-    "docs/table-errors.md",
-    "docs/table-posteriors.md",
-}
 
 
 def directives() -> list[tuple[str, str]]:
@@ -93,8 +83,7 @@ def test_pages_import_public_names_only() -> None:
     public |= {f"noisycount.errors.{name}" for name in errors.__all__}
     notebooks = sorted(FOLDER.parent.glob("notebooks/*.ipynb"))
     wrong = {page_name(page): imported(page.read_text("utf-8")) - public for page in [*pages(), *notebooks]}
-    assert {page: names for page, names in wrong.items() if names and page not in INTERNAL} == {}
-    assert any(wrong.values()) or not INTERNAL
+    assert {page: names for page, names in wrong.items() if names} == {}
     assert imported(">>> from noisycount.a import b, c\n>>> import noisycount as nc\n") == {
         "noisycount.a.b",
         "noisycount.a.c",
