@@ -66,6 +66,8 @@ def calls(code: str) -> Iterator[Example]:
     first = {"release": "where", "release_many": "where", "release_table": "by"}
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in first:
+            if node.args and isinstance(literal(node.args[0]), int):  # a mechanism releases a count
+                continue
             names = [first[node.func.attr], "keys" if node.func.attr == "release_table" else "epsilon"]
             pairs = [*zip(names, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
             yield of_request({name: literal(value) for name, value in pairs if name})
