@@ -158,8 +158,9 @@ def test_objects_have_the_fields_of_the_page(run: Run) -> None:
 
 
 def _rare(known: Fields) -> set[str]:
-    """Fields that say when they are there: that need not be in these examples."""
-    return {name for name, (_, what) in known.items() if NOT_ALWAYS.search(what)}
+    """Return the fields that need not be in these objects: not always there, or in a list that can be empty."""
+    empty = tuple(f"{name}[]." for name, (_, what) in known.items() if "can be empty" in what)
+    return {name for name, (_, what) in known.items() if NOT_ALWAYS.search(what) or name.startswith(empty)}
 
 
 def _is_below_nothing(field: str, found: set[str], known: Fields) -> bool:
