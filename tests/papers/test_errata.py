@@ -13,7 +13,7 @@ from tests.papers.claim_tables import PAGE, rows
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
 ROWS = {int(number): row for number, row in re.findall(r"^\| (\d+) \| (.*)\|$", TEXT, re.MULTILINE)}
 CHECKS: dict[int, Callable[[], list[str]]] = {}
-CLAIM_CHECKS: dict[str, Callable[[], list[str]]] = {}
+CLAIM_CHECKS: list[tuple[str, Callable[[], list[str]]]] = []
 
 pytestmark = pytest.mark.skipif(not TEXT, reason="the tests run outside the project's folder")
 
@@ -35,7 +35,7 @@ def claim(key: str) -> Callable[[Check], Check]:
     """Register the check of a claim of a figure that does not hold everywhere."""
 
     def registered(check: Check) -> Check:
-        CLAIM_CHECKS[key] = check
+        CLAIM_CHECKS.append((key, check))
         return check
 
     return registered
@@ -73,7 +73,7 @@ def least_out_of_range() -> list[str]:
     return [f"{printed(100):.4e} printed", f"{nc.out_of_range_bounds(100, nc.Laplace(1))[0]:.4e}"]
 
 
-@row(3)
+@claim("ours.sums")
 def additive_bound() -> list[str]:
     """The printed bound breaks; the bound with constants does not."""
 
@@ -98,11 +98,10 @@ def additive_bound() -> list[str]:
     signed = reached(2, 0.3) / 2, reached(20, 0.5) / 2
     assert signed[0] < 0.3
     assert signed[1] < 0.5
-    one_sided = f"with its sign {signed[0]:.4f} and {signed[1]:.4f}"
-    return [f"β > {low:.4f}", f"by {reached(2, 0.3):.4f}", f"by {reached(20, 0.5):.4f}", one_sided]
+    return [f"up to β = {low:.4f}", f"is {reached(2, 0.3):.4f}", f"is {reached(20, 0.5):.3f}", "half as large"]
 
 
-@row(4)
+@claim("ours.sums")
 def disjoint_parts() -> list[str]:
     """A replaced record moves both parts."""
 
@@ -113,10 +112,10 @@ def disjoint_parts() -> list[str]:
     added, replaced = pair_loss((5, 5), (6, 5)), pair_loss((5, 5), (6, 4))
     assert float(nc.epsilon_of_group(0.1, 2, disjoint=True)) == added
     assert float(nc.epsilon_of_group(0.1, 2, disjoint=True, replaced=True)) == replaced
-    return [f"{added:g} or {replaced:g}"]
+    return [f"together {added:g} if", f"{replaced:g} if the size is public"]
 
 
-@row(5)
+@row(3)
 def confidence() -> list[str]:
     """The upper end is wc."""
     printed = laplace.cdf(0.2 + 100, scale=20) - laplace.cdf(-20, scale=20)
@@ -125,25 +124,25 @@ def confidence() -> list[str]:
     return [f"{printed:.4f} printed", f"{right:.4f} right"]
 
 
-@row(6)
+@claim("naldi2015.1")
 def example() -> list[str]:
     """Only the minus sign gives a probability of 0.8."""
     printed = math.log(1 - 0.8) / (0.2 * 100)
     right = nc.epsilon_for_relative_error(100, 0.2, 0.8)
     assert laplace.cdf(20, scale=1 / right) - laplace.cdf(-20, scale=1 / right) == pytest.approx(0.8)
-    return [f"−{-printed:.4f} printed", f"{right:.4f} right"]
+    return [f"gives −{-printed:.4f}", f"λ = {right:.4f}"]
 
 
-@row(7)
+@claim("naldi2015.2")
 def revealed_count() -> list[str]:
     """The count can be computed from its ε."""
     told = {c: nc.epsilon_for_relative_error(c, 0.2, 0.8) for c in (99, 100)}
     for count, epsilon in told.items():
         assert -math.log(0.2) / (0.2 * epsilon) == pytest.approx(count)
-    return [f"ε = {told[100]:.5f} says that c is 100", f"{told[99]:.5f} says 99"]
+    return [f"gives {told[99]:.5f}, {told[100]:.5f}, "]
 
 
-@row(8)
+@row(4)
 def density_ratio() -> list[str]:
     """Below 0 the ratio turns round."""
 
@@ -156,7 +155,7 @@ def density_ratio() -> list[str]:
     return [f"{ratio(2):.5f} printed", f"{ratio(-2):.5f} right"]
 
 
-@row(9)
+@row(5)
 def scale_parameter() -> list[str]:
     """The deviation is √2/λ."""
     right, printed = nc.Laplace.for_epsilon(0.1), nc.Laplace(0.1)
@@ -165,7 +164,7 @@ def scale_parameter() -> list[str]:
     return [f"{deviations[0]:.3f}, not {deviations[1]:.4f}"]
 
 
-@row(10)
+@row(6)
 def sample_theorem() -> list[str]:
     """The printed sums lose a seventh of δ."""
     above, below = thresholds(1000, 100, 0.1, 0.01)
@@ -176,7 +175,7 @@ def sample_theorem() -> list[str]:
     return [f"{float(printed[0]):.6f} and {float(printed[1]):.6f} printed", f"{found[0]:.6f} and {found[1]:.6f} right"]
 
 
-@row(11)
+@row(7)
 def pure_theorem() -> list[str]:
     """The likelihood ratio is e^ε at the right thresholds."""
     odds, mean = 0.1 / 0.9, 100.0
@@ -188,7 +187,7 @@ def pure_theorem() -> list[str]:
     return [f"{printed[0]:.1f} and {printed[1]:.1f} printed", f"{right[0]:.1f} and {right[1]:.1f} right"]
 
 
-@row(12)
+@row(8)
 def variance() -> list[str]:
     """Compare the variance of a single unknown entry with the printed one."""
     others = nc.Binomial(2, 0.5).given(1, 0).law()
@@ -196,7 +195,7 @@ def variance() -> list[str]:
     return [f"{0.5 * 0.5 * 2} printed", f"{others.variance:.2f} right"]
 
 
-@row(13)
+@row(9)
 def normal_law() -> list[str]:
     """The approximation promises too much."""
     printed, right = (normal_approximation(1000, 0.01, 1.0, 1.0), delta(nc.Gaussian(1.0), 0.01, 1000, 1))
@@ -204,7 +203,7 @@ def normal_law() -> list[str]:
     return [f"{printed:.3e} printed", f"{right:.3e} right"]
 
 
-@row(14)
+@row(10)
 def threshold() -> list[str]:
     """The privacy loss is ε at the right threshold."""
     n, rate, scale, epsilon = 1000, 0.5, 3 / 1000, 0.01
@@ -238,7 +237,7 @@ def printed_sum(n: int, m: int, rate: float) -> float:
     return total
 
 
-@row(15)
+@row(11)
 def long_sum() -> list[str]:
     """Show that the printed sum is not a probability."""
     epsilon = math.sqrt(2 * 0.1 / 0.25 / 900)
@@ -249,7 +248,7 @@ def long_sum() -> list[str]:
     return [f"−{-printed_sum(1000, 100, 0.5):.4f} printed", f"{right:.6f} right"]
 
 
-@row(16)
+@row(12)
 def selection() -> list[str]:
     """The share of samples that hold a record."""
     n, m = 1000, 100
@@ -257,7 +256,7 @@ def selection() -> list[str]:
     return [f"{n / m:g} printed", f"{drawn:.1f} right"]
 
 
-@row(17)
+@row(13)
 def better_estimates() -> list[str]:
     """The median has the least error."""
     law, noise = nc.Binomial(100, 0.3), nc.Laplace(1)
@@ -271,7 +270,7 @@ def better_estimates() -> list[str]:
     ]
 
 
-@row(18)
+@claim("ours.assumed")
 def wrong_rate() -> list[str]:
     """A wrong rate costs more than no rate."""
     law, noise = nc.Binomial(1000, 0.3), nc.Laplace(10)
@@ -280,10 +279,10 @@ def wrong_rate() -> list[str]:
     certain = nc.mean_absolute_error(law, noise, "mean", wrong)
     careful = nc.mean_absolute_error(law, noise, "mean", unsure)
     assert known < nc.mean_absolute_error(law, noise, "answer") < careful < certain
-    return [f"{known:.3f} if 0.3", f"{certain:.2f} if 0.35 is", f"{careful:.2f} if 0.35 ± 0.03"]
+    return ["near the true 30 %"]
 
 
-@row(19)
+@row(14)
 def widths() -> list[str]:
     """Both numbers are cut off."""
     count = 2 * math.sqrt(nc.Binomial(10_000, 0.3).law().variance)
@@ -313,13 +312,12 @@ def rare_ratio() -> list[str]:
     return [f"{ratios[0]:.3g} at π = 0.5, {ratios[1]:.3g} at π = 0.1, {ratios[2]:.3g} at π = 0.01"]
 
 
-@row(20)
+@claim("breutigam.3")
 def better_suited() -> list[str]:
     """Better at the same ν, worse at the same variance."""
     found = [delta(noise, 0.1) for noise in (nc.Laplace(3.0), nc.Gaussian(3.0), nc.Gaussian(3 * math.sqrt(2)))]
     assert found[2] < found[0] < found[1]
-    beside = f"Gaussian noise of ν = 3 {found[1]:.4f}, of the same variance {found[2]:.4f}"
-    return [f"δ = {found[0]:.4f}, {beside}"]
+    return ["at the same ν", "at the same variance"]
 
 
 @claim("breutigam.6")
@@ -359,14 +357,14 @@ def small_samples() -> list[str]:
     return [f"up to λ = {ends[0]:.3g} (π = 0.5) and {ends[1]:.3g} (π = 0.1)"]
 
 
-@row(21)
+@claim("breutigam.7")
 def conjecture() -> list[str]:
     """The proved bound lies between."""
     exact, proved = delta(nc.Subsample(100), 0.1), nc.amplified_delta(1000, 100, 0.1, 0.01)
     larger = math.log1p(10 * math.expm1(0.01))
     said = 0.1 * delta(nc.Exact(), 0.1, 100, larger)
     assert exact < proved < said
-    return [f"exact {exact:.5f}, proved bound {proved:.5f}, conjectured {said:.5f}"]
+    return ["never leads to larger δ"]
 
 
 @pytest.mark.parametrize("number", ROWS)
@@ -376,11 +374,11 @@ def test_every_erratum_is_evaluated_in_both_forms(number: int) -> None:
         assert words in ROWS[number]
 
 
-@pytest.mark.parametrize("key", CLAIM_CHECKS)
-def test_claims_that_do_not_hold_everywhere_are_evaluated(key: str) -> None:
+@pytest.mark.parametrize(("key", "check"), CLAIM_CHECKS)
+def test_claims_that_do_not_hold_everywhere_are_evaluated(key: str, check: Check) -> None:
     """The rows of the figure have the numbers of the check."""
     text = " ".join(line for each, line in rows(TEXT) if each == key)
-    for words in CLAIM_CHECKS[key]():
+    for words in check():
         assert words in text
 
 

@@ -100,10 +100,9 @@ def _gaussian_checks() -> tuple[ClaimCheck, ...]:
             [round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True)],
         ),
         ClaimCheck(
-            f"δ at ν = 1 and at ν = 3: {deltas_text}. Tripling the noise changes δ by "
-            f"{percent(1 - sp_deltas[0.5][1] / sp_deltas[0.5][0])} at π = 0.5, but by "
-            f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])} at π = 0.01, where at ν = 3 it "
-            f"is {number(sp_deltas[0.01][1] / dp_deltas[1], 2)} of that of the worst case.",
+            f"δ at ν = 1 and at ν = 3: {deltas_text}. At π = 0.01 tripling the noise changes δ by "
+            f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])}, to "
+            f"{number(sp_deltas[0.01][1] / dp_deltas[1], 2)} of that of the worst case.",
             [MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values()],
         ),
         ClaimCheck(
@@ -128,9 +127,8 @@ def _laplace_checks() -> tuple[ClaimCheck, ...]:
         ),
         ClaimCheck(
             f"at the same ν its SP δ is {number(min(a / b for a, b, _ in deltas))} to "
-            f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise. But its variance is then twice "
-            f"as large; beside Gaussian noise of the same variance it is {number(min(a / c for a, _, c in deltas))} "
-            f"to {number(max(a / c for a, _, c in deltas), 4)} times.",
+            f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise; at the same variance it is "
+            f"{number(min(a / c for a, _, c in deltas))} to {number(max(a / c for a, _, c in deltas), 4)} times.",
             [all(a < b for a, b, _ in deltas), all(a < c for a, _, c in deltas)],
         ),
     )
@@ -145,8 +143,7 @@ def _strong_checks(noise: Noise) -> tuple[ClaimCheck, ...]:
     return (
         ClaimCheck(f"{ratios_text}.", [ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values()]),
         ClaimCheck(
-            f"at ν = 10 the standard error is {number(error)} records of {SIZE:,}: as a share of "
-            f"the count that is expected, {shares_text}.",
+            f"at ν = 10 the standard error is {number(error)} records; as a share of the mean count, {shares_text}.",
             [MUCH * share > 1 for share in error_shares.values()],
         ),
     )
@@ -272,11 +269,9 @@ def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> ClaimCheck:
     worse = " and ".join(
         number(next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE) for curve in ratios.values()
     )
-    equal = max(abs(curve[-1] - 1) for curve in ratios.values())
     return ClaimCheck(
-        "not for small λ: noise of the same loss is then so strong that it is differentially "
-        f"private at this ε, so that its δ is 0. That is so up to λ = {free}. It is worse from λ = "
-        f"{worse} on; at λ = {DRAWN[-1] / SIZE:g} the two agree to {percent(equal)}.",
+        f"up to λ = {free} noise of the same loss is ε-differentially private, and its δ is 0. It is worse from λ = "
+        f"{worse} on.",
         [ratio > 1 for curve in ratios.values() for ratio in curve],
     )
 
@@ -369,7 +364,7 @@ def numbers() -> tuple[ClaimCheck, ...]:
         ClaimCheck(
             f"without noise, n = {SIZE:,} and ε = {EPSILON}, δ is "
             + ", ".join(f"{number(delta)} ({expected} expected)" for expected, delta in rare.items())
-            + f". What is usually asked for, a δ below 1/n = {number(1 / SIZE)}, is never reached.",
+            + f". It is never below 1/n = {number(1 / SIZE)}.",
             [rare[1] > MUCH * rare[10], min(rare.values()) < 1 / SIZE],
         ),
     )

@@ -89,9 +89,9 @@ def _check_laplace_worse(population: Binomial) -> ClaimCheck:
 
     ratios = [ratio(deviation) for deviation in deviations]
     return ClaimCheck(
-        f"over the errors of this figure, against the distribution only, its δ is {number(min(ratios), 4)} to "
-        f"{number(max(ratios))} times that of Gaussian noise. But from a standard error of {number(free)} records on "
-        f"its δ is 0, where that of Gaussian noise is {number(_delta(Gaussian(free), population))}.",
+        f"over the errors of this figure, its δ is {number(min(ratios), 4)} to {number(max(ratios))} times that of "
+        f"Gaussian noise. But from a standard error of {number(free)} records on its δ is 0, that of Gaussian noise "
+        f"{number(_delta(Gaussian(free), population))}.",
         [*(value > 1 for value in ratios), ratio(free * ROUNDING) > 1],
     )
 
@@ -133,12 +133,12 @@ def _check_less_uncertain(known: Panel, unsure: Panel) -> ClaimCheck:
     rise_texts = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
     turn_texts = [
         f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "
-        f"known, and up to {number(line.ys[-1])} in the worst case ({line.name})"
+        f"known ({line.name})"
         for line in unsure.lines
     ]
     return ClaimCheck(
-        f"at a known rate δ rises with every record known, {' and '.join(rise_texts)}. At an "
-        f"uncertain rate it first falls, {' and '.join(turn_texts)}.",
+        f"at a known rate δ rises with every known record, {' and '.join(rise_texts)}. At an uncertain rate it first "
+        f"falls, {' and '.join(turn_texts)}, and then rises to that of the worst case.",
         [_is_ascending(line) for line in (*known.lines, *unsure.lines)],
     )
 

@@ -134,13 +134,13 @@ def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Calla
 
 def _check_always_better() -> ClaimCheck:
     spans_text = "; ".join(
-        f"n = {size:,}: from {_better_rates(size, 0.0)} taken for certain, from {_better_rates(size, DEVIATION)} "
-        f"taken for uncertain by ±{percent(DEVIATION)}"
+        f"n = {size:,}: {_better_rates(size, 0.0)} as a certain rate, {_better_rates(size, DEVIATION)} with "
+        f"±{percent(DEVIATION)}"
         for size in SIZES
     )
     is_better = [error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
     return ClaimCheck(
-        f"with a wrong rate the mean is better than the answer only near the true {percent(RATE)}. {spans_text}.",
+        f"the mean is better than the answer only if the assumed rate is near the true {percent(RATE)}. {spans_text}.",
         is_better,
     )
 
