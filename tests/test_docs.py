@@ -33,7 +33,6 @@ WITH_A_SERVER = {"docs/how-to/servers.md": "tests/test_servers_page.py"}
 """Pages whose commands need a server, and the test that runs them with one."""
 
 SLOW = {
-    "docs/mathematics/several.md",
     "docs/start/python.md",
     "docs/how-to/troubleshooting.md",
     "docs/how-to/disclosure.md",

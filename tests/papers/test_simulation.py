@@ -1,5 +1,6 @@
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from audits.table_estimates import LAWS, SimulatedRelease, TrueTable, estimates,
 from noisycount.papers.figure import Verdict
 from noisycount.papers.our_tables import EPSILONS, RUNS, TableErrors, result, results
 from tests.papers.test_papers import figure
+
+PAGE = Path(__file__).parents[2] / "docs/mathematics/posteriors.md"
 
 
 def small() -> TrueTable:
@@ -130,3 +133,13 @@ def test_claims_tell_the_worst_case() -> None:
     ]
     assert f"to {max(ratios):.3g} times" in claim.found
     assert (claim.verdict is Verdict.HOLDS) == (max(ratios) <= 1)
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="the test runs outside the project's folder")
+def test_the_page_states_how_far_off_sums_of_refined_cells_are() -> None:
+    """`docs/mathematics/posteriors.md` has the largest ratio of errors of sums under a flat prior to raw ones."""
+    flat = [errors for errors in results() if (errors.answered, errors.estimate) == ("cells", "flat posterior")]
+    raw = [result(each.table, "cells", each.epsilon, "raw") for each in flat]
+    ratios = [each.sums.mean_absolute / answers.sums.mean_absolute for each, answers in zip(flat, raw, strict=True)]
+    words = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert f"were up to {max(ratios):.1f} times as far off" in words

@@ -14,11 +14,10 @@ from noisycount.model.tables.levels import cell_level, margin_levels, range_leve
 
 PAGE = Path(__file__).parents[3] / "docs/mathematics/accuracy.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
-SINGLES, PAIRS = [(0,), (1,), (2,)], [(0, 1), (0, 2), (1, 2)]
+SINGLES = [(0,), (1,), (2,)]
 TABLES: list[tuple[tuple[int, ...], list[tuple[int, ...]], str]] = [
     ((16,), [()], "16 | total"),
     ((10, 10, 10), [*SINGLES, ()], "10 × 10 × 10 | of one part, total"),
-    ((10, 10, 10), [*PAIRS, *SINGLES, ()], "10 × 10 × 10 | all"),
     ((2, 2, 2), [*SINGLES, ()], "2 × 2 × 2 | of one part, total"),
 ]
 
