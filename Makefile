@@ -71,7 +71,8 @@ screenshots: $(VENV)/developed
 bench: $(VENV)/benched
 	$(BENCHMARKS) --keep
 
-release: $(VENV)/developed
+# The wheel holds the site.
+release: $(VENV)/developed docs
 	$(BIN)/python -m tests.release_trial dist
 
 lowest: $(VENV)/developed

@@ -17,6 +17,7 @@ extensions = [
     "mathml",
     "members",
     "myst_nb",
+    "offline_site",
     "plain_blocks",
     "redirects",
     "short_types",
@@ -46,6 +47,7 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
+html_domain_indices = False  # the list of modules; every name is in the index
 html_show_sourcelink = False
 html_show_search_summary = False  # a page read from a file may not fetch another one
 html_extra_path = ["llms.txt"]

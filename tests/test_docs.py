@@ -29,8 +29,11 @@ PAGES = pages() if (PROJECT / "docs").is_dir() else []
 DOCS = PROJECT / "docs"
 LLMS = DOCS / "llms.txt"
 HOUSE = PROJECT / "docs/contributing.md"
-WITH_A_SERVER = {"docs/how-to/servers.md": "tests/test_servers_page.py"}
-"""Pages whose commands need a server, and the test that runs them with one."""
+WITH_A_SERVER = {
+    "docs/how-to/servers.md": "tests/test_servers_page.py",
+    "docs/how-to/upgrade.md": "tests/test_upgrade_page.py",
+}
+"""Pages whose commands need a server or a ledger, and the test that runs them with it."""
 
 SLOW = {
     "docs/start/python.md",

@@ -227,7 +227,7 @@ def test_an_officer_reads_ledger_and_report_on_a_phone(chromium: Browser, servic
         opened.page.get_by_text("Is the ledger as it was written?").click()
         opened.page.get_by_role("link", name="Check every row now").click()
         opened.page.get_by_text("consistent in themselves").wait_for()
-        opened.page.get_by_role("link", name="Report").click()
+        opened.page.get_by_role("link", name="Report", exact=True).click()
         look(opened, "report", 844)
         with opened.page.expect_download() as saved:
             opened.page.get_by_role("link", name="Page to print").click()

@@ -6,9 +6,11 @@ import shlex
 import shutil
 import sys
 import textwrap
+import webbrowser
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +20,7 @@ from noisycount.cli.main import main
 from noisycount.data import survey_path
 from noisycount.engines.conformance.suite import examine, suite
 from noisycount.service import server
+from noisycount.tasks import documentation
 
 PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
@@ -183,6 +186,8 @@ def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         patch.setattr(sys, "argv", words)
         patch.setattr(server, "listening", Told)
         patch.setattr(server, "run", lambda _, __, ready, **___: ready())
+        if words[1] == "docs":
+            use_site(patch, write_site(Path.cwd() / "site"))
         with pytest.raises(SystemExit):
             main()
     told = capsys.readouterr()
@@ -241,6 +246,24 @@ class Reader:
         assert found == shown, f"of {command}"
         self.stopped.extend([command] * is_stopped(command))
         self.drawn.update(zip(secrets(printed), secrets(actual), strict=False))
+
+
+def write_site(folder: Path) -> Path:
+    """Write a site with an empty page for each page of the documentation, as `make docs` would name it."""
+    for source in (PROJECT / "docs").rglob("*.md"):
+        if BUILT not in source.parents:
+            page = folder / source.relative_to(PROJECT / "docs").with_suffix(".html")
+            page.parent.mkdir(parents=True, exist_ok=True)
+            title = source.read_text(encoding="utf-8").partition("# ")[2].partition("\n")[0]
+            page.write_text(f"<title>{escape(title)} &#8212; noisycount</title>", encoding="utf-8")
+    return folder
+
+
+def use_site(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let this process take its documentation from a folder, and open no browser."""
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    patch.setattr(documentation, "site_files", lambda: files)
+    patch.setattr(webbrowser, "open", lambda _: False)
 
 
 def secrets(printed: str) -> list[str]:

@@ -23,6 +23,7 @@ INSTALLED = {
     *(".html", ".css", ".js", ".svg"),
     *(".ttf", ".txt"),  # the font of PNG pictures and its licence
 }
+SITE, INSTALLED_SITE = "docs/_build/html", "noisycount/site"
 METADATA = {
     *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"),
     "licenses/src/noisycount/charts/fonts/OFL.txt",
@@ -57,11 +58,12 @@ def wheel_of(package: str, folder: Path) -> Path:
 
 
 def check_wheel(wheel: Path) -> None:
-    """Every file of `src/`, and nothing else but what describes the wheel."""
+    """Check that the wheel has every file of `src/` and of the site, its description, and nothing else."""
     described = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
     package = {name for name in _tracked("src") if not name.endswith("/.gitignore")}
     expected = {Path(name).relative_to("src").as_posix() for name in package}
     expected |= {f"{described}/{name}" for name in METADATA}
+    expected |= {f"{INSTALLED_SITE}/{name}" for name in _site()}
     with ZipFile(wheel) as packed:
         _compare(wheel, set(packed.namelist()), expected)
         description = packed.read(f"{described}/METADATA").decode()
@@ -73,7 +75,7 @@ def check_wheel(wheel: Path) -> None:
 
 def check_sdist(sdist: Path) -> None:
     """Check that the source archive has all files to test, measure and document the release."""
-    expected = ROOT_FILES | {"PKG-INFO", ".gitignore"} | _tracked(*ROOMS)
+    expected = ROOT_FILES | {"PKG-INFO", ".gitignore"} | _tracked(*ROOMS) | {f"{SITE}/{name}" for name in _site()}
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     _compare(sdist, names, expected)
@@ -93,6 +95,15 @@ def _build(project: Path, *targets: str, folder: Path) -> None:
         check=True,
         capture_output=True,
     )
+
+
+def _site() -> set[str]:
+    """Return the files of the built site, without the state of Sphinx."""
+    site = PROJECT / SITE
+    names = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    if "index.html" not in names:
+        raise TrialError("the site of the documentation is not built: run `make docs` first")
+    return {name for name in names if not name.startswith(".")}
 
 
 def _tracked(*rooms: str) -> set[str]:

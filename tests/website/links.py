@@ -1,4 +1,6 @@
-"""The pages of the site, once built: every link leads somewhere, and nothing comes from elsewhere.
+"""The pages of the site, once built: every link leads somewhere, nothing comes from elsewhere or is inline.
+
+The service serves the site under a policy that forbids scripts and styles inside a page.
 
 python -m tests.website.links docs/_build/html
 """
@@ -22,6 +24,7 @@ class Page(HTMLParser):
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
     places: set[str] = field(default_factory=set)
+    inline: list[str] = field(default_factory=list)  # scripts and styles in the page, by their tags
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -30,6 +33,8 @@ class Page(HTMLParser):
         """Read one tag."""
         values = {name: value for name, value in attrs if value is not None}
         self.places |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "style" or (tag == "script" and "src" not in values) or "style" in values:
+            self.inline.append(tag)
         if tag in LOADED and "src" in values:
             self.loaded.append(values["src"])
         if tag == "link" and NEEDED & {*values.get("rel", "").split()}:
@@ -57,6 +62,7 @@ def faults(site: Path) -> Iterator[str]:
     for name in pages_of(site):
         path = site / name
         page = read(path)
+        yield from (f"{name}: has a script or a style in <{tag}>" for tag in page.inline)
         for link in page.loaded:
             parts = urlsplit(link)
             if parts.scheme != "data" and (parts.scheme or parts.netloc):

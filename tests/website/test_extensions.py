@@ -38,3 +38,21 @@ def test_types_of_arrays_are_short() -> None:
     array_like = short._spelt(ArrayLike)  # noqa: SLF001
     assert short._short(float | Reals, array_like) == "float | ndarray[float64]"  # noqa: SLF001
     assert short._short(ArrayLike | None, array_like) == "array_like | None"  # noqa: SLF001
+
+
+def test_no_script_and_no_style_stays_in_a_page() -> None:
+    """They become files with an address of their content; scripts with an address stay, settings without use go."""
+    allowed_page = import_module("offline_site").allowed_page
+    page = (
+        '<script data-x="a">one()</script><style>b {}</style><script src="a.js"></script><td style="c: d" id="e">'
+        "<script>DOCUMENTATION_OPTIONS.pagename = 'start/a';</script>"
+        '<script defer src="../_static/scripts/fontawesome.js?digest=1"></script>'
+        '<mstyle displaystyle="false">'
+    )
+    text, files = allowed_page(page, "../")
+    script, style = files
+    assert files == {script: "one()", style: "b {}"}
+    assert text == (
+        f'<script src="../{script}"></script><link rel="stylesheet" href="../{style}"><script src="a.js"></script>'
+        '<td id="e"><mstyle displaystyle="false">'
+    )

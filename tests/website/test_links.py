@@ -32,6 +32,9 @@ def test_right_links_are_right(site: Path) -> None:
         ('<a href="#there">', "a.html: #there leads to no place on that page"),
         ('<img src="c.svg">', "a.html: c.svg leads to no file"),
         ('<script src="https://c.org/c.js">', "a.html: loads https://c.org/c.js from elsewhere"),
+        ("<script>a()</script>", "a.html: has a script or a style in <script>"),
+        ("<style></style>", "a.html: has a script or a style in <style>"),
+        ('<p style="a: b">', "a.html: has a script or a style in <p>"),
         ('<link rel="stylesheet" href="//c.org/c">', "a.html: loads //c.org/c from elsewhere"),
     ],
 )

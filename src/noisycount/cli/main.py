@@ -17,6 +17,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
+from noisycount.display.documentation import TITLES
 from noisycount.display.texts import REPLACING, printable, without_passwords, writable
 from noisycount.errors import BudgetError, LedgerError, NoisyCountError, QueryError, SourceError, is_interruption
 
@@ -71,6 +72,25 @@ COMMANDS = {
     "copies": "Show or remove the copies of text files.",
     "doctor": "Test that the engine of a data set counts correctly.",
     "analysts": "Issue, list and revoke keys to a server.",
+    "docs": "Open the documentation in the browser.",
+}
+
+# The page of the documentation that explains a command, which its help names.
+_PAGES = {
+    "demo": "start/install",
+    "init": "how-to/your-own-file",
+    "check": "how-to/your-own-file",
+    "show": "start/analyst",
+    "count": "how-to/tables",
+    "plan": "how-to/epsilon",
+    "risk": "how-to/disclosure",
+    "refine": "how-to/refine",
+    "figures": "papers",
+    "ledger": "how-to/report",
+    "serve": "how-to/production",
+    "copies": "how-to/your-own-file",
+    "doctor": "how-to/servers",
+    "analysts": "how-to/keys",
 }
 
 # Files of the commands that have no file of their own name.
@@ -97,6 +117,8 @@ class LazyGroup(CommandGroup):
         if "duckdb" not in sys.modules:  # DuckDB needs its objects collected when Python exits
             gc.freeze()
         command: click.Command = getattr(file, cmd_name)
+        if cmd_name in _PAGES:
+            _name_page(command, _PAGES[cmd_name])
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
@@ -125,6 +147,13 @@ class LazyGroup(CommandGroup):
             raise KeyboardInterrupt from None
 
 
+def _name_page(command: click.Command, page: str) -> None:
+    """Add the page of the documentation that explains a command to the end of its help, once."""
+    reference = f"\b\nDocumentation: {TITLES[page]}\n  noisycount docs {page}"
+    if reference not in (command.epilog or ""):
+        command.epilog = "\n\n".join(filter(None, (command.epilog, reference)))
+
+
 def option_spelling(name: str, value: str) -> str:
     """Return a part of a query as an option of `count`."""
     option = "--where" if name == "wheres" else f"--{name.replace('_', '-')}"
@@ -141,7 +170,8 @@ def option_spelling(name: str, value: str) -> str:
     "  2  what was typed or configured    4  the records\n"
     "  3  the budget                      5  the ledger\n\n"
     "\b\nCompletion of commands, data sets, columns and values (zsh_source for Zsh,\nfish_source for Fish):\n"
-    '  eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"',
+    '  eval "$(_NOISYCOUNT_COMPLETE=bash_source noisycount)"\n\n'
+    "\b\nDocumentation, on this machine: noisycount docs",
 )
 @click.version_option(package_name="noisycount", message="%(package)s %(version)s")
 def noisycount() -> None:

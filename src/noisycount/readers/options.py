@@ -20,11 +20,15 @@ from noisycount.errors import NoisyCountError
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Assumed, Rate
 
+    OptionType = click.ParamType[Any]
+else:
+    OptionType = click.ParamType  # which takes no argument in Click 8.2 and 8.3
+
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-class ParsedText(click.ParamType[Any]):
+class ParsedText(OptionType):
     """An option type that parses its text with a function of `values`."""
 
     def __init__(self, parse: Callable[[str], object]) -> None:
@@ -42,7 +46,7 @@ class ParsedText(click.ParamType[Any]):
 
 def value_option(
     names: str,
-    read: Callable[[str], object] | click.ParamType[Any],
+    read: Callable[[str], object] | OptionType,
     metavar: str,
     words: str,
     **settings: Any,  # noqa: ANN401 - further settings of a Click option

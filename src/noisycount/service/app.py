@@ -16,6 +16,7 @@ from noisycount.service import middleware
 from noisycount.service.auth import Auth, SharedMemory
 from noisycount.service.document import HEALTH, responses, with_examples
 from noisycount.service.errors import add_handlers
+from noisycount.service.pages.documentation import router as documentation
 from noisycount.service.pages.layout import router as layout
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.state import ServiceState
@@ -48,7 +49,7 @@ def application(
         lifespan=_threads,
     )
     app.state.service, app.state.auth = state, Auth.of(state.configuration, shared)
-    for family in (health, layout):
+    for family in (health, layout, documentation):
         app.include_router(family)
     app.state.late = middleware.LazyRoutes(app.router, partial(_add_late, app))
     service = state.configuration.service

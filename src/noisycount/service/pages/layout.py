@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from noisycount.charts.png import svg_as_png
+from noisycount.display.documentation import TITLES
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
@@ -43,6 +44,7 @@ _POLICY = (
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
+    "font-src 'self'",
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -64,7 +66,21 @@ PAGE_HEADERS = {**_ALWAYS, "Cache-Control": "no-store"}
 
 # For style and script, whose addresses change with their content.
 STATIC_HEADERS = {**_ALWAYS, "Cache-Control": "public, max-age=31536000, immutable"}
+# For the documentation, whose addresses stay the same when an upgrade changes it.
+SITE_HEADERS = {**_ALWAYS, "Cache-Control": "public, max-age=600"}
 _FOLDER = Path(__file__).parent
+
+# The page of the documentation that explains a page, by its template.
+_HELP = {
+    "ask.html": "start/analyst",
+    "ask_list.html": "start/analyst",
+    "explore.html": "how-to/pages",
+    "ledger.html": "how-to/report",
+    "login.html": "how-to/keys",
+    "refused.html": "how-to/troubleshooting",
+    "release.html": "how-to/pages",
+    "report.html": "how-to/report",
+}
 
 _TYPES = {
     "noisycount.css": "text/css; charset=utf-8",
@@ -112,6 +128,7 @@ def page(request: Request, template: str, user: User | None, *, status: int = 20
         user=user,
         navigation=navigation(user),
         csrf=getattr(request.state, "csrf", ""),
+        help={"title": TITLES[_HELP[template]], "address": f"/docs/{_HELP[template]}.html"},
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=PAGE_HEADERS)
