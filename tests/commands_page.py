@@ -1,5 +1,6 @@
 """The page of all commands, from their own helps: `python -m tests.commands_page`."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,19 +16,22 @@ _COLUMNS = "80"
 _HEAD = """\
 # Commands
 
-What each command prints for `--help`, in a terminal of 80 columns. Refusals and their exit
-statuses have [a page of their own](exit-codes.md), and so has [what `--json` prints](json.md). A
-`SOURCE` is a path, the address of a table, or the name of a data set of
-[noisycount.toml](configuration.md); the [question
-language](language.md) defines what may follow `--where`.
+With this page you look up what a command does and which options it has. Each section is what the command prints for
+`--help`, without two options:
 
-| command | what it does |
-| --- | --- |
+* `-h`, `--help` shows the help of every command.
+* `--config FILE` reads this configuration file. Default: `noisycount.toml` here or in a folder above. Every command
+  that uses a configuration has it.
+
+A `SOURCE` is a path, the address of a table, or the name of a data set of [noisycount.toml](configuration.md). The
+[question language](language.md) defines conditions. See also [exit statuses](exit-codes.md) and [`--json`](json.md).
 """
+_OPTION_OF_ALL = re.compile(r"^  (?:-h, --help|--config FILE) .*\n(?: {8,}\S.*\n)*", re.MULTILINE)
+_NO_OPTIONS = re.compile(r"^Options:\n\n", re.MULTILINE)
 
 
 def names() -> Iterator[str]:
-    """Every command, and below a group its commands, as they are typed."""
+    """Yield every command, and below a group its commands, as they are typed."""
     context = click.Context(noisycount)
     for name in COMMANDS:
         yield name
@@ -37,19 +41,18 @@ def names() -> Iterator[str]:
 
 
 def page() -> str:
-    """The page as the code has it now."""
-    rows = "".join(f"| [`{name}`](#{name}) | {told} |\n" for name, told in COMMANDS.items())
-    sections = "".join(_section(name) for name in ("", *names()))
-    return f"{_HEAD}{rows}{sections}"
+    """Return the page as the code has it now."""
+    return _HEAD + "".join(_section(name) for name in ("", *names()))
 
 
 def _section(name: str) -> str:
     """Return the section of a command: its help, or that of all commands for an empty name."""
     level = "###" if " " in name else "##"
     runner = CliRunner(env={"COLUMNS": _COLUMNS})
-    told = runner.invoke(noisycount, [*name.split(), "--help"], prog_name="noisycount")
-    lines = [line.rstrip() for line in told.output.splitlines()]
-    return "\n".join(["", f"{level} {name or 'noisycount'}", "", "```text", *lines, "```", ""])
+    result = runner.invoke(noisycount, [*name.split(), "--help"], prog_name="noisycount")
+    text = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
+    text = _NO_OPTIONS.sub("", _OPTION_OF_ALL.sub("", text)) if name else text
+    return f"\n{level} {name or 'noisycount'}\n\n```text\n{text.rstrip()}\n```\n"
 
 
 if __name__ == "__main__":

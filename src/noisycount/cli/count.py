@@ -230,7 +230,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     values.parse_tick,
     "SECONDS",
     "Answer only at the end of a time slot, so that the duration reveals nothing about the records. Choose a slot"
-    " several times as long as the longest count takes.",
+    " several times as long as the longest count takes. A refusal that reads no record does not wait.",
 )
 @options.flag(
     "--dry-run is_trial",
@@ -286,7 +286,8 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.flag(
     "--cumulative",
-    "Measure ranges of groups too, for accurate sums from the first group on. The table must have one ordered column.",
+    "Measure ranges of groups too, which makes sums of consecutive groups more accurate. The table must have one"
+    " ordered column.",
 )
 @options.plot_option("Draw the table as .svg or .png.")
 @options.value_option(
@@ -309,8 +310,7 @@ def count(
 
     SOURCE is a file or a data set of noisycount.toml. Choose the price by --epsilon, or by the accuracy that you need:
     with --within and --at-most the price rises until the count is that accurate, and no further. A repeated query
-    returns the stored answer and costs nothing. At a higher price it costs the difference. Errors that need no record
-    do not wait for the slot.
+    returns the stored answer and costs nothing. At a higher price it costs the difference.
 
     A table, by --by or several --where, is one query: one price pays for all of its rows.
     """

@@ -176,7 +176,7 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
     "--prior",
     _parse_prior,
     "A|learned",
-    "Set the prior of a table: the concentration of each cell, where 1 makes all tables equally likely, or learned.  "
+    "Set the prior of a table. A number is the concentration of each cell: 1 makes all tables equally likely.  "
     "[default: learned from the answers]",
 )
 @options.flag("--shares has_shares", "Estimate the share of each cell in the total.")
@@ -200,11 +200,12 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
 def refine(query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
-    Several ANSWERs are about the same count, each with independent noise, and give one estimate: give --epsilon once
-    for all of them, or once for each in their order. Leave out an answer that was topped up, because its noise and that
-    of the more accurate answer are dependent. A table (CSV or Parquet) holds answers about a different count each.
-    Assumptions are public knowledge: refining costs no privacy, because it uses only what is already published. Without
-    a rate, all counts are assumed equally likely.
+    Several ANSWERs about the same count, each with independent noise, give one estimate. Give --epsilon once for all of
+    them, or once for each. Leave out an answer that was topped up: its noise and that of the more accurate answer are
+    dependent. To refine answers about different counts, put them into a file (--answers, CSV or Parquet).
+
+    Refining costs no privacy: it uses only published answers and public assumptions. Without a rate, all counts are
+    assumed equally likely.
 
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
     distribution is learned from all of them. If --key is that of one count, add --size, and --rate if it is known.

@@ -84,8 +84,9 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "--atoms",
     click.Path(path_type=Path, dir_okay=False),
     "FILE",
-    "With --ledger, state how the queries overlap: a table with one row for each atom of the queries and the columns "
-    "rate, 1, 2, …: the rate of the atom, and 1 or 0 for each query.",
+    "With --ledger, state how the queries overlap. FILE is a table with one row for each atom: the records that "
+    "exactly the same queries count. Its columns are rate, the probability that a record is in the atom, and 1, 2, …: "
+    "1 if that query counts the atom, else 0.",
 )
 @options.value_option(
     "--least",
