@@ -8,6 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.privacy.sampled_laws import sampled_laws
+from noisycount.model.laws.gamma import log_hypergeometric
 
 
 @pytest.mark.parametrize(("size", "drawn"), [(4, 2), (300, 7), (2000, 1000), (2000, 1999)])
@@ -39,3 +40,26 @@ def test_mixed_laws_of_samples_agree_with_sums_in_all_digits(size: int, drawn: i
             for count, weight in enumerate(weights, first)
         ) / math.comb(size, drawn)
         assert law[sample] == pytest.approx(float(exact), rel=2e-12, abs=1e-290)
+
+
+_LARGE, _DRAWN = 30_000, 12_000
+
+
+def test_a_large_sample_of_a_uniform_table_is_uniform() -> None:
+    """Most samples are interpolated, and all are 1/(m + 1)."""
+    law = sampled_laws(0, np.full((1, _LARGE + 1), 1 / (_LARGE + 1)), _LARGE, _DRAWN)[0]
+    assert law == pytest.approx(np.full(_DRAWN + 1, 1 / (_DRAWN + 1)), rel=2e-12)
+
+
+@pytest.mark.parametrize("depth", [0.0, 500.0])
+@pytest.mark.parametrize("share", [1.0, 1e-3])
+def test_large_samples_of_a_rough_table_agree_with_sums_at_each_sample(depth: float, share: float) -> None:
+    """Weights that span hundreds of nepers, and weights that are 0 at nearly all counts."""
+    random = np.random.default_rng(1)
+    weights = random.random((2, _LARGE + 1)) * np.exp(-random.uniform(0, depth, _LARGE + 1))
+    weights[:, random.random(_LARGE + 1) > share] = 0.0
+    laws = sampled_laws(0, weights, _LARGE, _DRAWN)
+    counts = np.arange(_LARGE + 1, dtype=np.float64)
+    for sample in random.integers(0, _DRAWN + 1, 9).tolist():
+        chances = np.exp(log_hypergeometric(np.full(counts.shape, float(sample)), counts, _LARGE, _DRAWN))
+        assert laws[:, sample] == pytest.approx(weights @ chances, rel=2e-12, abs=1e-290)

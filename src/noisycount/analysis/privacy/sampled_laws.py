@@ -3,14 +3,26 @@
 P[S = s | K = k] is m!·(n − m)!/n! times k!·(n − k)!, 1/(s!·(m − s)!) and 1/(j!·(n − m − j)!) with j = k − s. So the law
 of S is a correlation of two sequences, times a third one. The factors span thousands of nepers: blocks of counts and of
 samples are correlated around a centre of their own, with a tilt that all three share.
+
+The law is smooth in s, whatever the table is. As 1/Γ is entire and |Γ(x)/Γ(x + iy)|² <= exp(y²·ψ₁(x)), each
+P[S = s | K = k] continues to an entire function of s with |P(s + iy)| <= P(s)·exp(y²/(2·σ²)), where 1/σ² is the sum of
+the four trigammas ψ₁(x + 1) <= 1/(x + 1/2). So does their mixture, as all weights are positive. In a cell of 3·σ, the
+terms of its Chebyshev series fall like exp(1.125·sinh²(η) − N·η) for each η > 0, times the growth of the law on the
+real axis. So 24 correlations decide the law in a cell. The last terms of the series show the error of the terms left
+out; a cell in which they are not small is summed at each sample.
 """
 
 import math
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import NDArray
 
+from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, log_hypergeometric
 
 _SHORTEST = 64.0  # integers in a block, beside the two terms below
@@ -20,6 +32,8 @@ _HIGHEST = 345.0  # nepers to which factors are scaled: thousands of products of
 _LEAST = -745.0  # nepers, whose exponential is 0
 _FARTHEST = 40.0  # standard deviations: beyond, a hypergeometric law is below e^−700
 _NEGLIGIBLE = 50.0  # nepers below the sum: what so little of a double adds is lost
+
+Places = NDArray[np.int64]
 
 
 def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Reals:
@@ -40,10 +54,12 @@ def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Rea
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
     laws = np.zeros((weights.shape[0], sample_size + 1))
-    for sample, count in np.argwhere(_is_reached(first, logs, counts, samples, size, sample_size)):
-        (start, stop), (begin, end) = counts[count].astype(int).tolist(), samples[sample].astype(int).tolist()
-        part = logs[:, start - first : stop - first + 1]
-        laws[:, begin : end + 1] += _block_law(part, (start, stop), (begin, end), size, sample_size)
+    is_reached = _is_reached(first, logs, counts, samples, size, sample_size)
+    for (begin, end), is_used in zip(samples.astype(int).tolist(), is_reached, strict=True):
+        if is_used.any():
+            block = _SampleBlock(begin, end, size, sample_size)
+            ends = counts[is_used].astype(int)
+            laws[:, begin : end + 1] = block.law(ends, [logs[:, a - first : b - first + 1] for a, b in ends.tolist()])
     return laws
 
 
@@ -89,29 +105,137 @@ def _is_reached(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a samp
     return is_reached
 
 
-def _block_law(logs: Reals, counts: tuple[int, int], samples: tuple[int, int], size: int, sample_size: int) -> Reals:
-    """Return what a block of counts adds to a block of samples, shape (rows, samples).
+class _Correlation(NamedTuple):
+    """What a block of counts adds to a block of samples: a correlation of two scaled sequences, times a third one."""
 
-    The centre of both is where they are likeliest together.
+    counts: Reals  # factors of the counts, shape (rows, counts)
+    left: Reals  # factors of the positives outside the sample, in rising order, shape (counts + samples − 1,)
+    log_factors: Reals  # logarithms of the factors of the samples, shape (rows, samples)
+
+    def law(self, places: Places) -> Reals:
+        """Return the law at some samples, shape (rows, places)."""
+        starts, length = self.log_factors.shape[1] - 1 - places, self.counts.shape[1]
+        if places.size == self.log_factors.shape[1]:
+            sums = np.array([np.correlate(self.left, row)[::-1] for row in self.counts])
+        else:
+            columns = self.counts.T
+            sums = np.array([self.left[start : start + length] @ columns for start in starts.tolist()]).T
+        with np.errstate(divide="ignore"):
+            return np.exp(np.log(sums) + self.log_factors[:, places])
+
+
+@frozen
+class _SampleBlock:
+    """A block of samples: begin..end positives among the m records drawn from n."""
+
+    begin: int
+    end: int
+    size: int  # n
+    sample_size: int  # m
+
+    def law(self, ends: Places, logs: Sequence[Reals]) -> Reals:
+        """Return the law at every sample of the block, shape (rows, samples).
+
+        Args:
+            ends: The first and the last count of each block that reaches the samples, shape (blocks, 2).
+            logs: Logarithms of the weights in each block, shape (rows, counts) each.
+        """
+        parts = self._correlations(ends, logs)
+        every = np.arange(self.end - self.begin + 1)
+        cells = _cells(every.size, self._deviation(int(ends.min()), int(ends.max())))
+        law = np.zeros((logs[0].shape[0], every.size))
+        if cells:
+            nodes = np.concatenate([start + _cell_rule(stop - start).nodes for start, stop in cells])
+            law[:, nodes] = sum(part.law(nodes) for part in parts)
+            rough = [cell for cell in cells if not all(_fill_cell(row[slice(*cell)]) for row in law)]
+            every = np.concatenate([every[slice(*cell)] for cell in rough] or [every[:0]])
+        if every.size:
+            law[:, every] = sum(part.law(every) for part in parts)
+        return law
+
+    def _deviation(self, first: int, last: int) -> float:
+        """Return the σ of the law at the block, 0 if it is not smooth there, for counts from first to last."""
+        rest = self.size - self.sample_size
+        ends = self.begin, self.sample_size - self.end, first - self.end, rest - (last - self.begin)
+        return 1 / math.sqrt(sum(1 / (end + 0.5) for end in ends)) if min(ends) >= 0 else 0.0
+
+    def _correlations(self, ends: Places, logs: Sequence[Reals]) -> list[_Correlation]:
+        """Return what each block of counts adds. The centre of both blocks is where they are likeliest together."""
+        rest, share = self.size - self.sample_size, self.sample_size / self.size
+        middle = (self.begin + self.end) / 2
+        nearest = np.round(middle / share) if share else 0.0
+        counts = np.clip(nearest, *ends.T.astype(np.float64))
+        samples = np.clip(np.round(share * counts), self.begin, self.end)
+        lefts = np.clip(counts - samples, 0, rest)
+        centres = log_hypergeometric(counts - lefts, counts, self.size, self.sample_size).tolist()
+        parts = []
+        for (start, stop), part, count, left, centre in zip(
+            ends.tolist(), logs, counts.astype(int).tolist(), lefts.astype(int).tolist(), centres, strict=True
+        ):
+            tilt = math.log((self.size - count + 0.5) / (count + 0.5))
+            of_counts = part - _changes(self.size, count, (start, stop), tilt)
+            of_samples = _changes(self.sample_size, count - left, (self.begin, self.end), tilt)
+            of_left = _changes(rest, left, (start - self.end, stop - self.begin), tilt)
+            largest, likeliest = _peaks(of_counts), _peaks(of_left[None])
+            factors = of_samples + (centre - 2 * _HIGHEST) + (largest + likeliest)
+            parts.append(_Correlation(_scaled(of_counts - largest), _scaled(of_left - likeliest[0]), factors))
+        return parts
+
+
+def _peaks(logs: Reals) -> Reals:
+    """Return the largest logarithm of each row, 0 if all are −inf, shape (rows, 1)."""
+    peaks = logs.max(axis=1, keepdims=True)
+    return np.where(peaks > -np.inf, peaks, 0.0)
+
+
+_LENGTH = 3.0  # deviations in a cell
+_TERMS = 24  # of a Chebyshev series in a cell
+_WORTH = 4  # samples for each term from which on a series takes less than correlations at all samples
+_EXACT = 1e-12  # largest size of the last two terms, relative to the smallest value in the cell
+
+
+class _CellRule(NamedTuple):
+    """The polynomial through the values at integers near the Chebyshev points of a cell."""
+
+    nodes: Places  # shape (terms,)
+    values: Reals  # matrix from the values at the nodes to those at all integers, shape (integers, terms)
+    last_terms: Reals  # matrix from the values at the nodes to the last two terms of the series, shape (2, terms)
+
+
+@lru_cache(maxsize=32)
+def _cell_rule(length: int) -> _CellRule:
+    """Return the rule of a cell of so many integers."""
+    half, order = (length - 1) / 2, np.arange(_TERMS)
+    nodes = np.maximum(np.round(half * (1 - np.cos(np.pi * order / (_TERMS - 1)))), order)
+    nodes = np.minimum(nodes, length - _TERMS + order)  # all nodes differ
+    series: Reals = np.linalg.inv(chebvander(nodes / half - 1, _TERMS - 1)).astype(np.float64)
+    values = chebvander(np.arange(length) / half - 1, _TERMS - 1) @ series
+    return _CellRule(nodes.astype(np.int64), values, series[-2:])
+
+
+def _cells(length: int, deviation: float) -> list[tuple[int, int]]:
+    """Return the cells of a block of integers, of three deviations each; none if they would be short."""
+    count = math.ceil(length / max(_LENGTH * deviation, 1.0))
+    if length < _WORTH * _TERMS * count:
+        return []
+    return list(pairwise(np.round(np.linspace(0, length, count + 1)).astype(int).tolist()))
+
+
+def _fill_cell(law: Reals) -> bool:
+    """Write the law at all integers of a cell, from its values at the nodes. Return False if they do not decide it.
+
+    A tilt takes the law from end to end; the series is that of the ratio.
     """
-    rest, share = size - sample_size, sample_size / size
-    middle = (samples[0] + samples[1]) / 2
-    count = min(max(round(middle / share), counts[0]), counts[1]) if share else counts[0]
-    sample = min(max(round(share * count), samples[0]), samples[1])
-    left = min(max(count - sample, 0), rest)
-    tilt = math.log((size - count + 0.5) / (count + 0.5))
-    of_counts = logs - _changes(size, count, counts, tilt)
-    of_samples = _changes(sample_size, count - left, samples, tilt)
-    of_left = _changes(rest, left, (counts[0] - samples[1], counts[1] - samples[0]), tilt)
-    centre = float(log_hypergeometric(np.array(count - left), np.array(count), size, sample_size))
-    likeliest, law = float(of_left.max()), np.zeros((logs.shape[0], of_samples.size))
-    for row, weight in zip(law, of_counts, strict=True):
-        largest = float(weight.max())
-        if min(likeliest, largest) > -math.inf:
-            sums = np.correlate(_scaled(of_left - likeliest), _scaled(weight - largest))[::-1]
-            with np.errstate(divide="ignore"):
-                row[:] = np.exp(np.log(sums) + (of_samples + (centre + largest + likeliest - 2 * _HIGHEST)))
-    return law
+    rule = _cell_rule(law.size)
+    values = law[rule.nodes]
+    if values.min() <= 0:
+        return not values.any()
+    tilt = math.log(values[-1] / values[0]) / (law.size - 1)
+    growth = np.exp(tilt * np.arange(law.size))
+    ratios = values / growth[rule.nodes]
+    law[:] = (rule.values @ ratios) * growth
+    law[rule.nodes] = values
+    return float(np.abs(rule.last_terms @ ratios).sum()) <= _EXACT * float(ratios.min())
 
 
 def _scaled(logs: Reals) -> Reals:
