@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.analysis.evaluation import evaluation, mean
+from noisycount.analysis.evaluation import evaluation
 from noisycount.analysis.evaluation.evaluation import ESTIMATES
 from tests.helpers.cases import examples
 from tests.oracles.evaluation import Density, Oracle, convolved, discrete, gaussian_density, laplace_density
@@ -368,22 +368,6 @@ def test_refusals_of_break_even_rates_name_what_is_wrong(
     """A refusal is a single line with the value and the remedy."""
     with pytest.raises(ValueError, match=message):
         nc.break_even_rates(population, NOISE, **arguments)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("noise", [nc.Gaussian(2), nc.Laplace(1), nc.Laplace(10)], ids=str)
-@pytest.mark.parametrize(
-    ("population", "assumed"),
-    [(nc.BetaBinomial(10**4, 3, 7), None), (nc.BetaBinomial(10**4, 0.5, 0.5), nc.BetaBinomial(10**4, 3, 1))],
-    ids=["true", "assumed"],
-)
-def test_the_integral_at_some_integers_is_that_at_all_of_them(
-    population: nc.Population, assumed: nc.Population | None, noise: nc.Mechanism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under a smooth distribution the integral is computed at some of the integers that the posterior mean passes."""
-    some = nc.mean_absolute_error(population, noise, "mean", assumed)
-    monkeypatch.setattr(mean, "MANY", math.inf)
-    assert some == pytest.approx(nc.mean_absolute_error(population, noise, "mean", assumed), rel=1e-11)
 
 
 def test_break_even_rates_take_few_averages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.evaluation import estimates
 from noisycount.analysis.posterior.cell_sides import CellSides, sides_of
+from noisycount.analysis.posterior.laplace_cells import SummedSides
 from noisycount.analysis.posterior.law import CountTable
 
 SIZE, FIRST = 2000, 7
@@ -39,7 +40,7 @@ def test_series_give_the_sums_of_single_terms(noise: nc.Mechanism, kind: str) ->
         table = CountTable(FIRST, np.log(weights(kind)))
     reach = float(math.ceil(noise.error_with_tail(-80)))
     span = (FIRST - reach, FIRST + SIZE + reach)
-    sides = sides_of(table, noise.errors.tabulated(reach), span, is_sparse=False)
+    sides = sides_of(table, noise.errors.tabulated(reach), span)
     assert isinstance(sides, CellSides)
     answers = np.random.default_rng(4).uniform(*span, 1000 if isinstance(noise, nc.NoiseSum) else 6000)
     answers = np.round(answers) if noise.errors.is_discrete else answers
@@ -60,5 +61,5 @@ def test_an_average_error_is_that_of_single_terms(monkeypatch: pytest.MonkeyPatc
     masses = np.random.default_rng(1).random(600)
     population = nc.Tabulated(masses / masses.sum())
     error = nc.mean_absolute_error(population, nc.Gaussian(4), "mean")
-    monkeypatch.setattr(estimates, "sides_of", lambda *given, **_: sides_of(*given, is_sparse=True))
+    monkeypatch.setattr(estimates, "sides_of", SummedSides)
     assert error == pytest.approx(nc.mean_absolute_error(population, nc.Gaussian(4), "mean"), rel=1e-11)

@@ -23,9 +23,6 @@ from noisycount.model.searches import first_true, first_wholes, roots
 
 # Distance in records that exceeds every answer. Divided by the smallest scale and squared, it does not overflow.
 FAR = 1e100
-# Number of integers from which on sums over runs of integers need fewer values than sums over single integers. The
-# integers are the counts of a table, or the values that a posterior mean passes.
-MANY = 2000
 _WIDEST = 4_000_000  # largest number of counts of a table; such tables take some hundred megabytes
 
 
@@ -95,9 +92,8 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
         span = (float(min(table.first, believed.first)), float(max(table.last, believed.last)))
     is_smooth = errors.spread >= 1
     is_smooth &= population.smooth_prior is not None and (assumed is None or assumed.smooth_prior is not None)
-    is_sparse = is_smooth and believed.logs.size > MANY
-    truth = sides_of(table, errors, span, is_sparse=is_sparse)
-    belief = truth if assumed is None else sides_of(believed, errors, span, is_sparse=is_sparse)
+    truth = sides_of(table, errors, span)
+    belief = truth if assumed is None else sides_of(believed, errors, span)
     return Case(population.size, truth, belief, errors, reach, span, is_smooth)
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 from numpy.typing import NDArray
 
-from noisycount.analysis.evaluation.estimates import FAR, MANY, Case
+from noisycount.analysis.evaluation.error_by_count import ErrorByCount
+from noisycount.analysis.evaluation.estimates import FAR, Case
 from noisycount.analysis.posterior.laplace_cells import Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.smooth_law import POINTS, gram_points, sum_of_smooth
+from noisycount.model.laws.smooth_law import POINTS, gram_points
 from noisycount.model.searches import first_wholes, roots
 
 _NODES, _WEIGHTS = leggauss(8)  # few nodes: a piece on which they do not suffice is halved
@@ -53,19 +54,9 @@ def _density_of_error(case: Case, answers: Reals) -> Reals:
 
 def _cuts_at_integers(case: Case) -> Reals:
     """Return the answers at which the posterior mean passes an integer, in rising order."""
-    first, last = _passed_integers(case)
-    return _cuts(case, np.arange(first, last + 1, dtype=np.float64))
-
-
-def _passed_integers(case: Case) -> tuple[int, int]:
-    """Return the first and the last integer that the posterior mean passes."""
-    ends = mean_estimates(case, np.array(case.span))
-    return math.ceil(ends[0]), math.floor(ends[1])
-
-
-def _cuts(case: Case, goals: Reals) -> Reals:
-    """Return the answers at which the posterior mean passes rising integers."""
     low, high = case.span
+    ends = mean_estimates(case, np.array(case.span))
+    goals = np.arange(math.ceil(ends[0]), math.floor(ends[1]) + 1, dtype=np.float64)
     grid = np.unique(np.round(np.linspace(low, high, 2 * goals.size + 2)))
     places = np.searchsorted(mean_estimates(case, grid), goals)
     lows = grid[np.maximum(places - 1, 0)]
@@ -121,45 +112,6 @@ def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
     return masses
 
 
-_RUNS = 14  # number of runs of answers before any is halved
-
-
-def _integral(case: Case) -> float:
-    """Return the integral of the density of the error over all answers.
-
-    Between the answers at which the mean passes two integers the density is smooth, except at counts if the noise has a
-    kink. If the distribution of the count is smooth, the integral between two such answers is a smooth function of the
-    integer, as long as the same number of counts lies between them.
-    """
-    first, last = _passed_integers(case)
-    if not case.is_smooth or last - first < MANY:
-        edges = smooth_pieces(case)
-        return float(_integrals(case, edges[:-1], edges[1:]).sum())
-
-    def cells(integers: Reals) -> Reals:
-        goals, places = np.unique(np.stack([integers, integers + 1]), return_inverse=True)
-        return _integrals_between(case, *_cuts(case, goals)[places].reshape(2, -1))
-
-    start, stop = _cuts(case, np.array([first, last], dtype=np.float64)).tolist()
-    inner = sum_of_smooth(cells, np.round(np.linspace(first, last, _RUNS + 1)))
-    outer = [np.linspace(low, high, _RUNS + 1) for low, high in ((case.span[0], start), (stop, case.span[1]))]
-    return inner + sum(float(_integrals_between(case, edges[:-1], edges[1:]).sum()) for edges in outer)
-
-
-def _integrals_between(case: Case, starts: Reals, stops: Reals) -> Reals:
-    """Return the integral of the density of the error over runs of answers, cut at counts if the noise has a kink."""
-    if case.errors.smooth_over:
-        return _integrals(case, starts, stops)
-    floors = np.floor(starts)
-    pieces = np.maximum(np.ceil(stops) - floors, 1).astype(np.int64)
-    owners = np.repeat(np.arange(starts.size), pieces)
-    lows = floors[owners] + (np.arange(owners.size) - np.repeat(np.cumsum(pieces) - pieces, pieces))
-    integrals = _integrals(case, np.maximum(lows, starts[owners]), np.minimum(lows + 1, stops[owners]))
-    sums = np.zeros(starts.size)
-    np.add.at(sums, owners, integrals)
-    return sums
-
-
 def _sum_over_answers(case: Case) -> float:
     """Return the sum of the density of the error over all integer answers, by quadrature between its possible bends."""
     low, high = case.span
@@ -181,6 +133,10 @@ _EQUAL = 1e-11  # relative tolerance of the weighted distances on both sides, ab
 _NEAR = 1e-13  # tolerance of a mean, in records or relative, above its rounding error
 
 
+# Smallest error, in spreads of the noise, that is summed by counts: a distance of a mean has the rounding of a spread.
+_LEAST = 1e-5
+
+
 @frozen(eq=False)
 class MeanEstimate:
     """The posterior mean as the estimate."""
@@ -191,13 +147,18 @@ class MeanEstimate:
     def error(self) -> float:
         """Mean absolute error E|K − E[K | Y]|, an integral or a sum over the answers."""
         case = self.case
+        if (by_count := ErrorByCount.of_case(case)) is not None:
+            average = by_count.average
+            if average >= _LEAST * case.errors.spread:
+                return average
         ends = np.array(case.span)
         if case.errors.is_discrete:
             total = _sum_over_answers(case)
             rate = 1 / case.errors.spread
             beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
         else:
-            total = _integral(case)
+            edges = smooth_pieces(case)
+            total = float(_integrals(case, edges[:-1], edges[1:]).sum())
             beyond = case.errors.spread if case.errors.is_geometric else 0.0
         return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
+from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, SummedSides
 from noisycount.analysis.posterior.law import CountTable
@@ -22,10 +23,10 @@ _FEWEST = 512  # counts of a table: fewer are summed one by one
 _FARTHEST = 2048  # records of reach: a wider noise has too many counts in its window
 _DEPTH = 80.0  # nats by which the density falls within the window
 _SOUND = 40.0  # nats by which a sum must exceed what lies beyond the window
-_ROWS = 1 << 12  # edges whose windows are held at once
+_ENTRIES = 1 << 20  # counts in the windows that are held at once: 8 MB
 _BLOCK = 1 << 15  # edges whose series are kept together
 _KEPT = 24  # such blocks
-_WORTH = 512  # answers at one distance from their edges that are worth a block; fewer are summed one by one
+_WORTH = 1 << 12  # edges at one distance from their answers that are worth the series at all edges of a block
 _MOST_BLOCKS = 1 << 20  # of a table
 
 
@@ -40,7 +41,8 @@ class CellSides:
     """
 
     table: CountTable  # the distribution of the count
-    summed: SummedSides  # the same sums one by one
+    errors: ErrorLaw  # the distribution of the noise
+    span: tuple[float, float]  # smallest and largest answer that matter
     series: Reals  # coefficients of f in the cells −reach − 1 … reach, shape (cells, terms)
     scale: float  # logarithm that was subtracted from that of f
     _blocks: dict[tuple[int, int, int], Reals] = field(init=False, repr=False, default_factory=dict)
@@ -49,6 +51,11 @@ class CellSides:
     def reach(self) -> int:
         """Last cell of the noise."""
         return self.series.shape[0] // 2 - 1
+
+    @cached_property
+    def summed(self) -> SummedSides:
+        """The same sums, term by term."""
+        return SummedSides(self.table, self.errors, self.span)
 
     @cached_property
     def _weights(self) -> Reals:
@@ -86,43 +93,50 @@ class CellSides:
         sums = np.zeros((2, answers.size))
         is_near = (np.abs(gaps) < self.reach) & (places >= 0) & (places <= self.table.logs.size + 2 * self.reach)
         groups = gaps * _MOST_BLOCKS + blocks
-        found, sizes = np.unique(groups[is_near], return_counts=True)
-        for group in found[sizes >= _WORTH].tolist():
+        for group in np.unique(groups[is_near]).tolist():
             some = np.flatnonzero(is_near & (groups == group))
             gap, block = divmod(group, _MOST_BLOCKS)
-            series = self._block(way, gap, block)[places[some] - block * _BLOCK]
+            series = self._series_at(way, gap, block, places[some])
             powers = chebvander(2 * (answers[some] - floors[some]) - 1, self.series.shape[1] - 1)
             sums[:, some] = np.einsum("nq,nsq->sn", powers, series)
         masses, moments = sums
         edge_logs = np.log(np.abs(self.series[[0, -1], 0]).max() * self._weights.sum())
-        is_sound = masses > np.exp(edge_logs + _SOUND)
+        is_empty = edges < self.table.first if way < 0 else edges > self.table.last
+        is_sound = (masses > np.exp(edge_logs + _SOUND)) | is_empty
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs, distances = np.log(masses) + (self.scale + self.table.logs.max()), moments / masses
+            logs = np.log(masses) + (self.scale + self.table.logs.max())
+            distances = np.where(is_empty, 0.0, moments / masses)
         if not is_sound.all():
             others = (self.summed.lower if way < 0 else self.summed.upper)(answers[~is_sound], edges[~is_sound])
             logs[~is_sound], distances[~is_sound] = others
         return Side(logs, np.maximum(distances, 0.0))
 
-    def _block(self, way: int, gap: int, block: int) -> Reals:
-        """Return the series of the sums at all edges of a block, shape (edges, 2, terms)."""
-        key = way, gap, block
+    def _series_at(self, way: int, gap: int, block: int, places: NDArray[np.int64]) -> Reals:
+        """Return the series of the sums at some edges of a block, shape (edges, 2, terms)."""
+        key, first = (way, gap, block), block * _BLOCK
         if key not in self._blocks:
+            is_used = np.zeros(_BLOCK, dtype=bool)
+            is_used[places - first] = True
+            edges = first + np.flatnonzero(is_used)
+            if edges.size < _WORTH:
+                return self._summed_series(way, gap, edges)[np.searchsorted(edges, places)]
             while len(self._blocks) >= _KEPT:
                 self._blocks.pop(next(iter(self._blocks)))
-            self._blocks[key] = self._summed_block(way, gap, block)
-        return self._blocks[key]
+            end = min(first + _BLOCK, self.table.logs.size + 2 * self.reach + 1)
+            self._blocks[key] = self._summed_series(way, gap, np.arange(first, end))
+        return self._blocks[key][places - first]
 
-    def _summed_block(self, way: int, gap: int, block: int) -> Reals:
-        """Return `_block`: a count i records beyond an edge e lies c − k = gap ∓ i cells from an answer."""
+    def _summed_series(self, way: int, gap: int, edges: NDArray[np.int64]) -> Reals:
+        """Return `_series_at`: a count i records beyond an edge e lies c − k = gap ∓ i cells from an answer."""
         number, terms = self.reach + way * gap + (2 if way > 0 else 1), self.series.shape[1]
         steps = np.arange(number)
         cells = self.series[gap - way * steps + self.reach + 1]
         kernel = np.concatenate([cells, steps[:, None] * cells], axis=1)
-        end = min((block + 1) * _BLOCK, self.table.logs.size + 2 * self.reach + 1)
-        starts = np.arange(block * _BLOCK, end) - self.reach + self._padding - (number - 1 if way < 0 else 0)
+        starts = edges - self.reach + self._padding - (number - 1 if way < 0 else 0)
         windows = np.lib.stride_tricks.sliding_window_view(self._weights, number)
         kernel = np.ascontiguousarray(kernel[::-1] if way < 0 else kernel)
-        sums = [windows[starts[row : row + _ROWS]] @ kernel for row in range(0, starts.size, _ROWS)]
+        rows = max(1, _ENTRIES // number)
+        sums = [windows[starts[row : row + rows]] @ kernel for row in range(0, starts.size, rows)]
         return np.concatenate(sums).reshape(-1, 2, terms)
 
 
@@ -130,16 +144,15 @@ class CellSides:
 Sides: TypeAlias = GeometricSides | SummedSides | CellSides
 
 
-def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float], *, is_sparse: bool) -> Sides:
-    """Return the counts of a table on each side of answers in a span, which are few if `is_sparse`."""
+def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> Sides:
+    """Return the counts of a table on each side of answers in a span."""
     if errors.is_geometric:
         return GeometricSides(table, 1 / errors.spread)
-    summed = SummedSides(table, errors, span)
     reach = errors.reach(_DEPTH)
-    if is_sparse or errors.spread < _NARROWEST or reach > _FARTHEST or table.logs.size < _FEWEST:
-        return summed
+    if errors.spread < _NARROWEST or reach > _FARTHEST or table.logs.size < _FEWEST:
+        return SummedSides(table, errors, span)
     series = _series(errors, math.ceil(reach) + 1)
-    return summed if series is None else CellSides(table, summed, *series)
+    return SummedSides(table, errors, span) if series is None else CellSides(table, errors, span, *series)
 
 
 def _series(errors: ErrorLaw, reach: int) -> tuple[Reals, float] | None:

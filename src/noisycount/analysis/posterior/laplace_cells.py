@@ -7,9 +7,11 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.law import DEPTH, CountTable, bulk_end
 from noisycount.frozen import frozen
@@ -86,37 +88,47 @@ class GeometricSides:
         return Side(np.where(places < 0, -np.inf, logs), distances)
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class SummedSides:
     """Sums with the weights of any noise, term by term. Terms below e^−80 of the largest one are left out."""
 
     table: CountTable  # the distribution of the count
     errors: ErrorLaw  # the distribution of the noise
     span: tuple[float, float]  # smallest and largest answer that matter
-    _knots: Reals = field(init=False, repr=False)
-    _starts: Reals = field(init=False, repr=False)
-    _stops: Reals = field(init=False, repr=False)
+    _ends: dict[int, tuple[int, int]] = field(init=False, repr=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _knots(self) -> Reals:
+        """Answers between which the counts that matter are the same, in rising order."""
         low, high = np.floor(self.span[0]), np.ceil(self.span[1])
         bands = min(_MOST_BANDS, 2 + self.table.logs.size // _BAND)
-        knots = np.unique(np.round(np.linspace(low, high, bands)))
-        starts, stops = np.empty(knots.size, np.int64), np.empty(knots.size, np.int64)
+        return np.unique(np.round(np.linspace(low, high, bands)))
+
+    @cached_property
+    def _blocks(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Reals]:
+        """First index, last index, and largest log probability of each 64 counts."""
         firsts = np.arange(0, self.table.logs.size, _BAND)
         lasts = np.append(firsts[1:], self.table.logs.size) - 1
-        peaks = np.maximum.reduceat(self.table.logs, firsts)
-        for place, knot in enumerate(knots):
-            middle = knot - self.table.first
+        return firsts, lasts, np.maximum.reduceat(self.table.logs, firsts)
+
+    def _columns(self, band: int) -> slice:
+        """Return the indices of the counts that matter to the answers between the knots number band − 1 and band."""
+        start = self._ends_at(band - 1)[0] if band else 0
+        return slice(start, self._ends_at(band)[1] if band < self._knots.size else self.table.logs.size)
+
+    def _ends_at(self, place: int) -> tuple[int, int]:
+        """Return the first index of the counts that matter to the answer at a knot, and the index after the last."""
+        if place not in self._ends:
+            firsts, lasts, peaks = self._blocks
+            middle = self._knots[place] - self.table.first
             near, far = np.clip(middle, firsts, lasts), np.where(2 * middle < firsts + lasts, lasts, firsts)
             least = (peaks + self.errors.log_density(middle - far)).max()
             matter = np.flatnonzero(peaks + self.errors.log_density(middle - near) >= least - DEPTH)
-            start, stop = firsts[matter[0]], lasts[matter[-1]] + 1
+            start, stop = int(firsts[matter[0]]), int(lasts[matter[-1]]) + 1
             logs = self.table.logs[start:stop] + self.errors.log_density(middle - np.arange(start, stop))
             matter = np.flatnonzero(logs >= logs.max() - DEPTH)
-            starts[place], stops[place] = start + matter[0], start + matter[-1] + 1
-        object.__setattr__(self, "_knots", knots)
-        object.__setattr__(self, "_starts", np.append(0, starts))
-        object.__setattr__(self, "_stops", np.append(stops, self.table.logs.size))
+            self._ends[place] = start + int(matter[0]), start + int(matter[-1]) + 1
+        return self._ends[place]
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts up to each edge."""
@@ -143,7 +155,7 @@ class SummedSides:
         order = np.argsort(bands, kind="stable")
         used, firsts = np.unique(bands[order], return_index=True)
         for band, rows in zip(used.tolist(), np.split(order, firsts[1:]), strict=False):
-            columns = slice(self._starts[band], self._stops[band])
+            columns = self._columns(band)
             step = max(1, _ENTRIES // max(1, columns.stop - columns.start))
             for begin in range(0, rows.size, step):
                 some = rows[begin : begin + step]
@@ -179,12 +191,16 @@ class SummedSides:
 
 def mean_of(answers: Reals, sides: tuple[Side, Side]) -> tuple[Reals, Reals]:
     """Return the logarithm of the sum of all weights and the mean count, from the sums on both sides of each answer."""
+    return np.logaddexp(sides[0].logs, sides[1].logs), np.floor(answers) + mean_beyond_floor(sides)
+
+
+def mean_beyond_floor(sides: tuple[Side, Side]) -> Reals:
+    """Return the mean count minus the floor of the answer, from the sums on both sides of each answer."""
     below, above = sides
     with np.errstate(over="ignore"):
         share = 1 / (1 + np.exp(below.logs - above.logs))
         rest = 1 / (1 + np.exp(above.logs - below.logs))
-    means = np.floor(answers) + (share * (1 + above.distances) - rest * below.distances)
-    return np.logaddexp(below.logs, above.logs), means
+    return np.asarray(share * (1 + above.distances) - rest * below.distances)
 
 
 def _geometric_sums(logs: Reals, rate: float) -> Side:

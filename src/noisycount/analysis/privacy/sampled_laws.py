@@ -7,23 +7,22 @@ samples are correlated around a centre of their own, with a tilt that all three 
 The law is smooth in s, whatever the table is. As 1/Γ is entire and |Γ(x)/Γ(x + iy)|² <= exp(y²·ψ₁(x)), each
 P[S = s | K = k] continues to an entire function of s with |P(s + iy)| <= P(s)·exp(y²/(2·σ²)), where 1/σ² is the sum of
 the four trigammas ψ₁(x + 1) <= 1/(x + 1/2). So does their mixture, as all weights are positive. In a cell of 3·σ, the
-terms of its Chebyshev series fall like exp(1.125·sinh²(η) − N·η) for each η > 0, times the growth of the law on the
+terms of its polynomial series fall like exp(1.125·sinh²(η) − N·η) for each η > 0, times the growth of the law on the
 real axis. So 24 correlations decide the law in a cell. The last terms of the series show the error of the terms left
 out; a cell in which they are not small is summed at each sample.
 """
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals, log_hypergeometric
+from noisycount.model.laws.integer_series import SHORTEST, integer_series
 
 _SHORTEST = 64.0  # integers in a block, beside the two terms below
 _MOST_BLOCKS = 512.0  # about, of a sample of nearly all records
@@ -145,7 +144,9 @@ class _SampleBlock:
         cells = _cells(every.size, self._deviation(int(ends.min()), int(ends.max())))
         law = np.zeros((logs[0].shape[0], every.size))
         if cells:
-            nodes = np.concatenate([start + _cell_rule(stop - start).nodes for start, stop in cells])
+            nodes = np.concatenate([start + integer_series(stop - start).nodes for start, stop in cells]).astype(
+                np.int64
+            )
             law[:, nodes] = sum(part.law(nodes) for part in parts)
             rough = [cell for cell in cells if not all(_fill_cell(row[slice(*cell)]) for row in law)]
             every = np.concatenate([every[slice(*cell)] for cell in rough] or [every[:0]])
@@ -189,34 +190,13 @@ def _peaks(logs: Reals) -> Reals:
 
 
 _LENGTH = 3.0  # deviations in a cell
-_TERMS = 24  # of a Chebyshev series in a cell
-_WORTH = 4  # samples for each term from which on a series takes less than correlations at all samples
-_EXACT = 1e-12  # largest size of the last two terms, relative to the smallest value in the cell
-
-
-class _CellRule(NamedTuple):
-    """The polynomial through the values at integers near the Chebyshev points of a cell."""
-
-    nodes: Places  # shape (terms,)
-    values: Reals  # matrix from the values at the nodes to those at all integers, shape (integers, terms)
-    last_terms: Reals  # matrix from the values at the nodes to the last two terms of the series, shape (2, terms)
-
-
-@lru_cache(maxsize=32)
-def _cell_rule(length: int) -> _CellRule:
-    """Return the rule of a cell of so many integers."""
-    half, order = (length - 1) / 2, np.arange(_TERMS)
-    nodes = np.maximum(np.round(half * (1 - np.cos(np.pi * order / (_TERMS - 1)))), order)
-    nodes = np.minimum(nodes, length - _TERMS + order)  # all nodes differ
-    series: Reals = np.linalg.inv(chebvander(nodes / half - 1, _TERMS - 1)).astype(np.float64)
-    values = chebvander(np.arange(length) / half - 1, _TERMS - 1) @ series
-    return _CellRule(nodes.astype(np.int64), values, series[-2:])
+_EXACT = 1e-12  # largest size of the last terms of a series, relative to the smallest value in the cell
 
 
 def _cells(length: int, deviation: float) -> list[tuple[int, int]]:
     """Return the cells of a block of integers, of three deviations each; none if they would be short."""
     count = math.ceil(length / max(_LENGTH * deviation, 1.0))
-    if length < _WORTH * _TERMS * count:
+    if length < SHORTEST * count:
         return []
     return list(pairwise(np.round(np.linspace(0, length, count + 1)).astype(int).tolist()))
 
@@ -226,16 +206,17 @@ def _fill_cell(law: Reals) -> bool:
 
     A tilt takes the law from end to end; the series is that of the ratio.
     """
-    rule = _cell_rule(law.size)
-    values = law[rule.nodes]
+    series = integer_series(law.size)
+    nodes = series.nodes
+    values = law[nodes]
     if values.min() <= 0:
         return not values.any()
     tilt = math.log(values[-1] / values[0]) / (law.size - 1)
     growth = np.exp(tilt * np.arange(law.size))
-    ratios = values / growth[rule.nodes]
-    law[:] = (rule.values @ ratios) * growth
-    law[rule.nodes] = values
-    return float(np.abs(rule.last_terms @ ratios).sum()) <= _EXACT * float(ratios.min())
+    ratios = values / growth[nodes]
+    law[:] = (series.interpolation @ ratios) * growth
+    law[nodes] = values
+    return float(np.abs(series.last_terms @ ratios).sum()) <= _EXACT * float(ratios.min())
 
 
 def _scaled(logs: Reals) -> Reals:

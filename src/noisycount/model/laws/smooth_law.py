@@ -7,11 +7,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.polynomial.legendre import legvander
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
@@ -59,54 +57,6 @@ def gram_points(edges: Reals) -> tuple[Reals, Reals]:
         points.append(run_points.ravel())
         weights.append(np.broadcast_to(rule, run_points.shape).ravel())
     return np.concatenate(points), np.concatenate(weights)
-
-
-_SUMMED = 600  # runs of at most this many integers are summed one by one
-_TOLERANCE = 1e-10  # largest size of the last terms of a series, relative to the sum; later terms are far smaller
-
-
-@lru_cache(maxsize=64)
-def _integer_rule(length: int) -> tuple[Reals, Reals, Reals]:
-    """Return integers near Chebyshev points of 0..length − 1, their weights in a sum over all, and error functionals.
-
-    The error functionals return the last three coefficients of the Legendre series through the values.
-    """
-    half = (length - 1) / 2
-    nodes = np.round(half * (1 - np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))))
-    series = np.linalg.inv(legvander(nodes / half - 1, POINTS - 1))
-    places, weights = gram_rule(length)
-    sums: Reals = weights @ legvander(places / half - 1, POINTS - 1)
-    return nodes, sums @ series, np.asarray(series[-3:], dtype=np.float64)
-
-
-def sum_of_smooth(values: Callable[[Reals], Reals], edges: Reals) -> float:
-    """Return the sum of a function over the integers from the first edge up to, not including, the last edge.
-
-    Args:
-        values: The function at ascending integers; returns an array of the same shape. It is smooth between two edges.
-        edges: Ascending integers.
-
-    Runs are halved until 24 values in each determine its sum.
-    """
-    runs = [(int(low), int(high)) for low, high in pairwise(edges.tolist())]
-    total = 0.0
-    while runs:
-        rules = [_integer_rule(high - low) if high - low > _SUMMED else None for low, high in runs]
-        points = [
-            low + (np.arange(high - low, dtype=np.float64) if rule is None else rule[0])
-            for (low, high), rule in zip(runs, rules, strict=True)
-        ]
-        parts = np.split(values(np.concatenate(points)), np.cumsum([some.size for some in points])[:-1])
-        sums = [float(part.sum() if rule is None else rule[1] @ part) for part, rule in zip(parts, rules, strict=True)]
-        allowed = _TOLERANCE * (total + sum(map(abs, sums))) / len(runs)
-        rough = []
-        for (low, high), part, rule, mass in zip(runs, parts, rules, sums, strict=True):
-            if rule is None or float(np.abs(rule[2] @ part).sum()) * (high - low) <= allowed:
-                total += mass
-            else:
-                rough += [(low, (low + high) // 2), ((low + high) // 2, high)]
-        runs = rough
-    return total
 
 
 @frozen(eq=False)
