@@ -16,7 +16,7 @@ __all__ = ["NOT_BUILT", "Page", "find_page", "page_names", "site_files"]
 
 NOT_BUILT = "the documentation is not in this installation: build it with `make docs` in a clone, or install a wheel"
 _PACKAGE = Path(__file__).parents[1]
-_FOLDERS = (_PACKAGE / "site", _PACKAGE.parents[1] / "docs/_build/html")
+_FOLDERS = (_PACKAGE / "site", _PACKAGE.parents[1].joinpath("docs", "_build", "html"))
 _TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>", re.DOTALL)
 
 
