@@ -15,7 +15,7 @@ from tests.helpers.postgresql import Server, postgresql
 from tests.helpers.spark import LOCAL
 
 import noisycount as nc
-from noisycount.catalog.sources import ServerSource
+from noisycount.catalog.served import ServerSource
 from noisycount.errors import SourceError
 from noisycount.release.desk import Desk
 

@@ -337,8 +337,8 @@ def test_template_mentions_every_key(tmp_path: Path) -> None:
     text = re.sub(r"^# (?=[\w.]+ = |\[datasets|\[server)", "", TEMPLATE, flags=re.MULTILINE)
     loaded(tmp_path, text)
     written = tomllib.loads(text)
-    survey, visits = (set(written["datasets"][name]) for name in ("survey", "visits"))
-    assert survey | visits == set(DATASET_KEYS)
+    survey, visits, clinic = (set(written["datasets"][name]) for name in ("survey", "visits", "clinic"))
+    assert survey | visits | clinic | {"tables"} == set(DATASET_KEYS)
     assert visits == {"source", *SERVER_KEYS}
     assert set(written["ledger"]) == {"url", "head"}
     assert set(written["server"]) == {part.name for part in fields(ServiceConfig)}

@@ -175,7 +175,7 @@ REFUSALS = [
     ("'$' outside", "age = $1", "health = $$x$$"),
     ("':' outside", "age = :x"),
     ("'@' outside", "age = @x"),
-    ("bare name", "survey.age = 3", "health.first = 'x'"),
+    ("bare name", "survey.age = 3"),
     ("'[' outside", "age[1] = 3"),
     ("'||' outside", "health || 'x' = 'yx'"),
     ("'~' outside", "health ~ 'x'"),

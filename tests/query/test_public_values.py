@@ -9,12 +9,13 @@ import pytest
 
 from noisycount.engines.truth import truth
 from noisycount.errors import ConfigError
+from noisycount.query.close_names import did_you_mean
 from noisycount.query.grouping import resolve_group_by
 from noisycount.query.impossible import contradictions, impossible_hints, outside
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import canonical_text
 from noisycount.query.public_values import MOST_VALUES, foreign_keys, public_keys, public_values
-from noisycount.query.schema import Kind, Schema, did_you_mean
+from noisycount.query.schema import Kind, Schema
 from noisycount.query.table import key_set, key_set_to_json
 
 KINDS = {

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ROW = "row"  # unit setting which states that every row is a privacy unit of its own
 
 
+_PARTS = ("parts", "lookups")
+
+
 @frozen(slots=False)
 class DatasetRecord:
     """Stored description of a data set.
@@ -55,6 +58,9 @@ class DatasetRecord:
     correction: str | None = None
     # Format left out of `version` because an older release described the data set; None: `version` covers any format.
     legacy_form: FileFormat | None = None
+    # descriptions of several tables of persons, and of public look-ups, by name; empty for one table
+    parts: Mapping[str, Self] = field(default_factory=dict)
+    lookups: Mapping[str, Self] = field(default_factory=dict)
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -74,6 +80,7 @@ class DatasetRecord:
                 "earlier_tables": tuple(stored.get("earlier_tables", ())),
                 "relations": tuple(stored.get("relations", ())),
                 "legacy_form": _file_format(stored["legacy_form"]) if "legacy_form" in stored else form,
+                **{kind: _read_parts(cls, stored.get(kind, {})) for kind in _PARTS},
             }
             return cls(**{**stored, **parsed})
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -97,6 +104,11 @@ class DatasetRecord:
                 **({"relations": list(self.relations)} if self.relations else {}),
                 **({} if self.correction is None else {"correction": self.correction}),
                 **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
+                **{
+                    kind: {name: json.loads(part.text) for name, part in getattr(self, kind).items()}
+                    for kind in _PARTS
+                    if self.parts
+                },
             }
         )
 
@@ -104,7 +116,7 @@ class DatasetRecord:
         """Return this description with all contents, tables and relations that the data set ever had."""
         if former is None:
             return self
-        contents = dict.fromkeys((*former.earlier, former.content))
+        contents = dict.fromkeys((*self.earlier, *former.earlier, former.content))
         contents.pop(self.content, None)
         return replace(
             self,
@@ -113,6 +125,11 @@ class DatasetRecord:
             relations=tuple(dict.fromkeys((*self.relations, *former.relations))),
             legacy_form=former.legacy_form,
         )
+
+    @property
+    def members(self) -> tuple[Self, ...]:
+        """This description, and those of its tables of persons."""
+        return (self, *self.parts.values())
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -185,6 +202,12 @@ class DatasetRecord:
             parts[self.unit] = {**parts[self.unit], "names": "a unit"}
         return parts
 
+    def kind_of(self, column: str) -> str | None:
+        """Return the kind of a column, or the engine's type of a column that queries cannot use; None if it is none."""
+        if column in self.columns:
+            return self.columns[column].kind.value
+        return self.others.get(column, Kind.TEXT.value if column == self.unit else None)
+
     @cached_property
     def accepted(self) -> frozenset[str]:
         """Columns whose unreadable values count as missing, by the owner's statement."""
@@ -202,6 +225,11 @@ class DatasetRecord:
         missing = {name: frozenset(_missing_values(form)) for name, form in self.columns.items() if form.missing}
         whole = Schema(kinds, self.others, commas=commas, normalisers=normalisers, missing=missing)
         return whole.for_questions(self.unit, columns)
+
+
+def _read_parts(record: type[DatasetRecord], stored: Mapping[str, object]) -> dict[str, DatasetRecord]:
+    """Return the descriptions of tables, by name."""
+    return {name: record.read(json.dumps(part)) for name, part in stored.items()}
 
 
 def _missing_values(form: ColumnFormat) -> Iterator[Any]:
@@ -270,6 +298,7 @@ class DatasetSettings:
     values: Mapping[str, Stated] = field(default_factory=dict)  # public values of columns
     claim: UnitClaim = UnitClaim()  # statement about the rows of a view; `LazySource` sets its unit on opening
     renews: bool = False  # True if the stored description of the columns is to be replaced
+    is_part: bool = False  # True for one of several tables of a data set
 
 
 def _no_entries(_: str) -> Sequence[Entry]:
@@ -326,14 +355,19 @@ class Catalog:
                 return not {*record.relations}.isdisjoint(relations)
             return any(shares(table, stated.table) for table in record.tables)
 
-        same = [name for name, record in self.written.items() if is_same(record)]
+        same = [name for name, record in self.written.items() if any(map(is_same, record.members))]
         is_unnamed = stated.is_path and stated.name not in self.written
         name = same[0] if same and is_unnamed else stated.name
         former = self.written.get(name)
+        if former is not None and former.parts and not stated.is_part:
+            raise ConfigError(
+                f"data set {name!r} has several tables in this ledger, and one budget pays for all of them: ask about "
+                f"{name!r}, or count a copy of these records under another name"
+            )
 
         def has_shared(record: DatasetRecord) -> bool:
             """Return True if these had common records when they were described: old releases did not compare them."""
-            if former is None:
+            if former is None or former.parts:
                 return False
             if relations and not former.relations:  # older releases did not store relations
                 return True
@@ -343,7 +377,8 @@ class Catalog:
         others = [
             other
             for other, record in self.written.items()
-            if other != name and not has_shared(record) and (is_same(record) or is_overlapping(record))
+            if other != name
+            and any(not has_shared(member) and (is_same(member) or is_overlapping(member)) for member in record.members)
         ]
         if not others:
             return name

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from noisycount.catalog.catalog import ROW, DatasetRecord, DatasetSettings
 from noisycount.catalog.contents import Content, Contents
-from noisycount.catalog.folder import Certificates, Copies, make_private
+from noisycount.catalog.folder import Copies, make_private
 from noisycount.engines.check import Check
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource, CountedSource, require_readable
-from noisycount.engines.opening import files, served
-from noisycount.engines.places import ServedTable, files_of
+from noisycount.engines.opening import files
+from noisycount.engines.places import COLUMNAR, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
@@ -171,15 +171,28 @@ class LazySource(CountedSource):
         """Close the records. Later counts raise SourceError."""
         with self.lock:
             self.is_closed = True
-            if self.opened is not None:
-                self.opened.close()
+            self.close_opened()
+
+    def close_opened(self) -> None:
+        """Close the open records. They are opened again when they are needed."""
+        if self.opened is not None:
+            self.opened.close()
+            self.opened = None
+
+    @abstractmethod
+    def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
+        """Open the records in a connection that several tables share."""
+
+    def require_described(self, source: CheckedSource) -> None:
+        """Raise SourceError if open records are not as described, or have unreadable values."""
+        require_described(self.shown, self.record, source)
+        require_readable(self.shown, source.used())
 
     def _checked(self) -> CheckedSource:
         """Return the open records after a comparison with their description."""
         source = self._source()
         if source is not self.compared:
-            require_described(self.shown, self.record, source)
-            require_readable(self.shown, source.used())
+            self.require_described(source)
             self.compared = source
         return source
 
@@ -188,8 +201,7 @@ class LazySource(CountedSource):
         with self.lock:
             self.require_unchanged()
             if self.opened is not None and not _is_unchanged(self.opened):
-                self.opened.close()
-                self.opened = None
+                self.close_opened()
             if self.opened is None:
                 self.opened = self._open()
             return self.opened
@@ -212,8 +224,8 @@ def require_described(shown: str, record: DatasetRecord, source: CheckedSource) 
         if kind is not form.kind and name != record.unit:
             found = whole.others.get(name, "missing") if kind is None else kind.value
             raise SourceError(
-                f"column {name!r} of {shown} is {found} now, but {form.kind.value} in the description that the ledger "
-                "stores: restore the column, or accept its change by `noisycount check --renew`"
+                f"column {name!r} of {shown} was written down as {form.kind.value}, and is {found} "
+                "now: mend it, or write down what it is by `noisycount check --renew`"
             )
 
 
@@ -226,6 +238,7 @@ class FileSource(LazySource):
     content: Content  # content of the files
     folder: Path | None  # folder beside the ledger for copies of text files; None: no copies
     checked: CheckedFiles | None = None  # recent check, which may have left a draft of a copy
+    is_part: bool = False  # True for one of several tables, which are all counted in Parquet files
     copy: Content | None = field(
         default=None, init=False
     )  # content of the copy that is counted; None: the records themselves are counted
@@ -273,6 +286,10 @@ class FileSource(LazySource):
                 raise
             self.copy.files[0].unlink(missing_ok=True)
             LazySource.prepare(self, columns)
+        self.keep_proofs()
+
+    def keep_proofs(self) -> None:
+        """Store new proofs that columns can be read, if there are some."""
         content, place = (self.content, self.place) if self.copy is None else (self.copy, self.copy.files[0])
         if content.proof_count != self.kept_proofs:
             self.require_unchanged()
@@ -281,23 +298,65 @@ class FileSource(LazySource):
             self.kept_proofs = content.proof_count
 
     def _open(self) -> CheckedSource:
-        """Open the copy of the texts if there is one, else the records themselves."""
-        record, self.copy, self.kept_proofs = self.record, None, self.content.proof_count
-        if record.form is None:
+        """Open the copy of the values if there is one, else the records themselves."""
+        record = self.record
+        if self._is_counted_itself:
+            self.copy, self.kept_proofs = None, self.content.proof_count
             return self._open_files(record.unit, record)
-        copy = None if self._copies is None else self._copies.place(self.name, record.reading)
-        if copy is not None and copy.is_file():
-            files().require_stable(self.place, self.settings.table, self._claim(record.unit))
-            try:
-                self.copy = content = Contents(self.folder).of((copy,))
-                self.kept_proofs, chosen = content.proof_count, self.settings.columns
-                return files().of_copy(copy, record.columns, content.proofs, unit=record.unit, columns=chosen)
-            except SourceError:
-                copy.unlink(missing_ok=True)  # the copy is damaged and is made again
-                self.copy = None
+        self.copy = None
+        try:
+            if (source := self._open_copy()) is not None:
+                return source
+        except SourceError:
+            if self.copy is not None:
+                self.copy.files[0].unlink(missing_ok=True)  # the copy is damaged and is made again
+        self.copy, self.kept_proofs = None, self.content.proof_count
         with self._read(record.unit, record) as source:
             self._keep(record)
             return source
+
+    @property
+    def _is_counted_itself(self) -> bool:
+        """True if the files themselves are counted; False for a copy of their values."""
+        return self.record.form is None and not (self.is_part and not self._is_parquet)
+
+    @property
+    def _is_parquet(self) -> bool:
+        return all(file.suffix.lower() in COLUMNAR for file in self.content.files)
+
+    def _open_copy(self, session: Any = None) -> CheckedSource | None:  # noqa: ANN401 - of an engine
+        """Return the copy of the values; None if there is none."""
+        record = self.record
+        copy = None if self._copies is None else self._copies.place(self.name, record.reading)
+        if copy is None or not copy.is_file():
+            return None
+        files().require_stable(self.place, self.settings.table, self._claim(record.unit))
+        self.copy = content = Contents(self.folder).of((copy,))
+        self.kept_proofs, chosen = content.proof_count, self.settings.columns
+        return files().of_copy(copy, record.columns, content.proofs, unit=record.unit, columns=chosen, session=session)
+
+    def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
+        """Open the Parquet files or the copy of the values in a connection that several tables share.
+
+        Raises:
+            SourceError: The records cannot be read, or no copy can be made.
+        """
+        if self._is_counted_itself:
+            return self._open_files(self.record.unit, self.record, session=session)
+        for _ in range(2):
+            self.copy = None
+            try:
+                if (source := self._open_copy(session)) is not None:
+                    return source
+            except SourceError:
+                if self.copy is None:
+                    raise
+                self.copy.files[0].unlink(missing_ok=True)
+            self._open().close()  # makes the copy
+        raise SourceError(
+            f"{self.shown} is one of several tables, of which a copy is made in the folder beside the ledger, and it "
+            "could not be written: check permissions and space, or make the table a Parquet file"
+        )
 
     @contextmanager
     def _read(self, unit: str | None, record: DatasetRecord | None = None) -> Iterator[CheckedSource]:
@@ -316,9 +375,13 @@ class FileSource(LazySource):
             raise
 
     def _open_files(
-        self, unit: str | None, record: DatasetRecord | None = None, draft: Path | None = None
+        self,
+        unit: str | None,
+        record: DatasetRecord | None = None,
+        draft: Path | None = None,
+        session: Any = None,  # noqa: ANN401 - of an engine
     ) -> CheckedSource:
-        """Return the records read from their files. A copy of their texts is left at `draft`."""
+        """Return the records read from their files. A copy of their values is left at `draft`."""
         return files().open_unprepared(
             self.place,
             unit=unit,
@@ -330,6 +393,8 @@ class FileSource(LazySource):
             claim=self._claim(unit),
             is_known=record is not None,
             proofs=self.content.proofs,
+            session=session,
+            copies_types=self.is_part and draft is not None and not self._is_parquet,
         )
 
     def _draft(self) -> Path | None:
@@ -362,68 +427,3 @@ class FileSource(LazySource):
     def _copies(self) -> Copies | None:
         """Copies beside the ledger; None if no copies are made."""
         return None if self.folder is None else Copies(self.folder)
-
-
-@dataclass(slots=True)
-class ServerSource(LazySource):
-    """Records in a table on a server."""
-
-    table: ServedTable  # address of the table, and settings for counting
-    kept: Certificates  # certificates of engines
-    relations: tuple[str, ...]  # identity of the table, then the tables with which it shares records
-
-    @property
-    def edition(self) -> str | None:
-        """Owner's name for the present state of the records; see ``Source.edition``."""
-        return self.table.edition
-
-    @property
-    def has_exact_version(self) -> bool:
-        """True if the owner promises by an edition that the records stay the same."""
-        return self.edition is not None
-
-    def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
-        """Set the description and the schema, and return the source.
-
-        Without a stored description, the server is queried now.
-        """
-        if known is not None:
-            record = replace(known, **self._facts)
-            return self._set_record(record.after(self.former))
-        source = self._open_served(unit, self.settings.kinds)
-        try:
-            remedy = "count a view of it in which that has another name"
-            record = self._make_record(unit, source, remedy, **self._facts)
-            return self._set_record(record.after(self.former), source)
-        except BaseException:
-            source.close()
-            raise
-
-    @property
-    def _facts(self) -> dict[str, Any]:
-        """Fields of the description that depend on the table."""
-        return {"content": self.table.digest, "edition": self.table.edition, "relations": self.relations}
-
-    def _require_same(self) -> None:
-        """Do nothing: a table on a server may change at any time, and its edition is the owner's statement."""
-
-    def _open(self) -> CheckedSource:
-        return self._open_served(self.record.unit, {n: form for n, form in self.record.columns.items() if form.nan})
-
-    def _open_served(self, unit: str | None, kinds: Mapping[str, ColumnFormat] | None) -> CheckedSource:
-        """Return the open table.
-
-        Args:
-            unit: The column of the privacy unit.
-            kinds: The columns in which NaN is a missing value.
-        """
-        return served(
-            self.table.place,
-            unit=unit,
-            columns=self.settings.columns,
-            seconds=self.table.seconds,
-            uses_indexes=self.table.uses_indexes,
-            certificates=self.kept.all(),
-            claim=self._claim(unit),
-            kinds=kinds,
-        )

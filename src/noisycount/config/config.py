@@ -16,6 +16,7 @@ from types import MappingProxyType
 import click
 
 from noisycount.catalog.catalog import ROW
+from noisycount.catalog.tables import TableGroup
 from noisycount.config.places import (
     PLAIN_NAME,
     SERVER_KEYS,
@@ -31,6 +32,7 @@ from noisycount.config.places import (
     sqlite_url,
 )
 from noisycount.config.service import ServiceConfig, read_service
+from noisycount.config.tables import GROUP_KEYS, read_group
 from noisycount.config.toml_table import (
     FILE_KEYS,
     TomlTable,
@@ -59,7 +61,7 @@ class DatasetConfig:
     """Configuration of one data set."""
 
     name: str  # name that commands accept
-    source: Source  # absolute path of a file, folder or pattern of files; or a table of a server
+    source: Source  # absolute path of a file, folder or pattern of files; or a table of a server; or several tables
     # privacy unit: the column that identifies a person, or `row`; None: as stated at the first count, in the ledger
     unit: str | None = None
     size: int | None = None  # number of units if it is public, else None
@@ -99,7 +101,9 @@ class DatasetConfig:
     @property
     def is_served(self) -> bool:
         """True if the records are on a server."""
-        return isinstance(self.source, ServedTable)
+        return isinstance(self.source, ServedTable) or (
+            isinstance(self.source, TableGroup) and self.source.server is not None
+        )
 
     @property
     def claim(self) -> UnitClaim:
@@ -122,8 +126,21 @@ class DatasetConfig:
 
     def overlaps(self, other: "DatasetConfig") -> bool:
         """Return True if both data sets may share records. A data set without a table may be any table of its file."""
-        may_share_table = self.table is None or other.table is None or self.table == other.table
-        return may_share_table and (self.source == other.source or self.shares_files_at(other.source))
+        return any(_may_share(one, two) for one in self.places for two in other.places)
+
+    @property
+    def places(self) -> list[tuple[Path | ServedTable, str | None]]:
+        """Place of the records of persons, and table of its file if it is chosen; of several tables, those of each."""
+        if isinstance(self.source, TableGroup):
+            return [(table.place, table.settings.table) for table in self.source.private_tables]
+        return [(self.source, self.table)]
+
+
+def _may_share(one: tuple[Path | ServedTable, str | None], other: tuple[Path | ServedTable, str | None]) -> bool:
+    """Return True if two places may have records in common."""
+    may_share_table = one[1] is None or other[1] is None or one[1] == other[1]
+    is_same = one[0] == other[0] or not record_identities(one[0]).isdisjoint(record_identities(other[0]))
+    return may_share_table and is_same
 
 
 @frozen
@@ -276,6 +293,7 @@ _LONGEST_REASON = 500  # characters
 DATASET_KEYS = (
     *("source", "table", "unit", "size", "columns", "kinds", "values", "budget", "why", "account", "purpose"),
     *("public_tables", "vouched"),
+    *GROUP_KEYS,
     *FILE_KEYS,
     *SERVER_KEYS,
 )
@@ -346,9 +364,16 @@ def _check_name(name: str, table: TomlTable) -> None:
 def _read_dataset(name: str, table: TomlTable) -> DatasetConfig:
     _check_name(name, table)
     table.require_known(DATASET_KEYS)
+    source: Source
+    if "tables" in table.values:
+        source = read_group(table, table.text("unit"), _read_source)
+    elif "persons" in table.values:
+        raise table.refusal("persons", "belongs to a data set of several tables: leave persons out")
+    else:
+        source = _read_source(table)
     return DatasetConfig(
         name=name,
-        source=_read_source(table),
+        source=source,
         unit=table.text("unit") or ROW,
         size=table.whole_number("size"),
         columns=table.texts("columns"),
@@ -380,7 +405,7 @@ def _read_sentence(table: TomlTable, key: str, content: str) -> str | None:
     return text
 
 
-def _read_source(table: TomlTable) -> Source:
+def _read_source(table: TomlTable) -> Path | ServedTable:
     """Return the absolute path of the records, which need not exist, or their table on a server."""
     source = table.text("source")
     if source is None:

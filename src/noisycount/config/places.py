@@ -11,11 +11,12 @@ from pathlib import Path
 from shlex import quote as quote_word
 from urllib.parse import quote, unquote
 
+from noisycount.catalog.tables import TableGroup
 from noisycount.config.toml_table import FILE_KEYS, TomlTable
 from noisycount.engines.places import SECONDS, LakePlace, ServedTable, ServerPlace, files_of, is_lake, is_server
 from noisycount.errors import ConfigError, SourceError
 
-Source = Path | ServedTable  # place of a data set's records
+Source = Path | ServedTable | TableGroup  # place of a data set's records
 
 
 def is_file(path: str | Path) -> bool:
@@ -42,6 +43,8 @@ def record_identities(place: str | Source) -> frozenset[tuple[object, ...]]:
         place = served_table_at(place)
     if isinstance(place, ServedTable):
         return _server_identities(place.place)
+    if isinstance(place, TableGroup):
+        return frozenset(each for table in place.private_tables for each in record_identities(table.place))
     states = map(os.stat, _list_files(place))
     return frozenset((state.st_dev, state.st_ino) for state in states)
 
@@ -75,6 +78,8 @@ def _list_files(path: str | Path) -> tuple[str | Path, ...]:
 
 def readers_words(place: Source) -> str | None:
     """Return a warning if other accounts of this machine can read the records, with the remedy; None if they cannot."""
+    if isinstance(place, TableGroup):
+        return next(filter(None, (readers_words(table.place) for table in place.private_tables)), None)
     if os.name != "posix" or not isinstance(place, Path):
         return None
     readers = next(filter(None, map(_other_readers, map(os.path.realpath, _list_files(place)))), None)
@@ -114,6 +119,8 @@ def name_for(place: Source) -> str:
         >>> name_for(Path("Umfrage 2025 (final).csv")), name_for(Path("visits/**/*.parquet"))
         ('Umfrage-2025-final', 'visits')
     """
+    if isinstance(place, TableGroup):
+        return "-".join(PLAIN_NAME.findall(place.tables[0].name))
     if isinstance(place, ServedTable):
         table = str(place).rpartition("#")[2].rstrip("/").rpartition("/")[2]
         return "-".join(PLAIN_NAME.findall(table.rpartition(".")[2]) or ["data"])
@@ -128,6 +135,8 @@ def source_text(place: Source, folder: Path) -> str:
     if isinstance(place, ServedTable):
         address = place.place
         return address.without_password if isinstance(address, ServerPlace) else str(place)
+    if isinstance(place, TableGroup):
+        return str(place)
     is_inside = place.is_relative_to(folder)
     return (place.relative_to(folder) if is_inside else place).as_posix()
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.errors import SourceError
+from noisycount.query.close_names import close_names
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Column, Predicate, columns
-from noisycount.query.schema import Kind, Schema, close_names
+from noisycount.query.schema import Kind, Schema
 
 
 class Closeable(ABC):
@@ -53,7 +54,7 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
 def missing_units(unit: str) -> SourceError:
     """Return the refusal of records without a unit."""
     return SourceError(
-        f"unit column {unit!r} has missing values, and a record without a person has no privacy unit: fill "
+        f"unit column {unit!r} has missing values, and a record without a person cannot be counted for anybody: fill "
         "them in or remove those records"
     )
 

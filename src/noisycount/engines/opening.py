@@ -1,12 +1,14 @@
 """Opening of sources: the only module that imports engines, each of them when it is used."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, require_certified
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
-from noisycount.engines.places import LakePlace, ServerPlace
+from noisycount.engines.places import LakePlace, ServedTable, ServerPlace
+from noisycount.engines.table_facts import TableFacts
+from noisycount.engines.tables import TablesSource
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 
@@ -41,6 +43,7 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     certificates: Collection[Certificate] = (),
     claim: UnitClaim | None = None,
     kinds: Mapping[str, ColumnFormat] | None = None,
+    session: Any = None,  # noqa: ANN401 - of the engine
 ) -> CheckedSource:
     """Open a table of a server, cluster or lake with an engine that passed the conformance suite.
 
@@ -53,24 +56,44 @@ def served(  # noqa: PLR0913 - one argument a property of the records
         certificates: The owner's certificates, for engines that this project does not test.
         claim: What the owner states about the rows of a view; None: its unit only.
         kinds: The columns in which NaN is missing.
+        session: The connection that several tables share; None: one of its own.
 
     Raises:
         SourceError: If the table cannot be opened, or its engine has no certificate.
     """
     if isinstance(place, LakePlace):
-        return files().of_lake(place, unit=unit, columns=columns, seconds=seconds, kinds=kinds)
+        return files().of_lake(place, unit=unit, columns=columns, seconds=seconds, kinds=kinds, session=session)
     from noisycount.engines.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
     claim = claim or UnitClaim(unit)
-    source = _server_engine(place).open(
-        place, unit=unit, columns=columns, seconds=seconds, uses_indexes=uses_indexes, claim=claim, kinds=kinds
-    )
+    options: dict[str, Any] = {"unit": unit, "columns": columns, "uses_indexes": uses_indexes, "claim": claim}
+    if session is not None:
+        options["session"] = session
+    source = _server_engine(place).open(place, seconds=seconds, kinds=kinds, **options)
     try:
         require_certified(place.shown, source.identity, suite_hash(), certificates)
     except SourceError:
         source.close()
         raise
     return source
+
+
+def join_files(facts: Sequence[TableFacts], **options: Any) -> TablesSource:  # noqa: ANN401 - those of `join`
+    """Open several tables of files together; see `duckdb.tables.join`."""
+    from noisycount.engines.duckdb.tables import join  # noqa: PLC0415 - on first use
+
+    return join(facts, **options)
+
+
+def join_served(server: ServedTable, facts: Sequence[TableFacts], **options: Any) -> TablesSource:  # noqa: ANN401
+    """Open several tables of one server or cluster together; see `sql.tables.join` and `spark.tables.join`."""
+    if isinstance(server.place, ServerPlace) and server.place.is_cluster:
+        from noisycount.engines.spark.tables import join as join_on_cluster  # noqa: PLC0415 - on first use
+
+        return join_on_cluster(server, facts, **options)
+    from noisycount.engines.sql.tables import join as join_on_server  # noqa: PLC0415 - on first use
+
+    return join_on_server(server, facts, **options)
 
 
 def relation_identities(place: ServerPlace | LakePlace, public_tables: Sequence[str] = ()) -> tuple[str, ...]:

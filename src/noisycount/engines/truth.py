@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import Key
-from noisycount.query.person_values import Function, PersonValue, Shifted, value_of, values_in
+from noisycount.query.person_values import Function, PersonValue, Shifted, row_flag, value_of, values_in
 from noisycount.query.readings import READERS
 from noisycount.query.schema import INTEGERS
 
@@ -177,9 +177,15 @@ def with_person_values(
 def _person_value(value: PersonValue, rows: Sequence[Record]) -> object:
     """Return a value of a person from the rows of the person."""
     extended = with_person_values(rows, (), [value.where])
+    if value.table is not None:
+        extended = [row for row in extended if row[row_flag(value.table).name]]
     chosen = [row for row in extended if truth(value.where, row)]
     if value.column is None:
-        numbers = {Function.ANY: bool(chosen), Function.EVERY: len(chosen) == len(rows), Function.COUNT: len(chosen)}
+        numbers = {
+            Function.ANY: bool(chosen),
+            Function.EVERY: len(chosen) == len(extended),
+            Function.COUNT: len(chosen),
+        }
         return numbers[value.function]
     if value.function in {Function.FIRST, Function.LAST}:
         order = value.by or value.column

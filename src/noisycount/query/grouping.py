@@ -21,12 +21,14 @@ from noisycount.display.values import short
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
+from noisycount.query.close_names import did_you_mean
 from noisycount.query.language import parse_value
 from noisycount.query.normal_form import normal_form
-from noisycount.query.person_values import PersonValue
+from noisycount.query.person_values import EVERY_ROW, Function, PersonValue
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean, schema_of
+from noisycount.query.schema import INTEGERS, Kind, Schema, schema_of
+from noisycount.query.table_columns import column_of
 from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, pieces_of
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
@@ -301,7 +303,7 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
 def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     """Return one grouping, from the name of a column and the edges or period after a colon."""
     if item in schema:
-        return EachValue(Column(item, schema[item]), schema_of(schema).normalisers.get(item, str))
+        return EachValue(_grouped_column(item, schema), schema_of(schema).normalisers.get(item, str))
     if end := call_end(item):
         return _part_of_value(parse_value(item[:end], schema), item[end:].strip().removeprefix(":"), schema)
     name, colon, how = item.rpartition(":")
@@ -322,7 +324,20 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
         raise PredicateError(f"by names {name[:80]!r}, {why}: {did_you_mean(name, list(schema))}")
     if isinstance(schema, Schema):
         schema.require_clear(name, how.split(","), "by")
-    return _ranges(Column(name, schema[name]), how)
+    return _ranges(_grouped_column(name, schema), how)
+
+
+def _grouped_column(name: str, schema: Mapping[str, Kind]) -> Column:
+    """Return the column of a grouping; for a table with one row a person, the smallest value of the person.
+
+    Two values of one person would be two groups. The smallest one counts, so that each person is in one group.
+    """
+    column = column_of(schema, name)
+    if column.table is None or not schema_of(schema).tables[column.table].is_one_row_a_unit:
+        return column
+    return PersonValue(
+        name=name, kind=column.kind, function=Function.SMALLEST, where=EVERY_ROW, column=column, table=column.table
+    )
 
 
 def _part_of_value(value: PersonValue, how: str, schema: Mapping[str, Kind]) -> GroupBy:

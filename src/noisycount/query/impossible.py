@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 from noisycount.display.texts import printable
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
+from noisycount.query.close_names import did_you_mean
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.person_values import is_of_person, row_conditions
 from noisycount.query.readings import READERS
-from noisycount.query.schema import Kind, PublicValues, did_you_mean
+from noisycount.query.schema import Kind, PublicValues
 
 
 @frozen

@@ -4,9 +4,11 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
@@ -14,11 +16,21 @@ from noisycount.display.texts import printable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.person_values import EVERY_ROW, NONE, Function, PersonValue, Shifted, require_one_level
+from noisycount.query.close_names import did_you_mean
+from noisycount.query.person_values import (
+    EVERY_ROW,
+    NONE,
+    Function,
+    PersonValue,
+    Shifted,
+    require_one_level,
+    with_rows_of_tables,
+)
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema, did_you_mean
+from noisycount.query.schema import INTEGERS, Kind, Schema
 from noisycount.query.syntax import EQUALITIES, ORDERS, Node, outside, syntax_of
-from noisycount.query.tokens import require_bytes
+from noisycount.query.table_columns import column_of, qualified_name, typed_name
+from noisycount.query.tokens import OF_CONDITIONS, require_bytes
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SHOWN_DIGITS = 40  # of a number in a message
@@ -50,9 +62,16 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
     known = schema if isinstance(schema, Schema) else Schema(schema)
     try:
         predicate = _TypedSyntax(known).predicate(syntax_of(text))
+        if known.tables:
+            single_tables = {name for name, traits in known.tables.items() if traits.is_one_row_a_unit}
+            predicate = with_rows_of_tables(predicate, single_tables)
         require_one_level(predicate)
     except PredicateError:
-        odd = (name for name in known if not tree.SIMPLE_NAME.fullmatch(name) and re.search(r"[^\W\d]", name))
+        odd = (
+            name
+            for name in known
+            if not known.tables and not tree.SIMPLE_NAME.fullmatch(name) and re.search(r"[^\W\d]", name)
+        )
         if name := next((name for name in odd if name in _QUOTED.sub("", text)), None):
             fault = f"where names {name} without double quotes: write {tree.quoted_name(name)}"
             raise PredicateError(printable(fault)) from None
@@ -90,10 +109,10 @@ def _named(name: str, schema: Schema, beside: Kind) -> tree.Column:
     names = [*schema, *schema.others]
     same = [name] if name in names else [n for n in names if n.casefold() == name.casefold()]
     if len(same) > 1:
-        either = " or ".join(map(tree.typed_name, same))
+        either = " or ".join(typed_name(schema, each) for each in same)
         raise PredicateError(f"where names {shortened(name)}, which could be {either}: write one of them exactly")
     if same and same[0] in schema:
-        return tree.Column(same[0], schema[same[0]])
+        return column_of(schema, same[0])
     other = None
     if same:
         name = same[0]
@@ -102,11 +121,22 @@ def _named(name: str, schema: Schema, beside: Kind) -> tree.Column:
             fault += " until its owner stores it in microseconds or as texts such as '08:30:00'"
     elif schema.unit is not None and name.casefold() == schema.unit.casefold():
         fault = "which is the unit that is counted, and no question may use it"
+    elif of_tables := [
+        each for each in schema if schema.tables and each.partition(".")[2].casefold() == name.casefold()
+    ]:
+        written = " or ".join(printable(qualified_name(each)) for each in of_tables)
+        raise PredicateError(f"where names {shortened(name)} without its table: write {written}")
     else:
         fault, other = "which is no column that questions may use", _no_column(name, beside)
-    raise PredicateError(
-        f"where names {shortened(name)}, {fault}: {did_you_mean(name, [*schema], tree.typed_name, other)}"
-    )
+    remedy = did_you_mean(name, [*schema], partial(typed_name, schema), other)
+    if "." in name and not schema.tables and not remedy.startswith("did you mean"):
+        remedy = "write the bare name of the column, in double quotes if it has a dot"
+    raise PredicateError(f"where names {shortened(name)}, {fault}: {remedy}")
+
+
+def _column_part(name: str) -> str:
+    """Return the part of a qualified name behind the table, in small letters."""
+    return name.partition(".")[2].casefold()
 
 
 def _no_column(name: str, beside: Kind) -> str:
@@ -125,7 +155,7 @@ def _parsed(function: str, column: tree.Column) -> tree.Column:
     """
     kind = FUNCTIONS[function]
     if column.kind is Kind.TEXT:
-        return tree.Column(column.name, kind, is_parsed=True)
+        return replace(column, kind=kind, is_parsed=True)
     if column.kind is kind or (column.kind.is_number and kind.is_number):
         return column
     remedy = f"compare the column itself with {column.kind.example}"
@@ -202,6 +232,16 @@ def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Pr
     )
 
 
+def _tables_named(node: Node, schema: Schema) -> Iterator[str]:
+    """Yield the tables that a condition names outside values of a person."""
+    match node:
+        case ("name", name) if name in schema.tables:
+            yield schema.tables[name].rows
+        case ("and" | "or" | "not", *operands):
+            for operand in operands:
+                yield from _tables_named(operand, schema)
+
+
 def _is_value(node: Node) -> bool:
     """Return True if a node is a value of a person, or a date that is moved by a duration."""
     return node[0] == "value" or (node[0] in {"+", "-"} and len(node) == 3 and node[2][0] == "duration")  # noqa: PLR2004
@@ -212,6 +252,7 @@ class _TypedSyntax:
     """Builder of typed trees from the syntax, for the columns of a schema."""
 
     schema: Schema
+    is_in_rows: bool = False  # True inside a value of a person, where the name of a table is true of all of its rows
 
     def predicate(self, node: Node) -> tree.Predicate:
         match node:
@@ -221,12 +262,16 @@ class _TypedSyntax:
                 return tree.Not(self.predicate(operand))
             case ("true" | "false" as word,):
                 return tree.Constant(word == "true")
-            case ("name" | "function", *_):
-                return tree.Flag(self.column(node))
-            case ("value", name, *_):
-                flag = tree.Flag(self.column(node))
-                return tree.Not(flag) if name == NONE else flag
+            case ("name" | "function" | "value", name, *_):
+                return self.flag(node, name)
         return self.test(node)
+
+    def flag(self, node: Node, name: str) -> tree.Predicate:
+        """Return the predicate of a boolean column or value; the name of a table is true in all of its rows."""
+        if node[0] == "name" and name in self.schema.tables:
+            return EVERY_ROW if self.is_in_rows else tree.Flag(PersonValue.of(Function.ANY, table=name))
+        flag = tree.Flag(self.column(node))
+        return tree.Not(flag) if node[0] == "value" and name == NONE else flag
 
     def test(self, node: Node) -> tree.Predicate:
         match node:
@@ -265,7 +310,7 @@ class _TypedSyntax:
             remedy = "put a column on one side"
             for kind, *parts in (other, one):
                 if kind == "text" and parts[0] in self.schema:
-                    remedy = f"write the column as {printable(tree.quoted_name(parts[0]))}, not in single quotes"
+                    remedy = f"write the column as {typed_name(self.schema, parts[0])}, not in single quotes"
             raise PredicateError(f"where compares two literals: {remedy}")
         if isinstance(right, tree.Literal):
             (right,) = self.beside(left, [right], (one, other))
@@ -305,13 +350,21 @@ class _TypedSyntax:
                 f"where has {name}(), which is about all rows of a person, and the data set counts rows: ask about one "
                 "row, or let its owner name the column of persons as unit"
             )
-        named = [None if node is None else self.column(node) for node in (column, order)]
-        for used in named:
+        value_column, order_column = (None if node is None else self.column(node) for node in (column, order))
+        for used in (value_column, order_column):
             if used is not None and next(used.stored_columns) != used:
                 raise PredicateError(f"where has {name}() of {used}: name a column of the records")
-        where = EVERY_ROW if condition is None else self.predicate(condition)
+        where = EVERY_ROW if condition is None else replace(self, is_in_rows=True).predicate(condition)
         function = Function.ANY if name == NONE else Function(name)
-        return PersonValue.of(function, where, *named)
+        tables = [] if condition is None else [*dict.fromkeys(_tables_named(condition, self.schema))]
+        value = PersonValue.of(function, where, value_column, order_column, next(iter(tables), None))
+        if any(each != value.table for each in tables) or (self.schema.tables and value.table is None):
+            table = tree.quoted_name(next(iter(self.schema.tables)))
+            raise PredicateError(
+                f"where has {name}() of rows of {' and '.join(tables) or 'no table'}: name one table, as in "
+                f"{name if name in OF_CONDITIONS else 'count'}({table})"
+            )
+        return value
 
     def literal(self, node: Node) -> tree.Literal:
         match node:

@@ -5,7 +5,7 @@ Every value is a function of the rows of one person, so that a count of persons 
 """
 
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 from enum import Enum
@@ -75,16 +75,30 @@ class PersonValue(_Computed):
     where: Predicate  # condition of the rows from which the value is computed
     column: Column | None = None  # column whose values are compared, counted or added; None: rows are counted
     by: Column | None = None  # column that orders the rows of `first` and `last`
+    table: str | None = None  # table whose rows these are; None: the only table
 
     @classmethod
     def of(
-        cls, function: Function, where: Predicate = EVERY_ROW, column: Column | None = None, by: Column | None = None
+        cls,
+        function: Function,
+        where: Predicate = EVERY_ROW,
+        column: Column | None = None,
+        by: Column | None = None,
+        table: str | None = None,
     ) -> "PersonValue":
         """Return a value of a person, with its kind and its text in the language.
 
+        Args:
+            function: The function.
+            where: The condition of the rows.
+            column: The column whose values are compared, counted or added; None: rows are counted.
+            by: The column that orders the rows.
+            table: The table of the rows in a data set of several tables; None: that of the columns.
+
         Raises:
-            PredicateError: The function does not apply to the kind of its column.
+            PredicateError: The function does not apply to the kind of its column, or the columns are of two tables.
         """
+        table = _table_of_rows(function, where, [column, by], table)
         kind = OF_CONDITIONS.get(function)
         if kind is None:
             if column is None:
@@ -93,14 +107,14 @@ class PersonValue(_Computed):
             kind = column.kind
         if by is None:
             function = _EXTREMES.get(function, function)
-        name = _text(function, where, column, by)
-        return cls(name=name, kind=kind, function=function, where=where, column=column, by=by)
+        name = _text(function, where, column, by, table)
+        return cls(name=name, kind=kind, function=function, where=where, column=column, by=by, table=table)
 
     @property
     def negated_text(self) -> str:
         """The negation of a condition of a person, as a query writes it."""
         if self.function is Function.ANY:
-            return f"{NONE}({tree.canonical_text(self.where)})"
+            return f"{NONE}{self.name.removeprefix(self.function.value)}"
         return f"not {self.name}"
 
     @property
@@ -122,7 +136,16 @@ class PersonValue(_Computed):
 
     @property
     def definition(self) -> "PersonValue":
-        """The value without `by`: `first(c by d where P)` is the smallest `c` where `P` and `d` is its first value."""
+        """The value as an aggregate of all rows of the person, whatever their table, and without `by`.
+
+        `first(c by d where P)` is the smallest `c` where `P` and `d` is its first value. `any`, `every` and `count` of
+        a table have a condition that the rows are of that table; a column is missing in the rows of other tables.
+        """
+        if self.column is None and self.table is not None:
+            is_of_table = tree.Flag(row_flag(self.table))
+            if self.function is Function.EVERY:
+                return replace(self, where=tree.joined(tree.Or, [tree.Not(is_of_table), self.where]))
+            return replace(self, where=tree.joined(tree.And, [is_of_table, self.where]))
         if self.by is None:
             return self
         end = PersonValue.of(_EXTREMES[self.function], self.where, self.by)
@@ -132,7 +155,27 @@ class PersonValue(_Computed):
 
     def with_where(self, where: Predicate) -> "PersonValue":
         """Return the value with another condition of the rows."""
-        return self if where is self.where else PersonValue.of(self.function, where, self.column, self.by)
+        return self if where is self.where else PersonValue.of(self.function, where, self.column, self.by, self.table)
+
+
+def row_flag(table: str) -> Column:
+    """Return the column that is true in the rows of a table, and false in the rows of the other tables."""
+    return Column(table, Kind.BOOLEAN)
+
+
+def _table_of_rows(
+    function: Function, where: Predicate, columns: Iterable[Column | None], table: str | None
+) -> str | None:
+    """Return the table whose rows have the columns of a value. Raise PredicateError if there are two."""
+    tables = [each.table for column in columns if column is not None for each in column.stored_columns]
+    named = [*dict.fromkeys(each for each in (table, *tables, *_tables_read(where)) if each is not None)]
+    if len(named) > 1:
+        name = function.value
+        raise PredicateError(
+            f"where has {name}() of rows of {named[0]} and of {named[1]}, and a row is of one table: write "
+            f"{name}() for each, or a value of the person, such as first({named[0]}.day), beside a column of {named[1]}"
+        )
+    return named[0] if named else None
 
 
 def _require_kind(function: Function, column: Column, by: Column | None) -> None:
@@ -151,9 +194,18 @@ def _require_kind(function: Function, column: Column, by: Column | None) -> None
             )
 
 
-def _text(function: Function, where: Predicate, column: Column | None, by: Column | None) -> str:
+def _tables_read(where: Predicate) -> dict[str | None, None]:
+    """Return the tables of the columns of rows in a condition, outside values of a person."""
+    rows = (operand for operand in tree.operands(where) if value_of(operand) is None)
+    return dict.fromkeys(column.table for operand in rows for column in operand.stored_columns)
+
+
+def _text(function: Function, where: Predicate, column: Column | None, by: Column | None, table: str | None) -> str:
     """Return a value as a query writes it."""
     condition = tree.canonical_text(where)
+    if table is not None and column is None and table not in _tables_read(where):
+        group = f"({condition})" if isinstance(where, tree.Or) else condition
+        condition = tree.quoted_name(table) if where == EVERY_ROW else f"{tree.quoted_name(table)} and {group}"
     if column is None:
         return f"{function.value}({condition})"
     name = _OF_MOMENTS.get(function, function.value) if column.kind.is_moment else function.value
@@ -281,19 +333,87 @@ def row_conditions(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
 
 def require_one_level(predicate: Predicate) -> None:
     """Raise PredicateError if a question joins conditions of rows and of persons, or nests values too deep."""
-    tests = [*tree.tests(predicate)]
-    levels = [(test, is_of_person(test)) for test in tests]
+    levels = [(test, is_of_person(test)) for test in tree.tests(predicate)]
     rows = [test for test, of_person in levels if of_person is False]
     if rows and any(of_person for _, of_person in levels):
-        text = tree.canonical_text(rows[0])
-        raise PredicateError(
-            f"where joins {tree.short_text(text)}, a condition of one row, with conditions of a person: "
-            f"write any({text}) if some row of the person shall satisfy it"
-        )
+        raise _joined_levels(rows[0], "with conditions of a person")
     if _depth([predicate]) > MOST_NESTED:
         raise PredicateError(
             f"where nests values of a person more than {MOST_NESTED} deep, such as any() inside any(): ask less at once"
         )
+
+
+def _joined_levels(test: Predicate, other: str) -> PredicateError:
+    """Return the error about a condition of one row that is joined with another condition."""
+    text = tree.canonical_text(test)
+    return PredicateError(
+        f"where joins {tree.short_text(text)}, a condition of one row, {other}: "
+        f"write any({text}) if some row of the person shall satisfy it"
+    )
+
+
+def with_rows_of_tables(predicate: Predicate, single_tables: Collection[str]) -> Predicate:
+    """Return a predicate about several tables, either of the rows of one table or of persons.
+
+    Conditions of the rows of one table alone stay as they are. Beside conditions of other tables or of a person, they
+    become `any` of a table with one row a person, and are refused for other tables.
+
+    Args:
+        predicate: The predicate.
+        single_tables: The tables with one row a person.
+
+    Raises:
+        PredicateError: Conditions of rows of a table with many rows a person stand beside other conditions.
+    """
+    if _single_table(predicate) is not None:
+        return predicate
+
+    def of_persons(node: Predicate) -> Predicate:
+        table = _single_table(node)
+        if table is not None and table in single_tables:
+            return tree.Flag(PersonValue.of(Function.ANY, node, table=table))
+        match node:
+            case tree.Not(operand):
+                return tree.Not(of_persons(operand))
+            case tree.And(operands) | tree.Or(operands):
+                groups: dict[str | None, list[Predicate]] = {}
+                for operand in operands:
+                    groups.setdefault(_single_table(operand), []).append(operand)
+                others = groups.pop(None, [])
+                rows = [tree.joined(type(node), group) for group in groups.values()]
+                return tree.joined(type(node), map(of_persons, [*rows, *others]))
+        if is_of_person(node) is False:
+            raise _joined_levels(node, "with conditions of other tables or of a person")
+        return node
+
+    return of_persons(predicate)
+
+
+def _single_table(predicate: Predicate) -> str | None:
+    """Return the table if all tests are conditions of the rows of one table; else None."""
+    tables = _tables_read(predicate)
+    is_of_rows = all(is_of_person(test) is False for test in tree.tests(predicate))
+    return next(iter(tables)) if is_of_rows and len(tables) == 1 else None
+
+
+def row_table(columns: Iterable[Column], predicates: Iterable[Predicate | None]) -> str | None:
+    """Return the table whose rows a question reads outside values of a person; None if it reads none.
+
+    Raises:
+        PredicateError: The question reads the rows of two tables.
+    """
+    tables = {column.table: column.text for column in columns if value_of(column) is None}
+    for predicate in predicates:
+        if predicate is not None:
+            tables |= {table: tree.canonical_text(predicate) for table in _tables_read(predicate)}
+    tables.pop(None, None)
+    if len(tables) > 1:
+        one, other = tables.values()
+        raise PredicateError(
+            f"where is about rows of another table than by: {tree.short_text(other)} beside {tree.short_text(one)}; "
+            f"write any({other}) if some row of the person shall satisfy it"
+        )
+    return next(iter(tables), None)
 
 
 def _depth(predicates: Iterable[Predicate]) -> int:

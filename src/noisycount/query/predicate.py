@@ -86,15 +86,24 @@ class Column:
         return f"column {shortened(self.name)} ({self.kind.value})"
 
     @property
+    def table(self) -> str | None:
+        """Table of a data set of several tables whose rows have the values; None: the only table."""
+        return None
+
+    @property
     def stored(self) -> "Column":
         """The column of the records; for a parsed column, the column of its texts."""
-        return Column(self.name, Kind.TEXT) if self.is_parsed else self
+        return replace(self, kind=Kind.TEXT, is_parsed=False) if self.is_parsed else self
 
     @property
     def text(self) -> str:
         """The column as a query writes it."""
-        name = quoted_name(self.name)
-        return f"{_FUNCTION_NAMES[self.kind]}({name})" if self.is_parsed else name
+        return f"{_FUNCTION_NAMES[self.kind]}({self.written_name})" if self.is_parsed else self.written_name
+
+    @property
+    def written_name(self) -> str:
+        """The name as a query writes it, in double quotes if it needs them."""
+        return quoted_name(self.name)
 
     @property
     def negated_text(self) -> str:
@@ -357,7 +366,7 @@ def _remedy(column: Column, other: Column | Literal, *, is_order: bool) -> str:
     """Return advice on a comparison of a column with something of another kind."""
     if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
         text = "" if is_order else f"'{other.value}' for the text itself, or "
-        number = f"number({typed_name(column.name)}) for the numbers that its texts spell"
+        number = f"number({printable(column.text)}) for the numbers that its texts spell"
         return f"write {text}{number}; its owner can state a kind for the column in noisycount.toml"
     numeral = str(other.value).strip() if isinstance(other, Literal) else ""
     if column.kind.is_number and _NUMERAL.fullmatch(numeral):
@@ -463,8 +472,3 @@ def value_text(operand: Column | Literal) -> str:
 def short_text(text: str) -> str:
     """Return a part of a query for one line of an error, cut if it is long."""
     return printable(text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]}…")
-
-
-def typed_name(name: str) -> str:
-    """Return a name as a query writes it, for one line of an error."""
-    return printable(quoted_name(name))

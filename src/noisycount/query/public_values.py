@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 
 from noisycount.display.values import short
 from noisycount.errors import ConfigError
+from noisycount.query.close_names import did_you_mean
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
 from noisycount.query.impossible import not_public, stands_for_missing
 from noisycount.query.schema import (
@@ -17,7 +18,6 @@ from noisycount.query.schema import (
     PublicValues,
     Schema,
     Stated,
-    did_you_mean,
     schema_of,
 )
 from noisycount.query.typed import PeriodLength

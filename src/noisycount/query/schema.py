@@ -8,17 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime, time
-from difflib import get_close_matches
 from functools import cached_property
-from heapq import nsmallest
-from itertools import takewhile
 from math import isfinite
 from reprlib import repr as shortened
 from typing import Any, ClassVar, TypeAlias
-from unicodedata import combining, normalize
 
 from noisycount.errors import PredicateError, SourceError
 from noisycount.frozen import frozen
+from noisycount.query.close_names import close_names
 
 INTEGERS = range(-(2**63), 2**63)  # signed 64-bit integers, which every engine compares exactly
 _CELLS = range(-(2**63), 2**64)  # integers that a file can hold: BIGINT and UBIGINT
@@ -312,11 +309,6 @@ KINDS = {kind.value: kind for kind in (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.
 # Owner's statement of the values of a column: a list, or a range such as "0 to 120".
 Stated: TypeAlias = Sequence[object] | str
 _LISTED_NAMES = 8
-
-# Finding similar names takes time quadratic in their length: these limits keep it below 0.1 s.
-_COMPARED_NAMES = 200
-_COMPARED_CHARACTERS = 40
-_SHOWN_CHARACTERS = 80  # length of a name in a list, so that the list fits a line
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
@@ -361,9 +353,20 @@ class PublicValues:
         return {"listed": list(self.labels) if self.listed else None, "low": low, "high": high}
 
 
+@frozen
+class TableTraits:
+    """The part of a table in a data set of several tables."""
+
+    rows: str  # table whose rows have its columns: itself, or for a public look-up the table which it explains
+    is_one_row_a_unit: bool = False  # True if the owner states that each person has one row, such as a table of persons
+
+
 @frozen(eq=False)
 class Schema(Mapping[str, Kind]):
-    """The kinds of all columns that queries may use, as a read-only mapping."""
+    """The kinds of all columns that queries may use, as a read-only mapping.
+
+    In a data set of several tables a column is named `TABLE.COLUMN`, such as `visits.ward`.
+    """
 
     kinds: Mapping[str, Kind]  # kind of each column
     # engine's type of each column that exists but that no query can use
@@ -378,6 +381,9 @@ class Schema(Mapping[str, Kind]):
     normalisers: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     # values of each column that stand for a missing value in the file, as its owner states: no record has them
     missing: Mapping[str, frozenset[Any]] = field(default_factory=dict)
+    tables: Mapping[str, TableTraits] = field(
+        default_factory=dict
+    )  # tables by name; empty: there is one without a name
 
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
@@ -415,6 +421,7 @@ class Schema(Mapping[str, Kind]):
             {name: values for name, values in self.public.items() if name in chosen},
             {name: normalise for name, normalise in self.normalisers.items() if name in chosen},
             {name: values for name, values in self.missing.items() if name in chosen},
+            self.tables,
         )
 
     def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
@@ -436,62 +443,3 @@ class Schema(Mapping[str, Kind]):
 def schema_of(kinds: Mapping[str, Kind]) -> Schema:
     """Return the schema of columns, which has nothing but their kinds unless `kinds` is a schema."""
     return kinds if isinstance(kinds, Schema) else Schema(kinds)
-
-
-def close_names(name: str, names: Sequence[str], written: Callable[[str], str] | None = None) -> str:
-    """Return the names that are most similar to `name` as one text, or the first few if none is similar."""
-    listed = _like(name, names) or names[:_LISTED_NAMES]
-    return ", ".join(_shown(each, written or repr) for each in listed) or "records that have columns"
-
-
-def did_you_mean(
-    name: str, names: Sequence[str], written: Callable[[str], str] | None = None, other: str | None = None
-) -> str:
-    """Return the advice for a mistyped name: similar names, or the first few, and `other` as an alternative.
-
-    Example:
-        >>> did_you_mean("koln", ["Bern", "Köln"])
-        "did you mean 'Köln'?"
-        >>> did_you_mean("income", ["year", "age"], str, "a text")
-        'use year, age, or a text'
-    """
-    close = [_shown(each, written or repr) for each in _like(name, names)]
-    beside = "" if other is None else f", or {other}"
-    if close:
-        return f"did you mean {' or '.join(close)}{beside}?"
-    return f"use {close_names(name, names, written)}{beside}"
-
-
-def _like(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names that are most similar to `name`, without regard to case and accents.
-
-    If there are many names, only the nearest by beginning and length are compared. Of long names only the beginning is
-    compared.
-    """
-    by_start = {_bare(other[:_COMPARED_CHARACTERS]): other for other in _nearest(name, names)}
-    return [by_start[start] for start in get_close_matches(_bare(name[:_COMPARED_CHARACTERS]), by_start)]
-
-
-def _bare(text: str) -> str:
-    """Return a text in small letters without accents."""
-    return "".join(letter for letter in normalize("NFKD", text.casefold()) if not combining(letter))
-
-
-def _nearest(name: str, names: Sequence[str]) -> Sequence[str]:
-    """Return the names to compare with `name`: all, or those with the most similar beginning and length."""
-    if len(names) <= _COMPARED_NAMES:
-        return names
-
-    bare = _bare(name[:_COMPARED_CHARACTERS])
-
-    def distance(other: str) -> tuple[int, int]:
-        pairs = zip(bare, _bare(other[:_COMPARED_CHARACTERS]), strict=False)
-        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        return -alike, abs(len(other) - len(name))
-
-    return nsmallest(_COMPARED_NAMES, names, key=distance)
-
-
-def _shown(name: str, written: Callable[[str], str]) -> str:
-    cut = name[:_SHOWN_CHARACTERS]
-    return written(name) if cut == name else f"{written(cut)}…"

@@ -20,11 +20,12 @@ from noisycount.display.values import short
 from noisycount.errors import PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import OTHER, TOTAL, Level, TableLabels, all_levels
+from noisycount.query.close_names import close_names, did_you_mean
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, KeySet, NumberRanges
 from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
-from noisycount.query.schema import Kind, close_names, did_you_mean
+from noisycount.query.schema import Kind
 from noisycount.query.tokens import tokens
 from noisycount.query.typed import MAX_CELLS, Keys, TypedKey, call_end, expand_keys
 

@@ -59,6 +59,7 @@ _PATTERN = re.compile(
       (?P<blank>\s+)
     | (?P<function>(?i:{"|".join((*FUNCTIONS, *OF_PERSONS))})(?=\s*\())
     | (?P<duration>{_DURATION})
+    | (?P<qualified>{tree.SIMPLE_NAME.pattern}\.(?:{tree.SIMPLE_NAME.pattern}|"(?:[^"]|"")+"))
     | (?P<word>{tree.SIMPLE_NAME.pattern})
     | "(?P<name>(?:[^"]|"")+)"
     | '(?P<text>(?:[^']|'')*)'
@@ -160,15 +161,22 @@ def _token(match: re.Match[str]) -> Token:
     sort, text = match.lastgroup, match[match.lastgroup or 0]
     if sort in ("duration", "function"):
         return Token(TokenKind(sort), " ".join(text.lower().split()))
-    if sort == "word" and text.lower() in tree.KEYWORDS:
-        return Token(TokenKind.KEYWORD, text.lower())
-    if sort in ("word", "name"):
-        return Token(TokenKind.NAME, text.replace('""', '"'))
-    if sort == "text":
-        return Token(TokenKind.TEXT, text.replace("''", "'"))
     if sort == "number":
         return Token(TokenKind.NUMBER, text)
+    if sort == "word" and text.lower() in tree.KEYWORDS:
+        return Token(TokenKind.KEYWORD, text.lower())
+    if sort == "qualified":
+        table, _, column = text.partition(".")
+        return Token(TokenKind.NAME, f"{table}.{unquoted_name(column)}")
+    if sort in ("word", "name", "text"):
+        quote = "'" if sort == "text" else '"'
+        return Token(TokenKind.TEXT if sort == "text" else TokenKind.NAME, text.replace(2 * quote, quote))
     return Token(TokenKind.SYMBOL, "<>" if text == "!=" else text)
+
+
+def unquoted_name(name: str) -> str:
+    """Return a name without its double quotes, if it has some."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
 def _unknown_character(rest: str) -> str:

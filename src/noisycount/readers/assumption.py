@@ -17,7 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
 from noisycount.model.populations.strata import Strata
-from noisycount.query.schema import close_names
+from noisycount.query.close_names import close_names
 from noisycount.validation import closed_probability
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Self
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
 from noisycount.catalog.contents import Content, Contents
 from noisycount.catalog.folder import Certificates
+from noisycount.catalog.served import ServerSource
 from noisycount.catalog.sources import (
     CheckedFiles,
     FileSource,
     LazySource,
-    ServerSource,
     require_described,
 )
+from noisycount.catalog.tables import TableGroup, TableGroupSource
 from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck
@@ -59,7 +60,7 @@ class Records(Shown, Closeable):
     @classmethod
     def open(
         cls,
-        place: Path | str | ServedTable,
+        place: Path | str | ServedTable | TableGroup,
         stated: DatasetSettings,
         catalog: Catalog = Catalog(),  # noqa: B008 - frozen
         checked: CheckedFiles | None = None,
@@ -69,22 +70,19 @@ class Records(Shown, Closeable):
         If the catalog has a complete description of the records, no record is read before a count. Else they are read
         now, and the first desk or check writes their description to the ledger.
         """
-        if isinstance(place, ServedTable):
-            name, relations = _served_name(place, stated, catalog)
-            former = catalog.written.get(name)
-            shown_name, certificates = repr(str(place)), Certificates(catalog.folder)
-            source: LazySource = ServerSource(shown_name, stated, former, place, certificates, relations)
+        source: LazySource
+        if isinstance(place, TableGroup):
+            name, source = _group_source(place, stated, catalog)
         else:
-            path = Path(place).absolute()
-            name, content = _file_name(path, stated, catalog)
-            former, shown_name = catalog.written.get(name), repr(redacted_name(path))
-            source = FileSource(shown_name, stated, former, path, name, content, catalog.folder, checked)
+            name, source = _source_of(place, stated, catalog, checked)
         unit = catalog.unit(name, stated.unit)
         return cls(name, source.describe(unit, catalog.known(name, stated)))
 
     @staticmethod
-    def account_of(place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog) -> str:
+    def account_of(place: Path | str | ServedTable | TableGroup, stated: DatasetSettings, catalog: Catalog) -> str:
         """Return the name of the data set that the records at a place belong to."""
+        if isinstance(place, TableGroup):
+            return stated.name
         if isinstance(place, ServedTable):
             return _served_name(place, stated, catalog)[0]
         return _file_name(Path(place).absolute(), stated, catalog)[0]
@@ -182,6 +180,45 @@ class Records(Shown, Closeable):
     def close(self) -> None:
         """Close the records."""
         self._source.close()
+
+
+def _source_of(
+    place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog, checked: CheckedFiles | None = None
+) -> tuple[str, LazySource]:
+    """Return the name of the data set that records belong to, and their source, which is not described yet."""
+    if isinstance(place, ServedTable):
+        name, relations = _served_name(place, stated, catalog)
+        former, certificates = catalog.written.get(name), Certificates(catalog.folder)
+        return name, ServerSource(repr(str(place)), stated, former, place, certificates, relations)
+    path = Path(place).absolute()
+    name, content = _file_name(path, stated, catalog)
+    former, shown_name = catalog.written.get(name), repr(redacted_name(path))
+    return name, FileSource(shown_name, stated, former, path, name, content, catalog.folder, checked)
+
+
+def _group_source(group: TableGroup, stated: DatasetSettings, catalog: Catalog) -> tuple[str, TableGroupSource]:
+    """Return the name of a data set of several tables, and its source, which is not described yet.
+
+    No table of persons may belong to another data set. A public look-up may.
+    """
+    former = catalog.written.get(stated.name)
+    parts = {} if former is None else {**former.parts, **former.lookups}
+    sources: dict[str, LazySource] = {}
+    known = {}
+    for table in group.tables:
+        settings = replace(group.settings_to_open(table), name=stated.name, is_part=True, renews=stated.renews)
+        if not table.is_public:
+            _source_of(table.place, settings, catalog)  # refuses records of another data set
+        own = f"{stated.name} {table.name}"
+        written = {own: parts[table.name]} if table.name in parts else {}
+        own_catalog = replace(catalog, written=written, entries=lambda _: catalog.entries(stated.name))
+        own_settings = replace(settings, name=own)
+        _, source = _source_of(table.place, own_settings, own_catalog)
+        if isinstance(source, FileSource):
+            source.is_part = True
+        sources[table.name] = source
+        known[table.name] = own_catalog.known(own, own_settings)
+    return stated.name, TableGroupSource(repr(stated.name), stated, former, group, sources, known)
 
 
 def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[str, Content]:

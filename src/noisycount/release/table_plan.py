@@ -22,6 +22,7 @@ from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query.grouping import are_of_persons, resolve_group_by
 from noisycount.query.normal_form import parse_predicate
+from noisycount.query.person_values import row_table
 from noisycount.query.predicate import canonical_text
 from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
@@ -93,6 +94,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
         max_groups=query.groups_per_unit,
         is_cumulative=query.cumulative,
     )
+    row_table([part.column for part in parts], [question.where])  # refuses rows of two tables
     check_unit(query, unit, has_hidden_keys=is_hidden)
     groups = question.groups(unit)
     if is_hidden:

@@ -11,6 +11,7 @@ from pathlib import Path
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord
 from noisycount.catalog.folder import Certificates, Copies, make_private
 from noisycount.catalog.sources import CheckedFiles
+from noisycount.catalog.tables import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck
@@ -195,7 +196,7 @@ def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]
 
 def _state(dataset: DatasetConfig) -> tuple[tuple[int, ...], ...] | None:
     """Return the state of the files of a data set; None if it is on a server, or if its files cannot be read."""
-    if isinstance(dataset.source, ServedTable):
+    if not isinstance(dataset.source, Path):
         return None
     try:
         return state_of(files_of(dataset.source))
@@ -239,6 +240,8 @@ def _check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None
             claim=dataset.claim,
             kinds=dataset.kinds,
         )
+    if isinstance(dataset.source, TableGroup):
+        raise TypeError(f"dataset must have one table, got {dataset.source}")
     return checked_records(
         dataset.source,
         unit=unit,

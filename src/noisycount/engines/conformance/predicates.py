@@ -36,7 +36,7 @@ def random_predicates(
 ) -> Iterator[tree.Predicate]:
     """Yield random predicates about the columns of a schema, and about parsed columns."""
     columns = [*(tree.Column(name, kind) for name, kind in schema.items()), *parsed]
-    maker = _PredicateMaker(Draws(seed), columns)
+    maker = PredicateMaker(Draws(seed), columns)
     for _ in range(number):
         yield maker.predicate(maker.depth(), _MOST_LEAVES)
 
@@ -47,9 +47,9 @@ def random_person_predicates(schema: Mapping[str, Kind], number: int, seed: str)
     rows = [tree.Column(name, kind) for name, kind in schema.items()]
     for _ in range(number):
         if not draws.is_one_in(4):
-            yield _PredicateMaker(draws, random_person_values(rows, draws)).predicate(draws.below(3), _MOST_LEAVES)
+            yield PredicateMaker(draws, random_person_values(rows, draws)).predicate(draws.below(3), _MOST_LEAVES)
             continue
-        of_rows = _PredicateMaker(draws, [*rows, *random_person_values(rows, draws, depth=1)])
+        of_rows = PredicateMaker(draws, [*rows, *random_person_values(rows, draws, depth=1)])
         predicate = of_rows.predicate(1 + draws.below(3), _MOST_LEAVES)
         levels = {is_of_person(test) for test in tree.tests(predicate)}
         yield tree.Flag(PersonValue.of(Function.ANY, predicate)) if levels >= {True, False} else predicate
@@ -58,10 +58,10 @@ def random_person_predicates(schema: Mapping[str, Kind], number: int, seed: str)
 def random_person_values(rows: Sequence[tree.Column], draws: Draws, depth: int = 2) -> list[tree.Column]:
     """Draw values of a person, of which some are moved by a duration; their conditions use others up to a depth."""
     inner = random_person_values(rows, draws, depth - 1) if depth and draws.is_one_in(2) else []
-    maker = _PredicateMaker(draws, [*rows, *inner])
+    maker = PredicateMaker(draws, [*rows, *inner])
     values: list[tree.Column] = []
     for _ in range(3):
-        value: tree.Column = _person_value(rows, maker)
+        value: tree.Column = person_value(rows, maker)
         if value.kind.is_moment and draws.is_one_in(2):
             amount = draws.one_of((1, 30, 366, 11, 9_999)) * draws.one_of((1, -1))
             value = Shifted.by(value, amount, draws.one_of(("day", "month", "year")))
@@ -69,13 +69,13 @@ def random_person_values(rows: Sequence[tree.Column], draws: Draws, depth: int =
     return values
 
 
-def _person_value(rows: Sequence[tree.Column], maker: "_PredicateMaker") -> PersonValue:
-    """Draw a value of a person."""
+def person_value(rows: Sequence[tree.Column], maker: "PredicateMaker", table: str | None = None) -> PersonValue:
+    """Draw a value of a person from columns of its rows, in a data set of several tables from the rows of one."""
     draws = maker.draws
     where = EVERY_ROW if draws.is_one_in(4) else maker.predicate(draws.below(2), 3)
     function = draws.one_of([*Function, Function.COUNT])
     if function in {Function.ANY, Function.EVERY} or (function is Function.COUNT and draws.is_one_in(2)):
-        return PersonValue.of(function, where)
+        return PersonValue.of(function, where, table=table)
     orders: Sequence[tree.Column | None] = [None]
     columns = list(rows)
     if function is Function.TOTAL:
@@ -84,7 +84,9 @@ def _person_value(rows: Sequence[tree.Column], maker: "_PredicateMaker") -> Pers
         columns = [column for column in rows if column.kind is not Kind.BOOLEAN]
     elif function in {Function.FIRST, Function.LAST}:
         orders = [column for column in rows if column.kind.is_moment or column.kind is Kind.INTEGER]
-    return PersonValue.of(function, where, draws.one_of(columns), draws.one_of(orders))
+    if not (columns and orders):  # no column suits the function
+        return PersonValue.of(Function.COUNT, where, draws.one_of(rows), table=table)
+    return PersonValue.of(function, where, draws.one_of(columns), draws.one_of(orders), table)
 
 
 def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value
@@ -117,7 +119,7 @@ def _shifted(value: date, step: int) -> date:
 
 
 @frozen
-class _PredicateMaker:
+class PredicateMaker:
     """A generator of random predicates about some columns."""
 
     draws: Draws

@@ -182,6 +182,19 @@ class Cursors:
             self.connection.close()
 
 
+@dataclass(slots=True)
+class SharedConnection:
+    """A connection that is shared by the tables of a data set, until `lock` takes its access to other files."""
+
+    cursors: Cursors = field(default_factory=lambda: Cursors(private_connection()))
+    views: int = 0  # number of views of tables so far
+
+    def new_view(self) -> str:
+        """Return an unused name for a view of a table."""
+        self.views += 1
+        return f"table_{self.views}"
+
+
 _INTERRUPT_INTERVAL = 0.05  # s; interrupting is repeated, as it may fall between two statements
 
 

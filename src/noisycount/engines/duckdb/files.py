@@ -6,7 +6,7 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date
 from functools import partial
@@ -42,7 +42,7 @@ from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is
 from noisycount.engines.views.relations import UnprovenError
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import close_names
+from noisycount.query.close_names import close_names
 
 if TYPE_CHECKING:
     from noisycount.engines.duckdb.lake import Lake
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
 
-def is_written(connection: Connection, copy: Path) -> bool:
-    """Write the table `typed` to a file, and return True if that succeeded. Only the current user can read the file.
+def is_written(connection: Connection, copy: Path, relation: str) -> bool:
+    """Write a table to a file, and return True if that succeeded. Only the current user can read the file.
 
     The file appears only when it is complete. If space or a permission is missing, no part of it remains.
     """
@@ -62,7 +62,7 @@ def is_written(connection: Connection, copy: Path) -> bool:
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            connection.execute(f"COPY typed TO {quoted_text(name)} ({_OPTIONS})")
+            connection.execute(f"COPY {relation} TO {quoted_text(name)} ({_OPTIONS})")
             os.fsync(file.fileno())
         part.replace(copy)
     except (OSError, duckdb.Error):
@@ -81,7 +81,7 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
     copied = connection.sql(f"SELECT * FROM {relation}")
     types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}
-    if dict(zip(copied.columns, map(str, copied.types), strict=True)) != types:
+    if not types.items() <= dict(zip(copied.columns, map(str, copied.types), strict=True)).items():
         raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
     return relation
 
@@ -161,10 +161,15 @@ def _typed_relation(
 
 
 def allow(connection: Connection, *files: Path) -> None:
-    """Allow the connection to read these Parquet files and nothing else, and parse each footer only once."""
-    paths = [name for file in files for name in (file.as_posix(), path_pattern(file))]
-    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]")
+    """Allow the connection to read these Parquet files too, and parse each footer only once."""
+    _allow_paths(connection, [name for file in files for name in (file.as_posix(), path_pattern(file))])
     connection.execute("SET parquet_metadata_cache = true")
+
+
+def _allow_paths(connection: Connection, paths: Iterable[str]) -> None:
+    """Allow the connection to read these paths, besides those that it may read already."""
+    ((allowed,),) = connection.execute("SELECT current_setting('allowed_paths')").fetchall()
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, dict.fromkeys([*allowed, *paths])))}]")
 
 
 def _parquet(connection: Connection, place: Path, description: Description) -> Relation:
@@ -252,7 +257,7 @@ def _require_nothing_beside(place: Path) -> None:
 
 def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
     names = lake.names(connection)
-    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, names))}]")
+    _allow_paths(connection, names)
     _require_one_type(connection, str(lake), names)
     return Relation(_read(names))
 

@@ -26,7 +26,8 @@ from noisycount.engines.places import pending_logs
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.close_names import close_names
+from noisycount.query.schema import Kind
 
 _LISTED = 8  # names of tables in an error
 _AT_ONCE = 1 << 16  # rows that are in memory besides the table that is made of them

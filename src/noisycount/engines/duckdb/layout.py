@@ -14,8 +14,9 @@ from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
+from noisycount.query.close_names import close_names
 from noisycount.query.readings import BLANKS
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.schema import Kind
 
 AROUND = f"{BLANKS}\ufeff"  # a mark of the encoding stands before a header that was put below other lines
 _NUMBER = re.compile(r"[+-]?[0-9.,]+")

@@ -22,7 +22,8 @@ from noisycount.engines.formats import FileFormat, by_ending
 from noisycount.engines.interface import Closeable
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
-from noisycount.query.schema import Kind, close_names
+from noisycount.query.close_names import close_names
+from noisycount.query.schema import Kind
 
 _OPTIONS = {
     "csv": "FORMAT csv, HEADER true",

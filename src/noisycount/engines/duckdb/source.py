@@ -119,6 +119,7 @@ class DuckDBSource(CountedSource):
     proofs: Sequence[set[str]]
     seconds: float | None = None
     copied: bool = False
+    view: str = "records"  # name of the view of the records in the connection
     proving: Lock = field(default_factory=Lock)  # held while `require_sound` reads columns
 
     @classmethod
@@ -148,6 +149,8 @@ class DuckDBSource(CountedSource):
         is_for_check: bool = False,
         is_known: bool = False,
         proofs: Sequence[set[str]] | None = None,
+        session: duck.SharedConnection | None = None,
+        copies_types: bool = False,
     ) -> Self:
         """Open a file, whether its cells are readable or not.
 
@@ -164,10 +167,13 @@ class DuckDBSource(CountedSource):
             is_for_check: True if the columns are only checked, the unit like the others; nothing is counted.
             is_known: True if `kinds` was stored when the file was opened before.
             proofs: For each file in its present state, the digests of columns that `require_sound` has read.
+            session: The connection that Parquet files share with other tables; None: one of its own.
+            copies_types: True if the values of a file that states its types are copied too.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
         description = Description(unit, columns, table, stated_forms(kinds), form, claim, is_for_check, is_known)
-        return cls._open_as(files.format_of(Path(path), description), Path(path), description, seconds, copy, proofs)
+        kind = files.format_of(Path(path), description)
+        return cls._open_as(kind, Path(path), description, seconds, copy, proofs, session, copies_types=copies_types)
 
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
@@ -176,7 +182,7 @@ class DuckDBSource(CountedSource):
             foreign.require_stable_sqlite(path, table, claim)
 
     @classmethod
-    def of_copy(
+    def of_copy(  # noqa: PLR0913 - one argument a property of the file
         cls,
         copy: Path,
         forms: Mapping[str, ColumnFormat],
@@ -184,13 +190,14 @@ class DuckDBSource(CountedSource):
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
+        session: duck.SharedConnection | None = None,
     ) -> Self:
         """Open a copy that `open_unprepared` wrote, with the forms that the texts of its columns had."""
         description = Description(unit, columns, None, forms)
-        return cls._open_as(files.COPY, copy, description, proofs=proofs)
+        return cls._open_as(files.COPY, copy, description, proofs=proofs, session=session)
 
     @classmethod
-    def of_lake(
+    def of_lake(  # noqa: PLR0913 - one argument a property of the files
         cls,
         place: LakePlace,
         *,
@@ -198,6 +205,7 @@ class DuckDBSource(CountedSource):
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
+        session: duck.SharedConnection | None = None,
     ) -> Self:
         """Open the Parquet files of a place on an object store. Only the cells that a count needs are read."""
         try:
@@ -210,7 +218,7 @@ class DuckDBSource(CountedSource):
             raise SourceError(
                 f"{place.shown!r} needs packages that are not here: {install_hint('lake')}{beyond}"
             ) from None
-        return cls._open_as(files.LAKE, lake, Description(unit, columns, kinds=kinds), seconds)
+        return cls._open_as(files.LAKE, lake, Description(unit, columns, kinds=kinds), seconds, session=session)
 
     @classmethod
     def check_file(cls, path: Path | str, *, columns: Sequence[str] | None = None, **options: Any) -> Check:  # noqa: ANN401 - as `open_unprepared` takes it
@@ -236,15 +244,21 @@ class DuckDBSource(CountedSource):
         seconds: float | None = None,
         copy: Path | None = None,
         proofs: Sequence[set[str]] | None = None,
+        session: duck.SharedConnection | None = None,
+        *,
+        copies_types: bool = False,
     ) -> Self:
         """Open a file of a known format; its cells may be unreadable."""
         place = duck.readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
-        connection = duck.private_connection()
+        cursors = duck.Cursors(duck.private_connection()) if session is None else session.cursors
+        connection, view = cursors.connection, "records" if session is None else session.new_view()
 
         def readable() -> tuple[Schema, Relation, Description, dict[str, str]]:
             if description.coded and kind is not files.STATISTICS and kind is not files.COPY:
                 raise foreign.no_labels(description.coded[0])
+            if copies_types and copy is not None:  # before a database takes all other access
+                connection.execute(f"SET allowed_directories = [{duck.quoted_text(copy.parent.as_posix())}]")
             relation = kind.relation(connection, place, description)
             states_types = not kind.holds_texts and kind is not files.COPY
             if states_types:
@@ -261,27 +275,30 @@ class DuckDBSource(CountedSource):
             values = typed_values(types, schema, nan_missing)
             values |= {} if schema.unit is None else {schema.unit: duck.quoted_name(schema.unit)}
             columns = [f"{value} AS {duck.quoted_name(name)}" for name, value in values.items()]
-            create_records(connection, relation.sql, columns, is_computed=relation.is_computed)
+            create_records(connection, relation.sql, columns, view, is_computed=relation.is_computed)
             if relation.part is None:
-                require_units(connection, "records", schema.unit)
+                require_units(connection, view, schema.unit)
             return schema, relation, whole_description, values
 
         try:
             schema, relation, description, values = _without_engine_errors(readable, path, kind)
             proofs = [set() for _ in files_of(place)] if proofs is None and isinstance(place, Path) else proofs
             require_state(place, state, "was read")
+            is_of_texts = relation.check is not None
             copied = (
                 copy is not None
-                and relation.check is not None  # a file of texts
-                and not any(column.is_refused for column in relation.check.columns)
-                and files.is_written(connection, copy)
+                and (is_of_texts or copies_types)
+                and not any(column.is_refused for column in column_checks(relation))
+                and files.is_written(connection, copy, "typed" if is_of_texts else view)
             )
-            duck.lock(connection)
+            if session is None:
+                duck.lock(connection)
         except BaseException:
-            connection.close()
+            cursors.close()
             raise
-        cursors = duck.Cursors(connection)
-        return cls(cursors, place, schema, description, state, relation, kind, values, proofs or (), seconds, copied)
+        return cls(
+            cursors, place, schema, description, state, relation, kind, values, proofs or (), seconds, copied, view
+        )
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
         """Raise SourceError if cells are unreadable or cannot be read; see `Source.prepare`."""

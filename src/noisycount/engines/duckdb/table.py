@@ -48,18 +48,19 @@ _REASONS = {
 
 
 def create_records(
-    connection: Connection, relation: str, selected: Sequence[str], *, is_computed: bool = False
+    connection: Connection, relation: str, selected: Sequence[str], name: str = "records", *, is_computed: bool = False
 ) -> None:
-    """Create the view `records` of the selected columns of a relation.
+    """Create the view of the selected columns of a relation.
 
     Args:
         connection: The connection.
         relation: SQL of the relation.
         selected: SQL of each column.
+        name: The name of the view.
         is_computed: True if the relation is a view of the owner's file. Its rows are then computed once, here: a query
             must not fail at a record whose cells cannot be computed.
     """
-    view = f"records AS SELECT {', '.join(selected) or '1'} FROM {relation}"
+    view = f"{name} AS SELECT {', '.join(selected) or '1'} FROM {relation}"
     if is_computed:
         create_table = lambda: connection.execute(f"CREATE TABLE {view}")  # noqa: E731 - one use
         without_engine_errors(create_table, _NOT_COMPUTED, _NOT_KEPT)

@@ -6,9 +6,10 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,70 @@ _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
 _STATE_TIMEOUT = 120.0  # s, to read the types of the columns if the owner states no time-out
 
 
+ViewOpener: TypeAlias = Callable[[], AbstractContextManager[StatementRecords]]
+"""A function that makes a view of records in the session for the time of a context."""
+
+
+@frozen
+class SparkCounting:
+    """The counting of some records by a session; the functions are those of `Source`."""
+
+    session: Session
+    seconds: float | None  # time-out of a count; None: no limit
+    read_view: Callable[[], ViewOpener]  # reads the present state of the records, and returns the function for its view
+
+    def counts(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Return the true count for each predicate; see `Source.count`."""
+        self.session.require_open()
+
+        def count(records: StatementRecords) -> list[int]:
+            row = self.row(statements.count_statement(predicates, records))
+            require_somebody(row[-1:])
+            return list(row[: len(predicates)])
+
+        return self.run(count)
+
+    def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """Return the true counts of a table; see `Source.count_cells`."""
+
+        def count(records: StatementRecords) -> list[NDArray[np.int64]]:
+            rows = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
+            return statements.cell_counts(question, records, [rows[n].to_numpy() for n in range(3)])
+
+        return self.run(count)
+
+    def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """Yield the groups that have units, and their counts; see `Source.count_keys`."""
+        open_view_of_records, stack = self.read_view(), ExitStack()
+
+        def start() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
+            records = stack.enter_context(open_view_of_records())
+            keys = result_of(statements.keys_statement(question, records), self.session.api)
+            return records, keys.toLocalIterator()
+
+        try:
+            records, rows = self.session.run(start, self.seconds)
+            while batch := self.session.run(lambda: list(islice(rows, statements.KEYS_AT_ONCE)), self.seconds):
+                yield statements.key_counts(question, records.dialect, batch)
+        finally:
+            stack.close()
+
+    def run(self, work: Callable[[StatementRecords], Result]) -> Result:
+        """Run some work on the records as they are now, within the time-out."""
+        open_view_of_records = self.read_view()
+
+        def run_on_view() -> Result:
+            with open_view_of_records() as records:
+                return work(records)
+
+        return self.session.run(run_on_view, self.seconds)
+
+    def row(self, statement: ClauseElement) -> Sequence[int]:
+        """Return the only row of a statement's result."""
+        (row,) = result_of(statement, self.session.api).collect()
+        return tuple(row)
+
+
 @frozen
 class SparkSource(TypedSource):
     """The records of a table, or of Parquet files, on Spark. Open them with `SparkSource.open`.
@@ -58,7 +123,12 @@ class SparkSource(TypedSource):
 
     @classmethod
     def open(cls, place: ServerPlace, **options: Any) -> Self:  # noqa: ANN401 - those of `of_session`
-        """Open the records at a place in a new session, with the options of `of_session`."""
+        """Open the records at a place in a new session, with the options of `of_session`.
+
+        A `session` among the options is one that several tables share.
+        """
+        if "session" in options:
+            return cls.of_session(options.pop("session"), place, **options)
         session = Session.open(place.url, place.shown)
         try:
             return cls.of_session(session, place, **options)
@@ -130,9 +200,9 @@ class SparkSource(TypedSource):
             return
 
         def missing(records: StatementRecords) -> int:
-            return int(self._row(statements.nobody_statement(records))[0])
+            return int(self._counting.row(statements.nobody_statement(records))[0])
 
-        if self._run(missing):
+        if self._counting.run(missing):
             raise missing_units(self.unit)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
@@ -152,7 +222,7 @@ class SparkSource(TypedSource):
         unit_column = next((column for column in columns if column.name == unit), None)
 
         def check_records(records: StatementRecords) -> Check:
-            rows, *counts, persons = self._row(statements.values_statement(columns, unit_column, records))
+            rows, *counts, persons = self._counting.row(statements.values_statement(columns, unit_column, records))
             units = None if records.person is None and unit_column is None else persons
             reasons = {name: type_.reason for name, type_ in self.types.items()}
             forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
@@ -172,39 +242,20 @@ class SparkSource(TypedSource):
             rows_of = lambda statement: result_of(statement, self.session.api).collect()  # noqa: E731 - one use
             return replace(check, persons=persons_of(with_gaps, person, records, rows_of))
 
-        return self._run(check_records)
+        return self._counting.run(check_records)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        self.session.require_open()
-
-        def count(records: StatementRecords) -> list[int]:
-            row = self._row(statements.count_statement(predicates, records))
-            require_somebody(row[-1:])
-            return list(row[: len(predicates)])
-
-        return self._run(count)
+        return self._counting.counts(predicates)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        def count(records: StatementRecords) -> list[NDArray[np.int64]]:
-            rows = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
-            return statements.cell_counts(question, records, [rows[n].to_numpy() for n in range(3)])
-
-        return self._run(count)
+        return self._counting.cells(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        state, stack = self._read_state(), ExitStack()
+        return self._counting.keys(question)
 
-        def start() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
-            records = stack.enter_context(self._open_view(state))
-            keys = result_of(statements.keys_statement(question, records), self.session.api)
-            return records, keys.toLocalIterator()
-
-        try:
-            records, rows = self.session.run(start, self.seconds)
-            while batch := self.session.run(lambda: list(islice(rows, statements.KEYS_AT_ONCE)), self.seconds):
-                yield statements.key_counts(question, records.dialect, batch)
-        finally:
-            stack.close()
+    @property
+    def _counting(self) -> SparkCounting:
+        return SparkCounting(self.session, self.seconds, self.read_view)
 
     def close(self) -> None:
         """Close the records. A running count is cancelled, and not awaited."""
@@ -218,23 +269,14 @@ class SparkSource(TypedSource):
             raise SourceError(f"the columns of {self.place.shown} changed since it was opened: open it again")
         return state
 
-    def _open_view(self, state: RelationState) -> AbstractContextManager[StatementRecords]:
-        """Return a context that makes a view of the records in the session, and drops it."""
-        return open_view(
-            self.session.api, state, self.schema, self.unit, self.nan_missing, uses_indexes=self.uses_indexes
+    def read_view(self) -> ViewOpener:
+        """Read the present state of the records, and return the function that makes a view of them."""
+        return partial(
+            open_view,
+            self.session.api,
+            self._read_state(),
+            self.schema,
+            self.unit,
+            self.nan_missing,
+            uses_indexes=self.uses_indexes,
         )
-
-    def _run(self, work: Callable[[StatementRecords], Result]) -> Result:
-        """Run some work on the records as they are now, within the time-out."""
-        state = self._read_state()
-
-        def run_on_view() -> Result:
-            with self._open_view(state) as records:
-                return work(records)
-
-        return self.session.run(run_on_view, self.seconds)
-
-    def _row(self, statement: ClauseElement) -> Sequence[int]:
-        """Return the only row of a statement's result."""
-        (row,) = result_of(statement, self.session.api).collect()
-        return tuple(row)

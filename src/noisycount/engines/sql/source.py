@@ -153,6 +153,62 @@ _IDENTIFY_TIMEOUT = 10.0  # s, to read a few rows of the server's catalog
 
 
 @frozen
+class ServerCounting:
+    """The counting of some records of a server; the functions are those of `Source`."""
+
+    transactions: ServerTransactions
+    shown: str  # name of the records in messages
+    records: StatementRecords
+    require_same: Callable[[sa.Connection], None]  # raises SourceError if a table is not as it was at the opening
+
+    def counts(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Return the true count for each predicate; see `Source.count`."""
+
+        def count(connection: sa.Connection) -> list[int]:
+            row = connection.execute(statements.count_statement(predicates, self.records)).one()
+            require_somebody(row[-1:])
+            return list(map(int, row[: len(predicates)]))
+
+        return self.run(count)
+
+    def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+        """Return the true counts of a table; see `Source.count_cells`."""
+
+        def count(connection: sa.Connection) -> list[NDArray[np.int64]]:
+            result = connection.execute(statements.cells_statement(question, self.records))
+            rows = np.array([row[:3] for row in result], np.object_).reshape(-1, 3)
+            return statements.cell_counts(question, self.records, rows.T)
+
+        return self.run(count)
+
+    def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+        """Yield the groups that have units, and their counts; see `Source.count_keys`."""
+        stack = ExitStack()
+
+        def start() -> sa.CursorResult[*tuple[Any, ...]]:
+            connection = stack.enter_context(self.transactions.transaction())
+            self.require_same(connection)
+            return connection.execute(statements.keys_statement(question, self.records))
+
+        try:
+            result = without_server_errors(self.shown, start)
+            while rows := without_server_errors(self.shown, lambda: result.fetchmany(statements.KEYS_AT_ONCE)):
+                yield statements.key_counts(question, self.records.dialect, rows)
+        finally:
+            without_server_errors(self.shown, stack.close)
+
+    def run(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """Run some work in a transaction, after checking that the tables are as they were."""
+
+        def run_on_same() -> Result:
+            with self.transactions.transaction() as connection:
+                self.require_same(connection)
+                return work(connection)
+
+        return without_server_errors(self.shown, run_on_same)
+
+
+@frozen
 class SqlSource(TypedSource):
     """The records of a table or view of a server. Open them with `SqlSource.open`.
 
@@ -169,9 +225,23 @@ class SqlSource(TypedSource):
     unit: str | None  # column that names the person; None: every record is a unit
 
     @classmethod
-    def open(cls, place: ServerPlace, *, seconds: float | None = None, **options: Any) -> "SqlSource":  # noqa: ANN401 - those of `of`
-        """Open the records of a table, with the options of `of` and a time-out of statements in seconds."""
-        return cls.of(Server.at(place, seconds), place, **options)
+    def open(
+        cls,
+        place: ServerPlace,
+        *,
+        seconds: float | None = None,
+        session: ServerTransactions | None = None,
+        **options: Any,  # noqa: ANN401 - those of `of`
+    ) -> "SqlSource":
+        """Open the records of a table, with the options of `of`.
+
+        Args:
+            place: The address and the table.
+            seconds: The time-out of statements.
+            session: The server that several tables share; None: the server of the address.
+            options: Those of `of`.
+        """
+        return cls.of(session or Server.at(place, seconds), place, **options)
 
     @classmethod
     def of(  # noqa: PLR0913 - one argument a property of the records
@@ -253,56 +323,25 @@ class SqlSource(TypedSource):
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """Raise SourceError if the table cannot be counted now; see `Source.prepare`."""
-        self._run(lambda _: None)
+        self._counting.run(lambda _: None)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        def count(connection: sa.Connection) -> list[int]:
-            statement = statements.count_statement(predicates, self.table.records)
-            row = connection.execute(statement).one()
-            require_somebody(row[-1:])
-            return list(map(int, row[: len(predicates)]))
-
-        return self._run(count)
+        return self._counting.counts(predicates)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        records = self.table.records
-
-        def count(connection: sa.Connection) -> list[NDArray[np.int64]]:
-            result = connection.execute(statements.cells_statement(question, records))
-            rows = np.array([row[:3] for row in result], np.object_).reshape(-1, 3)
-            return statements.cell_counts(question, records, rows.T)
-
-        return self._run(count)
+        return self._counting.cells(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        stack = ExitStack()
+        return self._counting.keys(question)
 
-        def start() -> sa.CursorResult[*tuple[Any, ...]]:
-            connection = stack.enter_context(self.transactions.transaction())
-            self.table.require_same(connection)
-            return connection.execute(statements.keys_statement(question, self.table.records))
-
-        try:
-            result = without_server_errors(self.shown, start)
-            while rows := without_server_errors(self.shown, lambda: result.fetchmany(statements.KEYS_AT_ONCE)):
-                yield statements.key_counts(question, self.table.dialect, rows)
-        finally:
-            without_server_errors(self.shown, stack.close)
+    @property
+    def _counting(self) -> ServerCounting:
+        return ServerCounting(self.transactions, self.shown, self.table.records, self.table.require_same)
 
     def check(self, unit: str | None = None) -> Check:
         """Return facts about the records; see `Source.check`."""
-        return self._run(lambda connection: self.table.check(connection, self.schema, unit or self.unit))
+        return self._counting.run(lambda connection: self.table.check(connection, self.schema, unit or self.unit))
 
     def close(self) -> None:
         """Close the records. A running count is cancelled, and not awaited."""
         self.transactions.close()
-
-    def _run(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """Run some work in a transaction, after checking that the table is as it was."""
-
-        def run_on_same() -> Result:
-            with self.transactions.transaction() as connection:
-                self.table.require_same(connection)
-                return work(connection)
-
-        return without_server_errors(self.shown, run_on_same)

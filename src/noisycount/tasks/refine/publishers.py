@@ -23,7 +23,7 @@ from noisycount.frozen import frozen
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.releases import wikimedia
 from noisycount.model.tables.levels import TOTAL
-from noisycount.query.schema import close_names
+from noisycount.query.close_names import close_names
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable, RefineQuery, Rows
 
 _SIZES = {"cenrace": 63, "hispanic": 2, "votingage": 2, "hhgq": 8, "hhinstlevels": 3, "sex": 2}

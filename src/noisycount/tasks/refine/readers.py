@@ -25,7 +25,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.gaussian import Gaussian
-from noisycount.query.schema import close_names
+from noisycount.query.close_names import close_names
 from noisycount.readers.values import noise_of
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_release import TableRelease

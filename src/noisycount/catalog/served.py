@@ -1,0 +1,94 @@
+"""Records in tables on servers and object stores: described, and opened on demand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from noisycount.catalog.catalog import DatasetRecord
+from noisycount.catalog.folder import Certificates
+from noisycount.catalog.sources import LazySource
+from noisycount.engines.formats import ColumnFormat
+from noisycount.engines.interface import CheckedSource
+from noisycount.engines.opening import served
+from noisycount.engines.places import ServedTable
+
+
+@dataclass(slots=True)
+class ServerSource(LazySource):
+    """Records in a table on a server."""
+
+    table: ServedTable  # address of the table, and settings for counting
+    kept: Certificates  # certificates of engines
+    relations: tuple[str, ...]  # identity of the table, then the tables with which it shares records
+
+    @property
+    def edition(self) -> str | None:
+        """Owner's name for the present state of the records; see ``Source.edition``."""
+        return self.table.edition
+
+    @property
+    def has_exact_version(self) -> bool:
+        """True if the owner promises by an edition that the records stay the same."""
+        return self.edition is not None
+
+    def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
+        """Set the description and the schema, and return the source.
+
+        Without a stored description, the server is queried now.
+        """
+        if known is not None:
+            record = replace(known, **self._facts)
+            return self._set_record(record.after(self.former))
+        source = self._open_served(unit, self.settings.kinds)
+        try:
+            remedy = "count a view of it in which that has another name"
+            record = self._make_record(unit, source, remedy, **self._facts)
+            return self._set_record(record.after(self.former), source)
+        except BaseException:
+            source.close()
+            raise
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """Fields of the description that depend on the table."""
+        return {"content": self.table.digest, "edition": self.table.edition, "relations": self.relations}
+
+    def _require_same(self) -> None:
+        """Do nothing: a table on a server may change at any time, and its edition is the owner's statement."""
+
+    def _open(self) -> CheckedSource:
+        return self._open_served(self.record.unit, _nan_forms(self.record))
+
+    def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
+        """Open the table in a connection that several tables share."""
+        return self._open_served(self.record.unit, _nan_forms(self.record), session)
+
+    def _open_served(
+        self,
+        unit: str | None,
+        kinds: Mapping[str, ColumnFormat] | None,
+        session: Any = None,  # noqa: ANN401 - of an engine
+    ) -> CheckedSource:
+        """Return the open table.
+
+        Args:
+            unit: The column of the privacy unit.
+            kinds: The columns in which NaN is a missing value.
+            session: The connection that several tables share; None: one of its own.
+        """
+        return served(
+            self.table.place,
+            unit=unit,
+            columns=self.settings.columns,
+            seconds=self.table.seconds,
+            uses_indexes=self.table.uses_indexes,
+            certificates=self.kept.all(),
+            claim=self._claim(unit),
+            kinds=kinds,
+            session=session,
+        )
+
+
+def _nan_forms(record: DatasetRecord) -> dict[str, ColumnFormat]:
+    """Return the columns in which NaN is a missing value."""
+    return {name: form for name, form in record.columns.items() if form.nan}

@@ -1,0 +1,193 @@
+"""Data sets of several tables of the same persons: described, opened and counted together.
+
+`TableGroup` is what their owner states. `TableGroupSource` describes each table as `sources` does, and `engines.tables`
+joins the open ones.
+"""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from noisycount.catalog.catalog import DatasetRecord, DatasetSettings
+from noisycount.catalog.sources import FileSource, LazySource
+from noisycount.engines.interface import CheckedSource
+from noisycount.engines.opening import join_files, join_served
+from noisycount.engines.places import ServedTable, ServerPlace
+from noisycount.engines.table_facts import TableFacts, columns_to_read, joined_schema
+from noisycount.engines.tables import TablesSource
+from noisycount.errors import ConfigError, SourceError
+from noisycount.frozen import frozen
+from noisycount.query.public_values import with_public_values
+
+
+@frozen
+class GroupTable:
+    """A table of a data set of several tables, as its owner states it."""
+
+    facts: TableFacts
+    place: Path | ServedTable
+    settings: DatasetSettings  # its own settings; the columns are those that questions may use
+
+    @property
+    def name(self) -> str:
+        """Name of the table in questions."""
+        return self.facts.name
+
+    @property
+    def is_public(self) -> bool:
+        """True for a public look-up."""
+        return self.facts.on is not None
+
+
+@frozen
+class TableGroup:
+    """The tables of a data set."""
+
+    tables: tuple[GroupTable, ...]
+    persons: str | None = None  # table that has a row of every person who counts; None: persons of all tables count
+
+    def __str__(self) -> str:
+        return "tables " + ", ".join(table.name for table in self.tables)
+
+    @property
+    def facts(self) -> tuple[TableFacts, ...]:
+        """Facts of each table."""
+        return tuple(table.facts for table in self.tables)
+
+    @property
+    def private_tables(self) -> list[GroupTable]:
+        """Tables with records of persons."""
+        return [table for table in self.tables if not table.is_public]
+
+    @property
+    def server(self) -> ServedTable | None:
+        """A table on the server or cluster that counts all tables; None if they are files or on an object store."""
+        served = (each.place for each in self.tables if isinstance(each.place, ServedTable))
+        return next((place for place in served if isinstance(place.place, ServerPlace)), None)
+
+    def settings_to_open(self, table: GroupTable) -> DatasetSettings:
+        """Return the settings of a table, with the columns that links read among those that can be counted."""
+        chosen = table.settings.columns
+        if chosen is None:
+            return table.settings
+        return replace(table.settings, columns=[*dict.fromkeys([*chosen, *columns_to_read(table.name, self.facts)])])
+
+
+@dataclass(slots=True)
+class TableGroupSource(LazySource):
+    """Several tables of the same persons."""
+
+    group: TableGroup
+    sources: dict[str, LazySource] = field(default_factory=dict)  # source of each table, by its name
+    known: dict[str, DatasetRecord | None] = field(default_factory=dict)  # stored description of each table
+
+    def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:  # noqa: ARG002 - each table has its own
+        """Set the description and the schema of all tables, and return the source."""
+        if unit is None:
+            raise ConfigError(
+                f"{self.shown} has several tables, which a unit joins: name the column of persons as unit"
+            )
+        schemas = {}
+        for table in self.group.tables:
+            source = self.sources[table.name].describe(table.facts.unit, self.known[table.name])
+            source.close_opened()
+            schemas[table.name] = with_public_values(
+                source.record.schema(table.settings.columns), table.settings.values
+            )
+        records = {name: source.record for name, source in self.sources.items()}
+        self.schema = joined_schema(self.group.facts, schemas, unit)
+        self._require_one_kind(records)
+        self.record = self._joined_record(unit, records).after(self.former)
+        return self
+
+    def _joined_record(self, unit: str, records: dict[str, DatasetRecord]) -> DatasetRecord:
+        """Return the description of all tables together."""
+        facts = [[table.name, records[table.name].version, repr(table.facts)] for table in self.group.tables]
+        content = sha256(json.dumps([facts, self.group.persons]).encode(errors="surrogatepass")).hexdigest()
+        columns = {
+            f"{name}.{column}": form for name, record in records.items() for column, form in record.columns.items()
+        }
+        others = {
+            f"{name}.{column}": type_ for name, record in records.items() for column, type_ in record.others.items()
+        }
+        private = {table.name for table in self.group.private_tables}
+        former = {} if self.former is None else self.former.parts
+        dropped = [part for name, part in former.items() if name not in private]
+        return DatasetRecord(
+            unit=unit,
+            columns=columns,
+            content=content,
+            others=others,
+            earlier=tuple(dict.fromkeys(digest for part in dropped for digest in (*part.earlier, part.content))),
+            relations=tuple(dict.fromkeys(relation for part in dropped for relation in part.relations)),
+            parts={name: record for name, record in records.items() if name in private},
+            lookups={name: record for name, record in records.items() if name not in private},
+        )
+
+    def _require_one_kind(self, records: dict[str, DatasetRecord]) -> None:
+        """Raise ConfigError if units or linked columns of two tables are of two kinds, which never are equal."""
+        units = [(table.name, table.facts.unit) for table in self.group.tables if table.facts.unit is not None]
+        pairs = [(units[0], unit) for unit in units[1:]]
+        for facts in self.group.facts:
+            pairs += [((link.table, link.column), (facts.name, link.key)) for link in facts.links]
+        kinds = {place: records[place[0]].kind_of(place[1]) for pair in pairs for place in pair}
+        for (table, column), kind in kinds.items():
+            if kind is None:
+                raise ConfigError(f"{self.shown}: table {table!r} has no column {column!r}, which a link names")
+        for one, other in pairs:
+            if kinds[one] != kinds[other]:
+                names = [f"{'.'.join(column)} is {kinds[column]}" for column in (one, other)]
+                raise ConfigError(
+                    f"{self.shown}: {' and '.join(names)}, so no two of their values are equal: state one kind for "
+                    "both under kinds of their tables, or store them alike"
+                )
+
+    @property
+    def has_exact_version(self) -> bool:
+        """True if the version of every table names exactly its records."""
+        return all(source.has_exact_version for source in self.sources.values())
+
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Open the tables, and raise an error for unreadable or unexpected values; see `Source.prepare`."""
+        LazySource.prepare(self, columns)
+        for source in self.sources.values():
+            if isinstance(source, FileSource):
+                source.keep_proofs()
+
+    def _open(self) -> CheckedSource:
+        options: dict[str, Any] = {
+            "openers": {name: source.open_within for name, source in self.sources.items()},
+            "schema": self.schema,
+            "unit": self.unit,
+            "persons": self.group.persons,
+        }
+        server = self.group.server
+        return (
+            join_files(self.group.facts, **options)
+            if server is None
+            else join_served(server, self.group.facts, **options)
+        )
+
+    def require_described(self, source: CheckedSource) -> None:
+        """Raise SourceError if a table is not as described, or has unreadable values."""
+        if not isinstance(source, TablesSource):
+            raise TypeError(f"{self.shown} needs several open tables, got a {type(source).__name__}")
+        for name, opened in source.sources.items():
+            self.sources[name].require_described(opened)
+
+    def _require_same(self) -> None:
+        for source in self.sources.values():
+            source.require_unchanged()
+
+    def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401, ARG002 - of an engine
+        """Raise SourceError: tables of tables do not exist."""
+        raise SourceError(f"{self.shown} has several tables already")
+
+    def close(self) -> None:
+        """Close all tables."""
+        LazySource.close(self)
+        for source in self.sources.values():
+            source.close()
