@@ -26,7 +26,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "python_calamine": "engines/duckdb/",
     "pyreadstat": "engines/duckdb/",
     "sqlglot": ("engines/sql/", "engines/views/"),
-    "sqlalchemy": ("ledger/", "engines/"),  # the counting statement of every engine
+    "sqlalchemy": ("ledger/", "engines/", "validation.py"),  # the counting statement of every engine
     "psycopg": ("ledger/", "engines/sql/"),
     "pyspark": "engines/spark/",
     **dict.fromkeys(("altair", "resvg_py"), "charts/"),

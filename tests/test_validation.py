@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
+import sqlalchemy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -18,6 +20,7 @@ from noisycount.validation import (
     exact_value,
     largest_epsilon,
     parse_probability,
+    parse_url,
 )
 
 SMALLEST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
@@ -220,3 +223,30 @@ def test_a_comma_for_a_point_is_told() -> None:
 def test_a_share_is_written_in_plain_digits(text: str) -> None:
     """As all other numbers are."""
     assert parse_probability(text) is None
+
+
+@pytest.mark.parametrize("decodes", [False, True])
+@pytest.mark.parametrize(
+    ("address", "database"),
+    [
+        ("postgresql://me:p%40w@host/my%20db?sslmode=require", "my db"),
+        ("postgresql://host/a%0Ab", "a\nb"),
+        ("sqlite:///a%20b.db", "a b.db"),
+        ("sqlite:///100%25.db", "100%.db"),
+        ("sqlite:///plain.db", "plain.db"),
+        ("sqlite://", None),
+    ],
+)
+def test_an_address_names_one_database(
+    monkeypatch: pytest.MonkeyPatch, address: str, database: str | None, *, decodes: bool
+) -> None:
+    """SQLAlchemy 2.0 leaves percent signs in the name of the database as they are, 2.1 decodes them."""
+    make_url = sqlalchemy.make_url
+
+    def url_of(text: str) -> sqlalchemy.URL:
+        name = re.sub(r"^[^:]+://[^/]*/?|\?.*$", "", text) or None
+        return make_url(text).set(database=unquote(name) if decodes and name else name)
+
+    monkeypatch.setattr(sqlalchemy, "make_url", url_of)
+    assert parse_url(address).database == database
+    assert parse_url(address).password in {None, "p@w"}

@@ -10,6 +10,11 @@ from functools import lru_cache
 from inspect import isabstract
 from numbers import Integral, Rational, Real
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
 
 RationalLike = str | int | float | Decimal | Fraction
 """A rational number as a text, an exact number, or a float, which stands for the decimal that it prints."""
@@ -293,6 +298,19 @@ def _as_float(value: Real) -> float:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def parse_url(text: str) -> "URL":
+    """Parse the address of a database server or file. Raise SQLAlchemy's ArgumentError if it is none.
+
+    SQLAlchemy decodes percent signs in the name of the database since 2.1. An address must name the same database under
+    2.0: otherwise an upgrade of SQLAlchemy would change the ledger, and with it the budget.
+    """
+    from sqlalchemy import make_url  # noqa: PLC0415 - not needed by the mathematics
+
+    url = make_url(text)
+    decodes = make_url("sqlite:///%20").database == " "
+    return url if decodes or url.database is None else url.set(database=unquote(url.database))
 
 
 _NOT_FOUND = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}

@@ -3,6 +3,7 @@
 The wheel and the sdist are built in FOLDER, which is `dist` if left out. From the sdist the very
 same wheel can be made; so the wheel is tried on every Python, and the sdist on one. Spark, which is
 many times as large as the rest, is installed on one Python too, and its parts are loaded there.
+Beside them lie the hashed requirements of all extras, and a bill of materials in CycloneDX.
 PySpark is on PyPI as an sdist alone; the wheel that pip made of it for the tests is taken.
 """
 
@@ -16,6 +17,7 @@ from time import perf_counter
 
 from tests.release_trial.archives import PROJECT, built, check_sdist, check_wheel, remade, same, wheel_of
 from tests.release_trial.environment import Environment
+from tests.release_trial.inventory import check_inventory, write_inventory
 from tests.release_trial.pythons import VERSIONS, found
 from tests.release_trial.steps import TrialError, step, tell
 from tests.release_trial.trials import EXTRAS, try_all, try_bare, try_spark
@@ -74,6 +76,8 @@ def released(folder: Path) -> tuple[Path, Path]:
     with step(sdist.name, "makes the same wheel"), TemporaryDirectory() as unpacked:
         if not same(wheel, remade(sdist, Path(unpacked))):
             raise TrialError(f"{sdist.name} makes another wheel than {wheel.name}")
+    with step("inventory", "hashed requirements and a bill of materials"):
+        check_inventory(*write_inventory(folder, wheel.name.split("-")[1]))
     return wheel, sdist
 
 

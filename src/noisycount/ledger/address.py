@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote, unquote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, text
 from sqlalchemy.exc import ArgumentError
 
 from noisycount.errors import BY_THE_SERVICE, LedgerError, install_hint
@@ -25,7 +25,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, debit_of
 from noisycount.ledger.entries import ANALYST, Head
 from noisycount.ledger.storage import LEDGER, RESTORE, begin, configure_sqlite, follow_file, is_made, make, refusals
-from noisycount.validation import exact_text, exact_value, optional_text, stat_or_none
+from noisycount.validation import exact_text, exact_value, optional_text, parse_url, stat_or_none
 
 _WAIT = "30"
 _SECONDS = r"[0-9]{1,6}(\.[0-9]{1,3})?"
@@ -143,7 +143,7 @@ def _url(text: object) -> URL:
         raise LedgerError(f"ledger must be an address, got a path; write {written!r}")
     if isinstance(text, str) and text.isprintable():
         with suppress(ArgumentError, ValueError):
-            return make_url(text)
+            return parse_url(text)
     return URL.create("unreadable")
 
 

@@ -124,7 +124,7 @@ REFUSED = {
     "SELECT DISTINCT ON (person) person, town FROM seen": "it has ON",
     "SELECT person, sum(cost) AS s FROM ill GROUP BY person": ORDERED,
     "SELECT person, max(cost) AS s FROM ill GROUP BY person": ORDERED,
-    "SELECT person, max(x, 2) AS xs FROM seen GROUP BY person": "it has COUNT",
+    "SELECT person, max(x, 2) AS xs FROM seen GROUP BY person": "it has max of several values",
     "SELECT person FROM seen WHERE x = (SELECT max(x) FROM seen)": NESTED,
     "SELECT person FROM seen WHERE person IN (SELECT person FROM ill)": NESTED,
     "SELECT person FROM seen WHERE EXISTS (SELECT 1 FROM ill WHERE ill.person = seen.person)": NESTED,

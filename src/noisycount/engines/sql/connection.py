@@ -9,7 +9,7 @@ from dataclasses import field
 from threading import Event, Lock
 from typing import Any, Self, TypeAlias, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchTableError
 
 from noisycount.engines.places import ServerPlace
@@ -17,6 +17,7 @@ from noisycount.engines.sql import dialect as dialects
 from noisycount.engines.sql.postgresql import PostgreSQL
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
+from noisycount.validation import parse_url
 
 Result = TypeVar("Result")
 UNREACHED = "cannot be reached: check that its server runs, and the address, the account and its password"
@@ -105,7 +106,7 @@ def engine_of(address: str, shown: str) -> Engine:
         SourceError: If the address cannot be read, or a driver is not installed.
     """
     try:
-        url = make_url(address)
+        url = parse_url(address)
         engine = create_engine(
             _with_driver(url),
             poolclass=NullPool,

@@ -136,6 +136,15 @@ def _is_quoted(token: Token) -> bool:
     return token.token_type in {TokenType.IDENTIFIER, TokenType.STRING}
 
 
+def _unknown_words(node: exp.Expr, unknown: set[str]) -> str:
+    """Return the parts of a node that are not understood, as a definition has them."""
+    if "method" in unknown:
+        return f"{node.args['method']} JOIN"
+    if isinstance(node, (exp.Max, exp.Min)):  # versions of sqlglot name this part differently
+        return f"{node.key} of several values"
+    return _clause(unknown)
+
+
 def require_known(tree: exp.Expr) -> None:
     """Raise UnprovenError if a node of a definition is not understood."""
     for node in tree.walk():
@@ -144,8 +153,7 @@ def require_known(tree: exp.Expr) -> None:
         if kind in _CLAUSES:
             unknown = parts - _CLAUSES[kind]
             if unknown:
-                words = f"{node.args['method']} JOIN" if "method" in unknown else _clause(unknown)
-                raise UnprovenError(f"it has {words}, of which nothing can be proved")
+                raise UnprovenError(f"it has {_unknown_words(node, unknown)}, of which nothing can be proved")
         elif kind in _ORDERED:
             raise UnprovenError(
                 f"{node.sql()[:60]} depends on the order of equal rows: take min, max or rank in its place"
