@@ -13,7 +13,7 @@ LOWEST := .venv-lowest
 MEETING := tests/service tests/tasks/servers tests/tasks/table tests/cli/test_cli.py tests/charts \
   tests/ledger tests/query tests/engines/duckdb tests/engines/sql
 
-.PHONY: demo test thorough landing landed coverage audit lint format docs screenshots bench release lowest clean
+.PHONY: demo test thorough landing landed coverage audit lint format docs screenshots bench release requirements lowest clean
 
 demo: $(VENV)/installed
 	$(BIN)/noisycount demo
@@ -74,6 +74,12 @@ bench: $(VENV)/benched
 # The wheel holds the site.
 release: $(VENV)/developed docs
 	$(BIN)/python -m tests.release_trial dist
+
+# The packages of the container, with their hashes.
+requirements: $(VENV)/developed
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.13 --generate-hashes --no-annotate \
+	  --extra server --extra postgres --extra charts --custom-compile-command "make requirements" \
+	  --output-file deploy/requirements.txt pyproject.toml > /dev/null
 
 lowest: $(VENV)/developed
 	$(BIN)/uv venv --quiet --clear --python 3.11 $(LOWEST)

@@ -1,5 +1,6 @@
 """The files of `deploy/` name paths, options and limits that exist."""
 
+import json
 import re
 import shlex
 import shutil
@@ -11,10 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from noisycount.cli import serve as cli
 from noisycount.config.service import ServiceConfig
 from tests.helpers.transcripts import blocks_of
+from tests.release_trial.inventory import pinned_packages
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -69,11 +72,67 @@ def test_the_unit_and_the_container_keep_the_ledger_in_one_place() -> None:
     assert re.search(r"^USER [1-9]\d+$", container, re.MULTILINE)
 
 
-def test_the_container_installs_extras_that_there_are() -> None:
-    """The packages of the service are among them."""
+def instructions() -> list[tuple[str, str]]:
+    """Return the instructions of the Containerfile with their arguments, without comments."""
+    lines = [line for line in text("Containerfile").splitlines() if not line.startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ").splitlines()
+    return [(name, " ".join(words.split())) for name, _, words in (line.partition(" ") for line in joined if line)]
+
+
+def test_every_instruction_of_the_container_is_one() -> None:
+    """Without an engine here, this reads the file: known instructions, two stages, commands as lists."""
+    names = [name for name, _ in instructions()]
+    assert set(names) <= {
+        *(
+            "ARG",
+            "FROM",
+            "COPY",
+            "RUN",
+            "ENV",
+            "WORKDIR",
+            "VOLUME",
+            "USER",
+            "EXPOSE",
+            "STOPSIGNAL",
+            "HEALTHCHECK",
+            "CMD",
+        ),
+    }
+    assert names.count("FROM") == 2
+    assert names.count("CMD") == names.count("USER") == names.count("HEALTHCHECK") == 1
+    said = dict(instructions())
+    assert json.loads(said["CMD"])[:2] == ["/opt/noisycount/bin/noisycount", "serve"]
+    assert json.loads(said["HEALTHCHECK"].partition("CMD ")[2])[1] == "-c"
+    compile(json.loads(said["HEALTHCHECK"].partition("CMD ")[2])[2], "health", "exec")
+    for name, words in instructions():
+        assert name != "RUN" or subprocess.run(["sh", "-n", "-c", words], check=False).returncode == 0  # noqa: S603, S607
+
+
+def test_the_container_is_built_from_files_with_hashes() -> None:
+    """The base has a digest, packages are compared with their hashes, and the wheel is that of `make release`."""
+    base = dict(instructions())["ARG"]
+    assert re.fullmatch(r"BASE=docker\.io/library/python:3\.\d+-slim@sha256:[0-9a-f]{64}", base)
+    assert [words for name, words in instructions() if name == "FROM"] == ["${BASE} AS built", "${BASE}"]
+    copied, of_stage = (words for name, words in instructions() if name == "COPY")
+    assert copied == "deploy/requirements.txt dist/noisycount-*.whl /source/"
+    assert of_stage.startswith("--from=built ")
+    (install,) = (words for name, words in instructions() if name == "RUN" and "pip install" in words)
+    packages, wheel = re.findall(r"pip install ([^&]+)", install)
+    assert "--require-hashes --requirement /source/requirements.txt" in packages
+    assert "--no-index --no-deps /source/noisycount-*.whl" in wheel
+
+
+def test_the_packages_of_the_container_are_those_of_its_extras() -> None:
+    """Each has hashes, and a version that pyproject.toml allows; the service, PostgreSQL and charts are among them."""
+    extras = re.findall(r"--extra (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8").partition("requirements:")[2])
+    assert extras == ["server", "postgres", "charts"]
+    pinned = {name: version for name, version, hashes in pinned_packages(DEPLOY / "requirements.txt") if hashes}
+    assert len(pinned) == len(pinned_packages(DEPLOY / "requirements.txt"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (extras,) = re.findall(r"/source\[([a-z,]+)\]", text("Containerfile"))
-    assert {"server"} <= set(extras.split(",")) <= set(project["optional-dependencies"])
+    optional = project["optional-dependencies"]
+    for words in [*project["dependencies"], *(each for extra in extras for each in optional[extra])]:
+        needed = Requirement(words)
+        assert needed.specifier.contains(pinned[needed.name]), words
 
 
 def test_the_container_is_run_closed_and_finds_what_the_page_configures() -> None:
