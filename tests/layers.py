@@ -2,7 +2,7 @@
 
 * A fast run (`make test`) takes every test that is not marked `thorough`, with all cases: each may be a branch of its
   own. Only cases that are samples of one rule are thinned: of a test marked `few(n)` a fast run takes n cases, and of
-  a test in the rooms of `_FEW` three or four, unless its name says that something is refused. It always takes the same
+  a test in the rooms of `_FEW` two, unless its name says that something is refused. It always takes the same
   cases, so that two fast runs of a commit are equal.
 * A landing (`make landing`) takes the fast tests and those that `tests.landing` chooses from the rest.
 * A thorough run (`make thorough`) takes all tests, and draws other random examples each time.
@@ -25,7 +25,7 @@ from tests.helpers.postgresql import roomy_folder
 from tests.landing import PROJECT, Landing, rank, room
 
 # Numbers of cases that show that a test works, in rooms whose cases are samples of a formula or of a kind of file.
-_FEW = {"model": 3, "analysis": 3, "papers": 3, "engines": 4, "tasks": 4, "cli": 4}
+_FEW = dict.fromkeys(("model", "analysis", "papers", "engines", "tasks", "cli", "service", "catalog", "charts"), 2)
 
 _SPARK = {"spark_url", "spark_cluster", "spark_connect"}  # fixtures
 

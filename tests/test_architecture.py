@@ -468,7 +468,8 @@ def test_long_file_is_found(tmp_path: Path) -> None:
     assert long_files(made_up(tmp_path, files)) == ["model/b.py"]
 
 
-@pytest.mark.few(100)
+@pytest.mark.thorough
+@pytest.mark.always
 @pytest.mark.parametrize("audit", sorted(path.stem for path in (PROJECT / "audits").glob("*.py")))
 def test_every_audit_can_be_imported(audit: str) -> None:
     """Audits, which run rarely, still find every name that they import."""

@@ -403,6 +403,7 @@ def test_a_capped_answer_is_told_with_its_reach() -> None:
     assert rule.interval(-100) == (0, 0)
 
 
+@pytest.mark.thorough
 def test_a_share_of_many_digits_is_certified_as_one_of_few() -> None:
     """Counts times its denominator exceed 64 bits."""
     few, many = (stopping_rule(share, "0.95", "0.5") for share in ("0.12345679", "0.1234567890123456"))

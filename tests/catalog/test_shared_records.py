@@ -104,6 +104,7 @@ def test_a_data_set_keeps_the_tables_that_it_named_before(
     assert opened(path, "first", unit="person", table="visits").name == "first"
 
 
+@pytest.mark.thorough
 def test_the_only_table_of_a_file_is_the_same_by_its_name(tmp_path: Path, asked: Asked, opened: Opened) -> None:
     """A file's only table is the same data set with and without its name, also in a workbook."""
     write_workbook(tmp_path / "x.xlsx", {"visits": [["person", "age"], [1, 31]]})
@@ -114,6 +115,7 @@ def test_the_only_table_of_a_file_is_the_same_by_its_name(tmp_path: Path, asked:
         assert opened(path, str(path), is_path=True, table="visits").name == path.name
 
 
+@pytest.mark.thorough
 def test_data_sets_of_an_older_ledger_keep_their_budgets(
     database: Path, asked: Asked, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:

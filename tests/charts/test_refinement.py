@@ -89,6 +89,7 @@ def test_numbers_are_written_for_readers() -> None:
     assert both.notes == ("solid line: the estimate, 12,345 persons", "shaded: 12,000 to 13,000 persons, 95 % sure")
 
 
+@pytest.mark.thorough
 def test_axes_are_shared_and_have_units() -> None:
     """Heights and counts compare between frames; the count's axis states what is counted."""
     frames = drawn(realistic(97, range(50, 151)))
@@ -109,6 +110,7 @@ def test_the_axis_of_probabilities_ends_at_a_number(largest: float) -> None:
     assert y.high >= largest * (1 - 1e-9)
 
 
+@pytest.mark.thorough
 def test_svg_and_png_are_written(tmp_path: Path) -> None:
     """Both files show the heading, the PNG at double the size of the SVG."""
     picture = refinement_picture(realistic(97, range(50, 151)), "Poor health", "A survey", "persons")

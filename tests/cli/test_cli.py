@@ -44,6 +44,7 @@ def test_help_lists_every_command_in_one_line(run: Run) -> None:
     assert "Example:" in told.output
 
 
+@pytest.mark.thorough
 def test_the_package_can_be_run_as_a_module() -> None:
     """`python -m noisycount` is the command, also by the name that it has in help and refusals."""
     words = [sys.executable, "-m", "noisycount"]

@@ -61,6 +61,7 @@ def database(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [parquet, database])
 def test_nan_in_files_is_seen_and_can_be_stated_to_be_missing(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """A value above all numbers until the owner states otherwise; no number and no infinity is NaN."""

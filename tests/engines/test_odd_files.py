@@ -129,6 +129,7 @@ def test_a_file_that_is_mended_as_its_refusal_says_is_read(tmp_path: Path, name:
     assert counts(path, *expected) == expected
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_is_found_wherever_it_is(tmp_path: Path) -> None:
     """In the last of many lines, behind titles, and in characters of another encoding."""
     path = tmp_path / "x.csv"
@@ -168,6 +169,7 @@ def test_tabs_stand_between_cells_of_a_tsv_file(tmp_path: Path, name: str) -> No
     assert counts(tmp_path / name, "x = 'a,b'") == {"x = 'a,b'": 1}
 
 
+@pytest.mark.thorough
 def test_a_packed_file_that_is_cut_is_refused(tmp_path: Path) -> None:
     """Whatever is left of it."""
     path = tmp_path / "x.csv.gz"

@@ -216,6 +216,7 @@ def test_other_texts_spell_no_day(text: str) -> None:
     assert READERS[Kind.DATE](text) is None
 
 
+@pytest.mark.thorough
 @given(NEAR)
 @settings(max_examples=300)
 def test_the_readings_are_those_of_the_standard_library(text: str) -> None:
@@ -312,6 +313,7 @@ def test_texts_of_frames_are_read_alike(frame: str) -> None:
         mixed_counts(source)
 
 
+@pytest.mark.thorough
 def test_texts_of_database_files_are_read_alike(tmp_path: Path) -> None:
     """An enumeration of DuckDB, and texts of SQLite."""
     words = ", ".join(f"'{text}'" for text in WORDS)

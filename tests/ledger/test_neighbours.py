@@ -57,6 +57,7 @@ def test_one_person_moves_a_count_by_at_most_one(open_source: OpenSource, rows: 
     assert moved > rows // 2
 
 
+@pytest.mark.thorough
 def test_one_record_moves_a_count_by_at_most_one(open_source: OpenSource) -> None:
     """If every record is a unit, adding or replacing a record moves each count by at most 1."""
     chance = random.Random(5)  # noqa: S311 - not a secret

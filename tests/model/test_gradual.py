@@ -229,6 +229,7 @@ def test_two_chains_about_one_record_lose_the_sum_of_their_prices() -> None:
     assert ratio**2 == 1 / THREE[1] ** 2 > 1 / THREE[1]
 
 
+@pytest.mark.thorough
 def test_a_wrong_share_loses_more_than_the_largest_price_when_the_coarse_answer_came_first() -> None:
     """The mutant: a conditional law of a p₀ wrong by a hundredth, normed, after a true coarse answer."""
 

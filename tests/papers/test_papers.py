@@ -140,6 +140,7 @@ def test_the_average_error_is_that_of_the_definition(key: str, size: int) -> Non
             assert found[by].at(deviation) == pytest.approx(metrics(size, 0.3, epsilon, by)[0], rel=1e-4)
 
 
+@pytest.mark.thorough
 def test_the_guide_is_the_error_of_the_best_guess() -> None:
     """Without any answer: the least E|K − g| over all g."""
     counts = np.arange(101)
@@ -263,6 +264,7 @@ def test_mechanisms_against_the_share_are_those_of_the_definition(panel: int, ra
     assert 1 / (1000 * math.sqrt(rate * (1 - rate) * (1 / free - 1 / 1000) / 2)) > 0.01
 
 
+@pytest.mark.thorough
 def test_amplification_is_that_of_the_definition() -> None:
     """Fig. 7: the mixture of the sample at ε', and the count of as many records at ε."""
     found = lines("breutigam.7")

@@ -138,6 +138,7 @@ def test_an_injection_in_a_pattern_matches_no_more_than_like_does(
     assert len(plain) > 75
 
 
+@pytest.mark.thorough
 def test_an_injection_as_the_name_of_a_column_is_a_name(tmp_path: Path) -> None:
     """A column may have any name that a file can give it."""
     different = {cell.lower(): cell for cell in CELLS if cell.strip()}

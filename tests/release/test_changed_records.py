@@ -122,6 +122,7 @@ def test_a_repeat_is_free(ledger: Ledger, ask: Callable[..., Any]) -> None:
     assert ledger.spent("survey") == 150
 
 
+@pytest.mark.thorough
 def test_the_noise_of_the_second_answer_knows_nothing_of_the_first(ledger: Ledger) -> None:
     """Its error has the distribution of its own price, whatever the records were: 300 questions at once."""
     wheres = [f"town = 'Bern' and town <> '{number}'" for number in range(300)]

@@ -14,6 +14,7 @@ SHARES_OF_SERIES = [0.1, pytest.param(0.2, marks=pytest.mark.thorough)]  # as ea
 MOST_KILLS_OF_A_MUTANT = 400
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", SHARES)
 def test_no_kill_loses_a_debit_or_gives_a_second_answer(share: float, ledger_url: str, tmp_path: Path) -> None:
     """Three processes ask the same questions; at random moments one is killed. The audit kills two thousand."""

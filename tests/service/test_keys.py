@@ -203,6 +203,7 @@ for number in range(10):
 """
 
 
+@pytest.mark.thorough
 def test_processes_that_issue_and_revoke_at_once_lose_nothing(ring: Keyring) -> None:
     """Three are let go together; every second key of each is revoked, the others open."""
     words = [sys.executable, "-c", ISSUING, str(ring.folder)]

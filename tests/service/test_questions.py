@@ -192,6 +192,7 @@ def test_a_body_that_can_be_read_in_two_ways_is_refused(caller: Caller, body: by
     assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"
 
 
+@pytest.mark.thorough
 def test_the_meaning_of_an_answer_is_computed(caller: Caller) -> None:
     """Refining and risk are those of the command line: the document has an example of each, which its test computes."""
     flat = {"answers": [7, 9], "size": 20, "noise": "gaussian", "scale": "3"}

@@ -53,6 +53,7 @@ def requested(state: ServiceState, user: User, log: list[dict[str, Any]]) -> Ite
         yield caller.request(method, path, headers={"Idempotency-Key": f"key-{place}"}, **said)
 
 
+@pytest.mark.thorough
 def test_records_and_counts_are_in_no_log_and_no_reply(state: ServiceState) -> None:
     """A line tells who asked which route, and the status; a reply only what the asker wrote."""
     log: list[dict[str, Any]] = []

@@ -166,6 +166,7 @@ def test_estimates_are_those_of_refine(by: str, size: int, rate: float | None) -
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-10)
 
 
+@pytest.mark.thorough
 @examples(20)
 @given(
     size=st.integers(1, 60),

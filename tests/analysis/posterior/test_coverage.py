@@ -132,6 +132,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("population", SMALL, ids=lambda population: type(population).__name__)
 @pytest.mark.parametrize(("mechanism", "answers", "kernel"), KERNELS, ids=case_name)

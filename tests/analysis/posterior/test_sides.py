@@ -46,6 +46,7 @@ def test_geometric_sides_are_the_sums(logs: list[float], rate: float, data: st.D
             assert found.distances[0] == pytest.approx(distance, rel=1e-11, abs=1e-12), side
 
 
+@pytest.mark.thorough
 def test_a_long_run_keeps_its_digits() -> None:
     """The look-up and the sum term by term agree, over a hundred thousand counts."""
     law = Binomial(10**8, 0.3).law()

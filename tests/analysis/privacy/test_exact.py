@@ -198,6 +198,7 @@ def test_at_a_jump_of_discrete_ratios_the_answer_there_adds_nothing(scale: float
     assert lower <= exact <= upper <= exact + 1e-12
 
 
+@pytest.mark.thorough
 def test_wide_noise_leaves_no_count_out_of_deep_deltas() -> None:
     """Given the answer at the threshold, counts still vary by most of their own deviation."""
     noise, pairs = nc.Gaussian(50.0), binomial_pairs(10**4, 0.3, 1400, 6500)

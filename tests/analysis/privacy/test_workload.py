@@ -200,6 +200,7 @@ def test_a_list_of_one_question_is_a_count() -> None:
         assert found == pytest.approx(delta, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [nc.Atoms.independent, nc.Atoms.disjoint, nc.Atoms.nested], ids=case_name)
 @pytest.mark.few(2)
 @pytest.mark.parametrize("noise", [nc.DiscreteGaussian(2), nc.DiscreteLaplace(1), nc.Gaussian(2)])

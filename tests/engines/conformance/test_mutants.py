@@ -7,6 +7,7 @@ from tests.helpers.engine_mutants import MUTANTS, Engine
 from tests.helpers.engines_under_test import MemoryUnderTest
 
 
+@pytest.mark.thorough
 @pytest.mark.few(0)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_engine_is_found_out(mutant: type[Engine]) -> None:

@@ -85,6 +85,7 @@ def depth(predicate: Predicate) -> int:
             return 0
 
 
+@pytest.mark.thorough
 def test_what_an_engine_cannot_hold_is_told_and_not_asked() -> None:
     """Its tables refuse texts beyond the first plane; all other cells are still asked about."""
     found = examine(MemoryUnderTest(Narrow), exercises=suite(100))

@@ -112,6 +112,7 @@ def test_a_cell_as_long_as_excel_keeps_is_read(tmp_path: Path) -> None:
         DuckDBSource.open(write_workbook(tmp_path / "y.xlsx", {"a": [["note"], ["x" * 300_000]]}))
 
 
+@pytest.mark.thorough
 def test_readers_yield_what_a_process_of_its_own_hands_over(tmp_path: Path) -> None:
     """The parts are those of the reader, in its order."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["age", "town"], [1.0, None], [2.5, "Ulm"]], "b": []})

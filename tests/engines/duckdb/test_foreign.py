@@ -359,6 +359,7 @@ def test_a_sas_transport_file_that_is_cut_off_is_refused(tmp_path: Path) -> None
         DuckDBSource.open(path)
 
 
+@pytest.mark.thorough
 def test_labels_of_texts_are_values(tmp_path: Path) -> None:
     """A label that equals another text of its column is refused, as the two could not be distinguished."""
     frame = pd.DataFrame({"code": ["a", "b", "c"]})

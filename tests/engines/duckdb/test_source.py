@@ -83,6 +83,7 @@ def test_file_with_no_column_for_questions_still_counts_everybody(tmp_path: Path
     assert counts(path, "true", columns=[]) == [3]
 
 
+@pytest.mark.thorough
 def test_table_of_a_duckdb_file_must_be_named_among_several(tmp_path: Path) -> None:
     """A single table needs no name; among several tables and views the name decides."""
     path = write_database(tmp_path, "CREATE TABLE ages AS SELECT 31 AS age")

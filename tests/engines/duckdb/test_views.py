@@ -58,6 +58,7 @@ def count(path: Path, table: str, where: str, **stated: object) -> int:
         return source.count([parse(where, source.schema)])[0]
 
 
+@pytest.mark.thorough
 def test_one_record_moves_no_count_through_a_join(any_file: Path) -> None:
     """The owner is told what would help; a join by the person is counted, or one that the owner vouches for."""
     with pytest.raises(SourceError, match=r"'shared' is a view, .* from one value of 'person' .*: it joins a with b"):

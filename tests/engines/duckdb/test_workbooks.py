@@ -171,6 +171,7 @@ def test_cells_are_typed_as_the_sheet_says(tmp_path: Path) -> None:
     assert counts(path, "age >= 30", unit="person") == [1]
 
 
+@pytest.mark.thorough
 def test_a_copy_counts_as_its_workbook_does(tmp_path: Path) -> None:
     """Its cells are read once."""
     path, copy = write_workbook(tmp_path / "x.xlsx", {"a": ROWS}), tmp_path / "copy"

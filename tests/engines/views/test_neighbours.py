@@ -83,6 +83,7 @@ def is_computed(sources: Sources) -> bool:
     return any(column.startswith("=") for _, column in sources)
 
 
+@pytest.mark.thorough
 def test_no_unit_changes_the_rows_of_others(any_database: DuckDatabase) -> None:
     """In every random view that is accepted, whoever is left out; enough of them are accepted for that to say much."""
     wrong, views, units, records = search(any_database, range(VIEWS[any_database.dialect]))

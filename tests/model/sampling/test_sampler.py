@@ -241,6 +241,7 @@ def test_the_attack_finds_nothing_in_our_noise(epsilon: float, count: int) -> No
     assert told_apart(answers, abs(count - 1)) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_low_bits_have_one_law_for_all_counts(epsilon: float) -> None:

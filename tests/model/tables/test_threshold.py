@@ -136,6 +136,7 @@ def moves(groups: int, *, replaced: bool) -> list[tuple[list[int], list[int]]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.few(2)
 @pytest.mark.parametrize("replaced", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])

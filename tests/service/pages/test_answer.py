@@ -369,6 +369,7 @@ def test_what_is_no_nearer_is_refused_beside_its_field(state: ServiceState, type
     assert calling(state, BO).get(f"{place}?within=5").status_code == 404
 
 
+@pytest.mark.thorough
 def test_the_page_says_how_many_counts_lie_farther_off_and_what_all_keep(state: ServiceState) -> None:
     """A table of 100 counts states that 5 may be off, and the error that all keep at once."""
     body = {"by": "age:" + ",".join(map(str, range(0, 200, 2))), "epsilon": "1", "groups_per_unit": 1}

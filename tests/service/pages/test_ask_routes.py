@@ -154,6 +154,7 @@ def test_the_empty_form_offers_what_is_left(tmp_path: Path) -> None:
         assert "ε = 0.5 is more than what is left pays for: choose a lower price." in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("paying", "left"), [("0.75", "0"), ("0.7", "0.05")])
 def test_a_spent_budget_offers_no_form(tmp_path: Path, paying: str, left: str) -> None:
     """A spent budget has a sentence in place of the form; a small remainder keeps the form."""
@@ -227,6 +228,7 @@ def test_an_answer_finds_its_data_set_by_its_account(tmp_path: Path) -> None:
         assert refined_rows(state, paid(state, TABLE)[0]) == 10
 
 
+@pytest.mark.thorough
 def test_own_repetition_is_shown_as_the_first(state: ServiceState) -> None:
     """A repeated table shows its refined rows again, for nothing."""
     paid(state, TABLE)

@@ -89,6 +89,7 @@ def test_an_analyst_sees_their_own_entries_alone(state: ServiceState) -> None:
     assert len(told) == own
 
 
+@pytest.mark.thorough
 def test_an_export_is_what_the_filters_let_through(state: ServiceState) -> None:
     """Each entry once, as a file that runs nothing."""
     reply = page(state, "/ledger/export?form=csv&dataset=visits")
@@ -129,6 +130,7 @@ def test_the_report_is_a_file_in_every_form(state: ServiceState, form: str) -> N
     assert page(state, f"/report/file?form={form}", ANA).status_code == 403
 
 
+@pytest.mark.thorough
 def test_the_report_in_its_frame_says_the_same(state: ServiceState) -> None:
     """The sentences of the file stand on the page."""
     text = page(state, "/report").text
@@ -137,6 +139,7 @@ def test_the_report_in_its_frame_says_the_same(state: ServiceState) -> None:
     assert page(state, "/report", ANA).status_code == 403
 
 
+@pytest.mark.thorough
 def test_a_broken_chain_is_told(tmp_path: Path) -> None:
     """By a check of every row, by the report, and at once where the service reads it first."""
     configuration = configured(tmp_path)

@@ -86,6 +86,7 @@ def test_machines_see_the_same(run: Run) -> None:
     assert (smoker["usable"], smoker["kind"], smoker["reason"]) == (True, "boolean", "they are ja or nein")
 
 
+@pytest.mark.thorough
 def test_what_it_says_to_write_mends_it(run: Run, umfrage: Path) -> None:
     """Pasted into noisycount.toml as it stands, it makes the data set answer."""
     mend = found(run("check", "umfrage.csv", "--json"))["mend"]
@@ -119,6 +120,7 @@ def test_words_may_also_be_said_to_be_missing(run: Run, here: Path) -> None:
     assert (age["missing"], age["unreadable"]) == (1, 0)
 
 
+@pytest.mark.thorough
 def test_a_configured_data_set_is_mended_where_it_stands(run: Run, umfrage: Path) -> None:
     """No table is opened twice: TOML would refuse that."""
     place = umfrage.parent / "noisycount.toml"
@@ -177,6 +179,7 @@ def test_rows_without_a_person_are_counted(run: Run, here: Path) -> None:
     assert found(run("check", "a", "--json"))["lines_without_unit"] == [3]
 
 
+@pytest.mark.thorough
 def test_persons_are_told_beside_rows(run: Run, here: Path) -> None:
     """A row of sums below the table is no person that an owner would miss."""
     rows = "".join(f"{n // 2},{n},3,x\n" for n in range(60))
@@ -460,6 +463,7 @@ def test_what_was_paid_for_stays_paid_for_when_a_file_gets_a_name(run: Run, visi
     assert run("count", "visits", *words).object["answer"] == paid["answer"]
 
 
+@pytest.mark.thorough
 def test_answers_about_texts_that_were_read_otherwise_are_told(run: Run, here: Path) -> None:
     """A corrected encoding asks the records anew, and the check says that older answers stay."""
     (here / "towns.csv").write_bytes("person,town\n1,Köln\n2,Köln\n".encode("cp1252"))
@@ -578,6 +582,7 @@ def _finder(check: Check) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, "a word", "It has a word", "town", choices=(choice,))
 
 
+@pytest.mark.thorough
 def test_a_listed_finder_is_all_that_a_finding_needs(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Screen, JSON, notebook and `init` show it; `init --accept` takes what it proposes, file first, then columns."""
     monkeypatch.setattr("noisycount.engines.findings.FINDERS", (_finder,))

@@ -59,6 +59,7 @@ def checked(run: Run) -> dict[str, Any]:
     return run("check", "d", "--json").object
 
 
+@pytest.mark.thorough
 def test_trim_and_missing_of_the_unit_are_obeyed(run: Run, refused: Refused, here: Path) -> None:
     """A1 and 'A1 ' are one person; rows of NULL are of nobody, and refused until they are mended."""
     rows = "id,x\nA1,a\nA1 ,b\n B2,c\nB2,d\n"
@@ -75,6 +76,7 @@ def test_trim_and_missing_of_the_unit_are_obeyed(run: Run, refused: Refused, her
     assert (count(run), count(run, "--where", "x = 'a' or x = 'b'")) == (2, 1)
 
 
+@pytest.mark.thorough
 def test_ids_of_one_person_are_reported_and_mended(run: Run, here: Path) -> None:
     """'2' and '2.0', 'A7', 'a7' and 'A7 ': what a check proposes makes them one."""
     configured(here, "patient,x\n" + "".join(f"{id_},{n}\n" for n, id_ in enumerate(IDS)), "patient")
@@ -325,6 +327,7 @@ def test_texts_of_columns_that_look_alike_are_reported(run: Run, here: Path) -> 
     assert "2 texts may have several spellings, of which a question finds one: '8001' and '8001.0'; 'Chur' and" in shown
 
 
+@pytest.mark.thorough
 def test_the_shape_of_persons_is_shown(run: Run, here: Path) -> None:
     """Rows a person, columns of some rows only, and what a condition on one row means."""
     events = "".join(f"{n},baseline,{1 + n % 2},\n{n},month_1,,{'neg' if n % 3 else 'pos'}\n" for n in range(60))
@@ -394,6 +397,7 @@ def test_another_reading_of_ids_is_another_version() -> None:
     assert DatasetRecord.read(records[5].text) == records[5]
 
 
+@pytest.mark.thorough
 def test_rows_of_persons_are_those_of_a_loop(tmp_path: Path) -> None:
     """Median, largest and partial columns of random records, by brute force."""
     chance = random.Random(7)  # noqa: S311 - repeatable, not secret

@@ -94,6 +94,7 @@ def test_a_check_describes_records_as_a_count_does(run: Run, here: Path, reads: 
     assert _descriptions(here) == counted
 
 
+@pytest.mark.thorough
 def test_cells_that_are_accepted_are_described_as_a_count_does(run: Run, here: Path) -> None:
     """With their forms, as the owner stated them."""
     place = here / "v.csv"

@@ -15,6 +15,7 @@ TRUTH = 92
 FILES = ["ledger.db", "ledger.db.data", "poor-health.png", "poor-health.svg"]
 
 
+@pytest.mark.thorough
 def test_the_answer_is_near_the_truth_and_costs_no_more_than_the_plan_says(run: Run) -> None:
     """The answer is above 600 where it stops at a price below 0.026, once in 50,000 runs."""
     told = run("demo", "--json").object
@@ -42,6 +43,7 @@ def test_the_plan_is_made_without_the_data(run: Run, monkeypatch: pytest.MonkeyP
     assert run(*words).object == planned
 
 
+@pytest.mark.thorough
 def test_every_step_is_told(run: Run) -> None:
     """Five numbered steps in 80 columns: plan, ask, answer, estimate, picture."""
     told = run("demo")

@@ -60,6 +60,7 @@ def test_a_folder_without_parquet_files_gets_the_example(run: Run, here: Path) -
     assert "wrote noisycount.toml" in run("init").output
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("visits")
 def test_data_sets_are_added_below_what_there_is(
     run: Run, here: Path, types: Callable[[str], None], monkeypatch: pytest.MonkeyPatch

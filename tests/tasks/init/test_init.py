@@ -138,6 +138,7 @@ def test_what_cannot_be_described_is_refused(refused: Refused, run: Run, here: P
     assert "noisycount.toml exists already: edit it" in refused("init", "a.csv")
 
 
+@pytest.mark.thorough
 def test_all_proposals_are_taken_at_once(run: Run, umfrage: Path) -> None:
     """Then questions are answered; nothing is proposed any more, and nothing that nobody proposed is written."""
     told = run("init", umfrage.name, "--unit", "Person", "--name", "umfrage", "--accept")

@@ -95,6 +95,7 @@ def test_the_report_states_the_errors_of_the_answers_in_their_order(
     assert [each["confidence"] for each in found] == [kept[each["key"]].confidence for each in found]
 
 
+@pytest.mark.thorough
 def test_an_error_of_another_confidence_says_so(tmp_path: Path) -> None:
     """Beside it, and in the header of a table."""
     goal = {"within": "20%", "at_most": "1", "confidence": 0.8}

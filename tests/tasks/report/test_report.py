@@ -335,6 +335,7 @@ def test_the_neighbours_of_a_price_are_read_from_its_noise(
     assert visits["spent_replaced"]["epsilon"] == epsilon
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("requests")
 def test_the_counts_of_a_table_stand_beside_their_keys(tmp_path: Path) -> None:
     """In JSON, and in an appendix for people."""

@@ -272,6 +272,7 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
     assert "│ worst case, group │ also that the person is in │" in shown
 
 
+@pytest.mark.thorough
 def test_gaussian_tables_and_hidden_keys_have_the_worst_case_of_their_sums(here: Path, run: Run) -> None:
     """The ε that the sum of the ρ implies at the budget's own δ, and the δ of the keys beside."""
     configure(here, 'unit = "person"\nbudget = { epsilon = "2", delta = "1e-6" }')

@@ -89,6 +89,7 @@ def test_positives_that_are_known_may_be_told(run: Run) -> None:
     assert told[2] != told[0]
 
 
+@pytest.mark.thorough
 def test_groups_have_rates_of_their_own(run: Run, here: Path) -> None:
     """δ is that of the kind of record that is hidden worst."""
     (here / "towns.csv").write_text("size,rate\n300,0.1\n200,0.4\n")
@@ -311,6 +312,7 @@ def test_a_price_is_the_noise_of_a_count(run: Run) -> None:
     assert (priced["epsilon"], priced["scale"]) == ("0.15", "20/3")
 
 
+@pytest.mark.thorough
 def test_an_old_answer_is_the_start(run: Run, here: Path) -> None:
     """By its key: its price, what was asked, and the public size of its data set."""
     configure(here, 'unit = "person"\nsize = 5912')

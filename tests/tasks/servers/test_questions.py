@@ -49,6 +49,7 @@ def test_counts_are_those_of_the_server(  # noqa: PLR0913, PLR0917 - what is giv
     assert (again["answer"], again["charged"], again["dataset"]) == (told["answer"], "0", "visits")
 
 
+@pytest.mark.thorough
 def test_tables_are_those_of_the_server(run: Run, here: Path, clinic: Clinic) -> None:
     """Several questions, listed keys and hidden keys, each with one entry in the ledger."""
     clinic.configure(here, more=MANY)
