@@ -80,10 +80,9 @@ def test_privacy_adds_at_most_10_percent_and_50_ms_to_a_count(show: Show, engine
 
 
 def test_persons_beside_the_exact_distinct(show: Show, engine: Engine) -> None:
-    """Shown only: 1.15 times is wanted, and `docs/how-to/performance.md` says where it is missed, and why.
+    """Show the ratio to the engine's own distinct count, without a limit; `docs/how-to/performance.md` has both.
 
-    The engine's own distinct sorts those alone that match; ours looks at all, so that its time does
-    not tell how many they are.
+    That statement sorts only the matching persons. Ours sorts all, so that its duration does not depend on them.
     """
     query = "SELECT count(DISTINCT person) FROM records WHERE {}"
     with engine.source("person") as source:

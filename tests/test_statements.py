@@ -11,11 +11,13 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.within import knowing_price, mean_price, stopping_rule
+from noisycount.config.service import ServiceConfig
 from noisycount.data import survey_path
 from noisycount.display.numbers import odds
 from noisycount.ledger.budget import PureBudget
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
+from noisycount.query.public_values import MOST_VALUES
 from noisycount.release.desk import Desk
 from noisycount.tasks import demo
 from tests.helpers.commands import Run, configure
@@ -157,6 +159,36 @@ def test_the_disk_that_an_entry_takes(here: Path) -> None:
                 sizes.append(file.stat().st_size)
             desk.release(f"age >= 30 and age < {40 + number} and health = 'good'", "0.01")
     assert (sizes[1] - sizes[0]) / 100 == pytest.approx(1000 * float(kilobytes), rel=0.1)
+
+
+def test_limits_of_requests_are_those_of_the_service() -> None:
+    """`how-to/performance.md`: each limit that is set in noisycount.toml, with its default."""
+    text = (PROJECT / "docs/how-to/performance.md").read_text(encoding="utf-8")
+    limits = dict(re.findall(r"^\| [^|]+ \| ([\d,]+) \| `(\w+)` \|$", text, re.MULTILINE))
+    assert {"body", "rate", "concurrency", "deadline"} == set(limits.values())
+    for value, key in limits.items():
+        assert float(value.replace(",", "")) == getattr(ServiceConfig(), key)
+    (most,) = re.findall(r"^\| public values of a column \| ([\d,]+) \|", text, re.MULTILINE)
+    assert most == f"{MOST_VALUES:,}"
+
+
+def test_the_paragraph_for_a_gdpr_file_has_the_odds_of_its_report(run: Run, here: Path) -> None:
+    """`how-to/report.md`: the spent and the whole budget, and the odds of both."""
+    told = page("docs/how-to/report.md").replace("> ", "")
+    configure(here, 'unit = "person"\nbudget = "2"')
+    for epsilon in ("0.1", "0.3"):
+        assert run("count", "survey", "--where", "health = 'poor'", "--epsilon", epsilon).status == 0
+    report = run("ledger", "report").words
+    spent, budget, now, then = re.findall(
+        r"cost ε = (\S+) of a budget of ε = (\S+) that.* reaches at most (\S+); if the whole .* at most (\S+)\. A",
+        told,
+    )[0]
+    assert f"ε = {spent} of ε = {budget} |" in report
+    assert (
+        f"all answers so far, ε = {spent}: a 50:50 guess whether one person is in the records becomes at most {now};"
+        in report
+    )
+    assert f"**if all is spent**: a 50:50 guess whether one person is in the records becomes at most {then};" in report
 
 
 GOALS = re.findall(
