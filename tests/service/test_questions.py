@@ -333,7 +333,7 @@ def test_a_service_may_want_a_purpose(tmp_path: Path) -> None:
     with serving(configured(tmp_path, purpose=True)) as state:
         ana, bo, body = calling(state), calling(state, BO), {"where": "age >= 65", "epsilon": "0.1"}
         refused = ana.ask(body, "first")
-        assert refused.json()["detail"].startswith("purpose is missing: say what the answer is for")
+        assert refused.json()["detail"].startswith("purpose is missing: state what the answer is for")
         assert state.ledger.entries() == []
         assert ana.ask({**body, "purpose": "a report"}, "second").status_code == 201
         assert [entry.purpose for entry in state.ledger.entries()] == ["a report"]

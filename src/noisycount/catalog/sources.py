@@ -224,8 +224,8 @@ def require_described(shown: str, record: DatasetRecord, source: CheckedSource) 
         if kind is not form.kind and name != record.unit:
             found = whole.others.get(name, "missing") if kind is None else kind.value
             raise SourceError(
-                f"column {name!r} of {shown} was written down as {form.kind.value}, and is {found} "
-                "now: mend it, or write down what it is by `noisycount check --renew`"
+                f"column {name!r} of {shown} is {found} now, but {form.kind.value} in the description that the ledger "
+                "stores: restore the column, or accept its change by `noisycount check --renew`"
             )
 
 

@@ -54,7 +54,7 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
 def missing_units(unit: str) -> SourceError:
     """Return the refusal of records without a unit."""
     return SourceError(
-        f"unit column {unit!r} has missing values, and a record without a person cannot be counted for anybody: fill "
+        f"unit column {unit!r} has missing values, and a record without a person has no privacy unit: fill "
         "them in or remove those records"
     )
 

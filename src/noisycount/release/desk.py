@@ -348,8 +348,8 @@ class Desk(Shown, Closeable):
         plan.require_possible(lambda: self._has_paid(forms))
         if purpose is None and dataset.needs_purpose and not self._has_paid(forms, answered=True):
             raise errors.PurposeError(
-                "purpose is missing: say what the answer is for, such as 'quarterly report', as the"
-                f" owner of data set {dataset.shown_name!r} wants to know; nothing was charged"
+                "purpose is missing: state what the answer is for, such as 'quarterly report', because the"
+                f" owner of data set {dataset.shown_name!r} requires it; nothing was charged"
             )
         request, formers = forms
         if plan.goal is not None and forms is asked_forms:

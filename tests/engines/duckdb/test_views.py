@@ -61,14 +61,14 @@ def count(path: Path, table: str, where: str, **stated: object) -> int:
 @pytest.mark.thorough
 def test_one_record_moves_no_count_through_a_join(any_file: Path) -> None:
     """The owner is told what would help; a join by the person is counted, or one that the owner vouches for."""
-    with pytest.raises(SourceError, match=r"'shared' is a view, .* from one value of 'person' .*: it joins a with b"):
+    with pytest.raises(SourceError, match=r"'shared' is a view whose .* from one value of 'person' .*: it joins a with b"):
         count(any_file, "shared", "role = 'ill'")
     assert count(any_file, "own", "role = 'ill'") == 1
     assert count(any_file, "shared", "role = 'ill'", vouched="nobody shares a town") == 3
     with pytest.raises(SourceError, match="it joins s with t"):
         count(any_file, "placed", "region = 'Mittelland'")
     assert count(any_file, "placed", "region = 'Mittelland'", public_tables=("towns",)) == 3
-    with pytest.raises(SourceError, match="comes from one record is not proved"):
+    with pytest.raises(SourceError, match="does not prove that each of its rows comes from one record"):
         DuckDBSource.open(any_file, table="own")
 
 
@@ -164,7 +164,7 @@ def test_what_sqlite_reads_otherwise_is_refused(tmp_path: Path, case: str) -> No
         )
     unit = "x" if case == "a table that shows what another holds" else "person"
     unit = "id" if table == "docs_content" else unit
-    with pytest.raises(SourceError, match=r"is not proved|cannot be judged"):
+    with pytest.raises(SourceError, match=r"does not prove|cannot be judged"):
         count(path, table, "true", unit=unit, public_tables=("years",))
 
 
@@ -316,7 +316,7 @@ def test_a_key_is_one_of_the_table_that_is_read(tmp_path: Path) -> None:
         connection.execute("INSERT INTO s.towns VALUES (98, 'A', 'x'); INSERT INTO seen VALUES (1, 'A')")
         connection.execute("CREATE VIEW s.w AS SELECT a.person FROM main.seen a JOIN main.towns b ON a.town = b.town")
     claim = UnitClaim(None, public_tables=("towns", "s.towns"))
-    with pytest.raises(SourceError, match="comes from one record is not proved"):
+    with pytest.raises(SourceError, match="does not prove that each of its rows comes from one record"):
         DuckDBSource.open(path, table="s.v", claim=claim)
     DuckDBSource.open(path, table="s.w", claim=claim).close()
 

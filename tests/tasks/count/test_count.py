@@ -213,8 +213,8 @@ def test_an_owner_can_require_a_purpose(run: Run, here: Path) -> None:
     told = run(*QUESTION)
     assert told.status == 2
     assert told.errors.startswith(
-        "error: purpose is missing: say what the answer is for, such as 'quarterly report', as the "
-        "owner of data set 'survey' wants to know; nothing was charged"
+        "error: purpose is missing: state what the answer is for, such as 'quarterly report', because the "
+        "owner of data set 'survey' requires it; nothing was charged"
     )
     assert entries(run) == []
     answer = run(*QUESTION, "--purpose", "a report", "--json").object["answer"]

@@ -168,7 +168,7 @@ def test_a_named_frame_keeps_its_unit_and_kinds(here: Path) -> None:
     texts = FRAME.cast({"age": pl.String})
     with (
         nc.open_desk(texts, unit=None, ledger=url, name="visits") as desk,
-        pytest.raises(SourceError, match="was written down as integer, and is text now"),
+        pytest.raises(SourceError, match="is text now, but integer in the description"),
     ):
         desk.release("age = '71'", "1/2")
 

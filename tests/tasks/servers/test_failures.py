@@ -71,7 +71,7 @@ def test_what_fails_before_a_count_is_free(  # noqa: PLR0913, PLR0917 - what is 
     clinic.configure(here, user=clinic.clerk)
     assert run("count", "visits", "--where", "town = 'Bern'", "--epsilon", "1").status == 0
     clinic.change(change)
-    assert (said or "was written down as integer, and is") in line(run("count", "visits", *WORDS, *words))
+    assert (said or "but integer in the description") in line(run("count", "visits", *WORDS, *words))
     assert debits(run) == [True]
     assert CANARY not in everything(run, here)
 

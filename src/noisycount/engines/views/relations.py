@@ -84,11 +84,11 @@ def fold(name: str, dialect: str) -> str:
 
 
 def unproven_view(name: str, unit: str | None, reason: str) -> SourceError:
-    """Return the refusal of a view of which it is not proved that each row is of one unit."""
+    """Return the refusal of a view whose definition does not prove that each row comes from one unit."""
     whose = "record" if unit is None else f"value of {unit!r}"
     return SourceError(
-        f"{name!r} is a view, and that each of its rows comes from one {whose} is not proved: {reason}; name a table, "
-        'list public_tables in noisycount.toml, or state there why it holds: vouched = "…"'
+        f"{name!r} is a view whose definition does not prove that each of its rows comes from one {whose}: {reason}; "
+        'name a table, list public_tables in noisycount.toml, or state there why it holds: vouched = "…"'
     )
 
 
