@@ -21,5 +21,5 @@ def test_a_materialised_view_is_refused_unless_its_owner_vouches(kind: str) -> N
     if KINDS[kind]:
         relation._require_stored(1.0)  # noqa: SLF001 - as above
     else:
-        with pytest.raises(SourceError, match=r"'visits' is a view, .* its definition is not read on Spark"):
+        with pytest.raises(SourceError, match=r"'visits' is a view.* its definition is not read on Spark"):
             relation._require_stored(1.0)  # noqa: SLF001 - as above

@@ -238,7 +238,7 @@ def test_a_view_that_mixes_units_is_refused_with_its_reason(query: str, judge: J
     assert refusal is not None
     assert "\n" not in refusal
     assert REFUSED[query] in refusal
-    assert refusal.startswith("'shown' is a view, and that each of its rows comes from one value of 'person' is not")
+    assert refusal.startswith("'shown' is a view whose definition does not prove that each of its rows")
     assert "list public_tables in noisycount.toml, or state there why it holds: vouched" in refusal
     assert judge(query, "person", vouched="one row a person") is None
 
