@@ -344,6 +344,6 @@ def test_the_noise_beside_hidden_keys_is_that_of_the_page() -> None:
 
 def test_every_audit_is_named_to_the_auditor() -> None:
     """In one of the tables of attacks, or above them."""
-    text = read_page("contributing/attacks.md")
+    text = read_page("contributing.md")
     files = {path.name for path in (PROJECT / "audits").glob("test_*.py")}
     assert {name for name in files if f"`audits/{name}" not in text} == set()

@@ -1,4 +1,4 @@
-"""Statements of `docs/promises.md` and `docs/contributing/attacks.md` about tests."""
+"""Statements of `docs/promises.md` and of the attacks in `docs/contributing.md` about tests."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[1]
 PROMISES = PROJECT / "docs/promises.md"
-ATTACKS = PROJECT / "docs/contributing/attacks.md"
+ATTACKS = PROJECT / "docs/contributing.md"
 PAGES = [PROMISES, ATTACKS]
 NAMED = re.compile(r"`((?:tests|audits)/[\w/]+\.py)::(\w+)`")
 TESTED = re.compile(r"`(?:tests|audits)/")
@@ -31,6 +31,12 @@ def sheet() -> str:
     return PROMISES.read_text(encoding="utf-8").partition("## Threats")[0]
 
 
+def text_of(page: Path) -> str:
+    """Return the text about promises or attacks of a page."""
+    text = page.read_text(encoding="utf-8")
+    return text if page == PROMISES else text.partition("## Attacks and their tests")[2].partition("\n## ")[0]
+
+
 def rows(text: str) -> list[list[str]]:
     """Return the cells of each row of the tables of a page, without their heads."""
     lines = text.splitlines()
@@ -45,22 +51,22 @@ def rows(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_test_that_is_named_is_there(page: Path) -> None:
     """The file has a test of that name."""
-    for file, name in NAMED.findall(page.read_text(encoding="utf-8")):
+    for file, name in NAMED.findall(text_of(page)):
         assert name in functions_of(PROJECT / file), f"{file}::{name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_promise_and_attack_has_a_test(page: Path) -> None:
     """The last cell of each row names a test, except for the one attack that noisycount does not prevent."""
-    bare = [row[0] for row in rows(page.read_text(encoding="utf-8")) if not TESTED.search(row[-1])]
+    bare = [row[0] for row in rows(text_of(page)) if not TESTED.search(row[-1])]
     assert set(bare) <= WITHOUT_A_TEST
 
 
 def test_the_tests_look_at_something() -> None:
     """Many rows, many names."""
-    found = NAMED.findall("".join(page.read_text(encoding="utf-8") for page in PAGES))
+    found = NAMED.findall("".join(map(text_of, PAGES)))
     assert len(found) >= 30
-    assert len(rows(ATTACKS.read_text(encoding="utf-8"))) >= 70
+    assert len(rows(text_of(ATTACKS))) >= 70
     assert len(rows(sheet())) >= 10
 
 
