@@ -118,7 +118,7 @@ def test_the_numbers_of_the_demonstration_belong_together() -> None:
     assert int(answer) >= rule.thresholds[rule.prices.index(Fraction(charged))]
     assert f"scale {scale} ≈ {float(scale):.2f}" in told
     assert f"{float(2 - Fraction(charged)):g} of the budget of 2 is left" in told
-    low, high = rule.nearby(int(answer))
+    low, high = rule.nearby_interval(int(answer))
     assert int(error) == max(int(answer) - low, high - int(answer))
 
 

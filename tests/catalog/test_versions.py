@@ -28,7 +28,7 @@ OTHERS = {
     "drop_rows_like_header": replace(FORM, drop_rows_like_header=True),
     "comment": replace(FORM, comment=("#",)),
     "footer": replace(FORM, footer=("Total",)),
-    "drop_rows_where": FileFormat.of_parts({**FORM.parts, "drop_rows_where": {"sex": "Both sexes"}}),
+    "drop_rows_where": FileFormat.from_parts({**FORM.parts, "drop_rows_where": {"sex": "Both sexes"}}),
     "ragged": replace(FORM, ragged="pad"),
     "quote": replace(FORM, quote=""),
 }

@@ -122,7 +122,7 @@ def test_odd_cells_change_no_kind(name: str, odd: list[str], silent: list[str], 
     mixed = [*cells, *odd, *silent, "", "  "]
     random.Random(order).shuffle(mixed)  # noqa: S311 - repeatable, not secret
     found = guessed_form(mixed).form
-    assert found == ColumnFormat.of_parts(form.parts | {"missing": list(found.missing)})
+    assert found == ColumnFormat.from_parts(form.parts | {"missing": list(found.missing)})
     assert {*found.missing} == {*silent}
 
 
@@ -190,7 +190,7 @@ FORMS = [
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_is_written_and_read_back(form: ColumnFormat) -> None:
     """Its parts hold all that it says, in texts, lists and truth values."""
-    assert ColumnFormat.of_parts(form.parts) == form
+    assert ColumnFormat.from_parts(form.parts) == form
 
 
 def test_parts_say_only_what_is_unusual() -> None:
@@ -224,7 +224,7 @@ def test_parts_say_only_what_is_unusual() -> None:
 def test_what_is_not_said_rightly_is_refused(parts: dict[str, Any], words: str) -> None:
     """In one line with what is meant."""
     with pytest.raises(SourceError) as caught:
-        ColumnFormat.of_parts(parts)
+        ColumnFormat.from_parts(parts)
     assert words in str(caught.value)
     assert str(caught.value).isprintable()
 

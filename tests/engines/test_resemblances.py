@@ -233,7 +233,7 @@ def test_no_negative_number_with_a_minus_behind_is_lost(tmp_path: Path, other: s
     (finding,) = [each for each in with_findings(DuckDBSource.check_file(path), None).findings if each.column == "seen"]
     assert "not fit the kind real: '934.58-'" in finding.text
     assert [proposal.value for proposal in finding.proposals] == [{"minus_behind": True, **parts}]
-    kinds = {"seen": ColumnFormat.of_parts({"kind": "real", "minus_behind": True, "unreadable": "missing"})}
+    kinds = {"seen": ColumnFormat.from_parts({"kind": "real", "minus_behind": True, "unreadable": "missing"})}
     with DuckDBSource.open(path, kinds=kinds) as source:
         assert source.count([parse("seen < -934", source.schema), parse("seen is null", source.schema)]) == [
             1,

@@ -41,7 +41,7 @@ def test_a_day_is_in_the_period_that_its_label_names(span: PeriodLength, day: da
     """The label of a key, read again, is the key; keys of later periods are larger."""
     visit = Period(VISIT, span)
     key = visit.key(day)
-    assert visit.checked(visit.label(key)) == key
+    assert visit.canonical_key(visit.label(key)) == key
     assert str(visit.label(key)).startswith(f"{day.year:04d}")
     assert visit.key(datetime.combine(day, datetime.min.time())) == key
     if day < date(9999, 1, 1):
@@ -60,7 +60,7 @@ def test_ranges_have_labels_that_can_be_read_again() -> None:
     age, cost = NumberRanges(AGE, (0, 18, 19, 65)), NumberRanges(COST, (0.0, 2.5))
     assert [age.label(key) for key in age.known_keys] == ["0 to 17", "18", "19 to 64", "65 or more"]
     assert [cost.label(key) for key in cost.known_keys] == ["0 to under 2.5", "2.5 or more"]
-    assert [age.checked(age.label(key)) for key in age.known_keys] == list(age.known_keys)
+    assert [age.canonical_key(age.label(key)) for key in age.known_keys] == list(age.known_keys)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_ranges_have_labels_that_can_be_read_again() -> None:
 def test_a_key_of_another_kind_is_refused_in_one_line(part: GroupBy, key: object, words: str) -> None:
     """The refusal names the part, the key and what to write."""
     with pytest.raises(PredicateError, match=words) as refused:
-        part.checked(key)
+        part.canonical_key(key)
     assert part.text in str(refused.value)
     assert "\n" not in str(refused.value)
 

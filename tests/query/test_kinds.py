@@ -68,7 +68,7 @@ def test_a_new_kind_is_asked_about(tmp_path: Path, where: str, count: int) -> No
     """In a file of texts, a typed file and in memory, with one normal text."""
     table = tmp_path / "records.csv"
     table.write_text(f"who,age\n{FIRST},1\n{str(FIRST).upper()},2\n{SECOND},3\n,4\n")
-    forms = {"who": ColumnFormat.of_parts({"kind": "uuid"})}
+    forms = {"who": ColumnFormat.from_parts({"kind": "uuid"})}
     copy_of = tmp_path / "copy.parquet"
     with DuckDBSource.open(table, kinds=forms, copy=copy_of) as source:
         assert source.schema["who"] is UUIDS
@@ -114,7 +114,7 @@ def test_a_new_kind_refuses_what_is_none(tmp_path: Path) -> None:
     with pytest.raises(PredicateError, match=re.escape(UUIDS.example)):
         parse("who = 'ann'", {"who": UUIDS})
     key = EachValue(Column("who", UUIDS))
-    assert key.checked(FIRST) == FIRST
+    assert key.canonical_key(FIRST) == FIRST
     assert key.label(FIRST) == str(FIRST)
     table = tmp_path / "records.csv"
     table.write_text(f"who\n{FIRST}\nann\n")

@@ -86,7 +86,7 @@ def test_a_large_count_is_cheap_and_a_small_one_is_capped(desk_of: DeskOf) -> No
     assert large.charged == large.epsilon < Fraction(1, 20)
     assert (large.within, large.confidence, large.is_near) == (Fraction(1, 5), 0.95, True)
     low, high = large.bounds or (0, 0)
-    assert (low, high) == stopping_rule("0.2", "0.95", HALF).nearby(large.answer)
+    assert (low, high) == stopping_rule("0.2", "0.95", HALF).nearby_interval(large.answer)
     assert large.error == max(high - large.answer, large.answer - low)
     assert large.remaining == desk.remaining == 2 - large.epsilon
     small = desk.release(SMALL, within=0.2, at_most="1/2")

@@ -124,10 +124,10 @@ class StoppingRule:
     def interval(self, answer: int) -> tuple[int, int]:
         """Return the interval of counts that the statement about a final answer allows."""
         if self.is_reached(answer):
-            return self.nearby(answer)
+            return self.nearby_interval(answer)
         return max(0, answer - self.reach), max(0, answer + self.reach)
 
-    def nearby(self, answer: int) -> tuple[int, int]:
+    def nearby_interval(self, answer: int) -> tuple[int, int]:
         """Return the counts for which the estimate of an answer that reached its threshold is within ±within."""
         return math.ceil(answer * (1 - self.within)), math.floor(answer * (1 + self.within))
 

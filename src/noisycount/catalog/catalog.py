@@ -71,7 +71,7 @@ class DatasetRecord:
         """
         try:
             stored: dict[str, Any] = json.loads(text)
-            columns = {name: ColumnFormat.of_parts(parts) for name, parts in stored["columns"].items()}
+            columns = {name: ColumnFormat.from_parts(parts) for name, parts in stored["columns"].items()}
             form = _file_format(stored["form"])
             parsed = {
                 "columns": columns,
@@ -266,7 +266,7 @@ def _date_marks(date_format: str) -> dict[str, str]:
 
 def _file_format(parts: Mapping[str, Any] | None) -> FileFormat | None:
     """Return the file format with these parts; None if there are none."""
-    return None if parts is None else FileFormat.of_parts(parts)
+    return None if parts is None else FileFormat.from_parts(parts)
 
 
 def _canonical_parts(form: FileFormat | None) -> dict[str, Any] | None:

@@ -107,7 +107,7 @@ class Certificates:
 
     def _parse_certificate(self, parts: object) -> Certificate:
         try:
-            return Certificate.of_parts(parts if isinstance(parts, dict) else {})
+            return Certificate.from_parts(parts if isinstance(parts, dict) else {})
         except SourceError:
             raise self._error("holds a certificate of another form") from None
 

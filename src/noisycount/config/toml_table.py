@@ -231,7 +231,7 @@ def _read_column_values(section: TomlTable, name: str) -> Stated:
 
 def read_file_form(table: TomlTable) -> FileFormat:
     """Return how the cells of a text file are found: encoding, delimiter, header and so on."""
-    return FileFormat.of_parts({key: _read_form_part(table, key) for key in FILE_KEYS if key in table.values})
+    return FileFormat.from_parts({key: _read_form_part(table, key) for key in FILE_KEYS if key in table.values})
 
 
 def _read_column_format(section: TomlTable, name: str) -> ColumnFormat:
@@ -240,7 +240,7 @@ def _read_column_format(section: TomlTable, name: str) -> ColumnFormat:
     if not isinstance(value, dict) and not (isinstance(value, str) and value in KINDS):
         raise section.refusal(name, f"is no kind: write one of {', '.join(KINDS)}, in quotes, or a table of parts")
     try:
-        return ColumnFormat.of_parts(value if isinstance(value, dict) else {"kind": value})
+        return ColumnFormat.from_parts(value if isinstance(value, dict) else {"kind": value})
     except SourceError as error:
         raise section.refusal(name, str(error)) from None
 
@@ -251,7 +251,7 @@ def _read_form_part(table: TomlTable, key: str) -> object:
     if type(value) not in types:
         raise table.refusal(key, f"must be {expected}")
     try:
-        FileFormat.of_parts({key: value})
+        FileFormat.from_parts({key: value})
     except SourceError as error:
         raise table.refusal(key, str(error)) from None
     return value

@@ -157,7 +157,7 @@ class Check(Shown):
                 name, column = proposal.key, columns[proposal.key]
                 form = forms.get(name) or column.form or ColumnFormat(column.kind or Kind.TEXT)
                 former = {} if "kind" in proposal.value else form.parts
-                forms[name] = ColumnFormat.of_parts({**former, **proposal.value})
+                forms[name] = ColumnFormat.from_parts({**former, **proposal.value})
         return forms
 
     @property

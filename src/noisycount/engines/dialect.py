@@ -189,7 +189,7 @@ class Dialect:
         del text, pattern
         return whole(0) == whole(1)
 
-    def one_spelling(self, text: Expression) -> Expression:
+    def normal_spelling(self, text: Expression) -> Expression:
         """Return a text that is equal for likely spellings of one text."""
         return sa.func.lower(sa.func.trim(text))
 

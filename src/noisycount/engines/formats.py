@@ -269,14 +269,14 @@ class ColumnFormat(Shown):
         return f"{toml_key(name)} = {toml_value(parts if len(parts) > 1 else parts['kind'])}"
 
     @classmethod
-    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
         """Return the form of parts, the inverse of `parts`.
 
         Raises:
             SourceError: A part is invalid.
 
         Example:
-            >>> ColumnFormat.of_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
+            >>> ColumnFormat.from_parts({"kind": "real", "unreadable": "missing"}).accepts_unreadable
             True
         """
         stated = dict(parts)
@@ -308,9 +308,9 @@ class FileFormat(Shown):
     Each rule judges a row alone or by the line of names, so that no record changes how other records are read.
 
     Example:
-        >>> FileFormat.of_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")
+        >>> FileFormat.from_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")
         'names = { 3 = "ward" }'
-        >>> FileFormat.of_parts({"drop_rows_where": {"sex": "Both sexes"}}).parts["drop_rows_where"]
+        >>> FileFormat.from_parts({"drop_rows_where": {"sex": "Both sexes"}}).parts["drop_rows_where"]
         {'sex': ['Both sexes']}
     """
 
@@ -372,7 +372,7 @@ class FileFormat(Shown):
         return found
 
     @classmethod
-    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
         """Return the layout of parts, in the form of `parts` or of a configuration.
 
         Raises:

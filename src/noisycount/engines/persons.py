@@ -227,7 +227,7 @@ def _spelled(person: Person, records: StatementRecords) -> sa.Subquery:
     rows = records.read(sa.select(*columns), []).where(person.value.is_not(None))
     ids = rows.group_by(person.value).subquery("ids")
     text = records.dialect.text(ids.c.id)
-    spelling = text if person.kind is Kind.INTEGER else records.dialect.one_spelling(text)
+    spelling = text if person.kind is Kind.INTEGER else records.dialect.normal_spelling(text)
     id_ = (ids.c.id if person.kind is Kind.REAL else text).label("id")  # not of all types there is a first one
     return sa.select(id_, ids.c.rows, spelling.label("spelling")).subquery("spelled")
 

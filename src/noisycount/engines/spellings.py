@@ -53,7 +53,7 @@ def spellings_of(texts: Iterable[str], widest: ColumnFormat = ONE_SPELLING) -> S
     parts = {rule: value for rule, value in widest.parts.items() if rule in SPELLING_RULES}
     for rule, weaker in (("normalise", "NFC"), *((rule, None) for rule in SPELLING_RULES)):
         fewer = {name: value for name, value in {**parts, rule: weaker}.items() if value}
-        form = ColumnFormat.of_parts({"kind": "text", **fewer})
+        form = ColumnFormat.from_parts({"kind": "text", **fewer})
         if len({form.normal_text(text) for group in groups for text in group}) == len(groups):
             parts = fewer
     return Spellings(len(groups), max(map(len, groups)), tuple(map(tuple, groups[:_EXAMPLES])), parts)

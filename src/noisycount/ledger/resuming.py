@@ -61,12 +61,12 @@ def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
         state.descriptions[dataset] = str(state.row(connection, number)["question"])
     recall = _Recall(state, sealed)
     for name in ("debits", "answers", "repeats", "prices", "coarser", "finer", "reserves", "payers"):
-        setattr(state, name, _Recalled(recall.read_debit))
-    state.series, state.replies = _Recalled(recall.read_series), _Recalled(recall.read_reply)
+        setattr(state, name, _RecalledEntries(recall.read_debit))
+    state.series, state.replies = _RecalledEntries(recall.read_series), _RecalledEntries(recall.read_reply)
     return state
 
 
-class _Recalled(dict[str, Any]):
+class _RecalledEntries(dict[str, Any]):
     """Mapping of a resumed state. If a name is missing, it first reads the sealed rows of that name."""
 
     def __init__(self, read: Callable[[str], bool]) -> None:

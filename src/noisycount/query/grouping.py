@@ -65,7 +65,7 @@ class GroupBy(ABC):
         """Return the key of the group to which a value belongs."""
 
     @abstractmethod
-    def checked(self, key: object) -> Key:
+    def canonical_key(self, key: object) -> Key:
         """Return a key of a query in its canonical form, the form that `key` returns.
 
         Raises:
@@ -108,7 +108,7 @@ class EachValue(GroupBy):
         """Return the value, which is its own key."""
         return value  # type: ignore[no-any-return]  # of one of four types
 
-    def checked(self, key: object) -> Key:
+    def canonical_key(self, key: object) -> Key:
         """Return a key as a value of the kind of the column; a date may be a text, or the midnight of its day."""
         key = self.column.kind.key(self.normalise(key) if isinstance(key, str) else key)
         if key is not None and not self.column.kind.is_key(key):
@@ -167,7 +167,7 @@ class NumberRanges(GroupBy):
         placed = bisect_right(self.edges, inf if isnan(value) else value) - 1
         return OUTSIDE if placed < 0 else placed
 
-    def checked(self, key: object) -> Key:
+    def canonical_key(self, key: object) -> Key:
         """Return the index of a range, from its index or its label."""
         if isinstance(key, str):
             key = _places(self).get(key, key)
@@ -218,7 +218,7 @@ class Period(GroupBy):
             return None
         return int(value.year * self.span.value + (value.month - 1) * self.span.value // 12)
 
-    def checked(self, key: object) -> Key:
+    def canonical_key(self, key: object) -> Key:
         """Return the index of the period that a text such as 2026, 2026-Q1 or 2026-01 names."""
         if key is None:
             return None
@@ -229,7 +229,7 @@ class Period(GroupBy):
         return number
 
     def label(self, key: Key) -> int | str | bool | None:
-        """Return the name of the period, which `checked` reads."""
+        """Return the name of the period, which `canonical_key` reads."""
         return None if key is None else self.span.label(int(key))  # type: ignore[arg-type]  # an index
 
 

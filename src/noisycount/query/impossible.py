@@ -164,7 +164,7 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
         else:
             tests[tuple(tree.operands(operand))].append(operand)
     for read, about_one in tests.items():
-        least = _least(about_one, _is_impossible)
+        least = _minimal_failing_tests(about_one, _is_impossible)
         if least is None and len(read) == 1 and (values := _values_of(read[0], public)) is not None:
             least = _beside(values, read[0], about_one)
         if least is not None:
@@ -180,7 +180,7 @@ def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
     return PublicValues(column.kind, tuple(value for value in spelt if value is not None))
 
 
-def _least(
+def _minimal_failing_tests(
     tests: Sequence[tree.Predicate], fails: Callable[[Sequence[tree.Predicate]], bool]
 ) -> list[tree.Predicate] | None:
     """Return tests that fail together, without any that can be left out; None if all tests together do not fail."""
@@ -208,15 +208,15 @@ def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Pred
         def fails(few: Sequence[tree.Predicate]) -> bool:
             return not any(all(_is_admitted(test, value) for test in (*naming, *few)) for value in candidates)
 
-        beside = _least(others, fails)
+        beside = _minimal_failing_tests(others, fails)
         return None if beside is None else [*naming, *beside]
     if 0 < len(values.listed) <= _LONG:
         left = {test: {value for value in values.listed if _is_admitted(test, value)} for test in tests}
         every = {*values.listed}
-        return _least(tests, lambda few: not every.intersection(*(left[test] for test in few)))
+        return _minimal_failing_tests(tests, lambda few: not every.intersection(*(left[test] for test in few)))
     low, high = (min(values.listed), max(values.listed)) if values.listed else (values.low, values.high)
     ends = tree.Range(column, tree.Literal(values.kind, low), tree.Literal(values.kind, high))
-    return _least(tests, lambda few: _is_impossible([*few, ends]))
+    return _minimal_failing_tests(tests, lambda few: _is_impossible([*few, ends]))
 
 
 def _named(test: tree.Predicate) -> Iterator[tree.Literal]:

@@ -59,8 +59,8 @@ class TableQuestion:
     @property
     def columns(self) -> set[Column]:
         """Columns of the groupings and of the condition."""
-        of_parts = {column for part in self.parts for column in part.column.stored_columns}
-        return of_parts | set(columns(self.where) if self.where else ())
+        from_parts = {column for part in self.parts for column in part.column.stored_columns}
+        return from_parts | set(columns(self.where) if self.where else ())
 
     @property
     def name(self) -> str:
@@ -281,7 +281,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
         spelled.extend(_spelled(part, key))
         if isinstance(key, TypedKey) and len(spelled) > MAX_CELLS:
             raise PredicateError(f"keys of {part.column.name} are more than {MAX_CELLS:,}: list fewer")
-    values = [part.checked(key) for key in spelled]
+    values = [part.canonical_key(key) for key in spelled]
     if values == [None] and part.known_keys is not None:
         return (*part.known_keys, None)
     if not values:
@@ -307,7 +307,7 @@ def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
 def _checked(part: GroupBy, key: object) -> Key:
     """Return the one key that an entry states, in canonical form."""
     (one,) = _spelled(part, key)
-    return part.checked(one)
+    return part.canonical_key(one)
 
 
 def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:

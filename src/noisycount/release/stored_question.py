@@ -214,7 +214,7 @@ class StoredQuestion:
         """Noise of the answer, combined over all of its draws, and the answer; None if the question is not readable."""
         with suppress(*_UNREADABLE):
             answer, is_combined = self.answer, len(parts_of(self.entry)) > 1 and self.entry.answer is not None
-            noises: Noises = gaussian_noises(self.entry) if is_combined else self._own_noises
+            noises: Noises = gaussian_noises(self.entry) if is_combined else self._noises_of_entry
             levels, places, labels = self._levels(answer)
             plan = self._plan(noises, self.entry.loss, levels)
             return plan, None if answer is None else self._release(answer, plan, levels, places, labels)
@@ -229,7 +229,7 @@ class StoredQuestion:
             # a top-up under Gaussian noise is a separate draw at the charge; under Laplace noise its scale follows from
             # the total loss
             loss = self.entry.request.price if standing_of(self.entry.request).is_gaussian else self.entry.loss
-            return self._plan(self._own_noises, loss, self._levels(self.answer)[0])
+            return self._plan(self._noises_of_entry, loss, self._levels(self.answer)[0])
         return None
 
     @property
@@ -244,7 +244,7 @@ class StoredQuestion:
         return tables[0] if len(tables) == 1 else nearest_answer(gaussian_noises(self.entry), tables)
 
     @property
-    def _own_noises(self) -> Noises:
+    def _noises_of_entry(self) -> Noises:
         kinds = {noise.name: noise for noise in TABLE_NOISES.values()}
         return [kinds[self.asked["mechanism"]](scale) for scale in scales_in(self.asked)]
 

@@ -110,7 +110,7 @@ class IssuedKey:
     revoked: datetime | None = None  # time of revocation; None: not revoked
 
     @classmethod
-    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
         """Return the key with the given `parts`."""
         datasets = parts["datasets"]
         return cls(
@@ -277,7 +277,7 @@ class Keyring:
             seal = _seal(members["keys"], secret)
             is_sealed = not is_secret or members.get("seal", seal) == seal
             if members["version"] == _VERSION and members.keys() <= _MEMBERS and is_sealed:
-                return tuple(map(IssuedKey.of_parts, members["keys"]))
+                return tuple(map(IssuedKey.from_parts, members["keys"]))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             pass
         raise ConfigError(

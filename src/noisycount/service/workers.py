@@ -100,7 +100,7 @@ def run_workers(
     try:
         with shared_memory(configuration) as shared:
             arguments = configuration, listener, shared, slots
-            workers = [_Worker(partial(_started, arguments)) for _ in range(number)]
+            workers = [_Worker(partial(_start_worker, arguments)) for _ in range(number)]
             ready()
             while not signals:
                 pauses = [pause for worker in workers if (pause := worker.keep_alive()) is not None]
@@ -116,7 +116,7 @@ def run_workers(
         raise KeyboardInterrupt
 
 
-def _started(arguments: tuple[Config, socket, SharedMemory, bool]) -> SpawnProcess:
+def _start_worker(arguments: tuple[Config, socket, SharedMemory, bool]) -> SpawnProcess:
     process = _CONTEXT.Process(target=_serve, args=arguments)
     process.start()
     return process

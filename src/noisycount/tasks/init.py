@@ -120,7 +120,7 @@ def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> D
     dataset = inspection.dataset
     form_keys = {part.name for part in fields(FileFormat)}
     values = {proposal.key: proposal.value for proposal in proposals if not proposal.table}
-    form = FileFormat.of_parts(
+    form = FileFormat.from_parts(
         {**dataset.form.parts, **{key: value for key, value in values.items() if key in form_keys}}
     )
     others: dict[str, Any] = {key: value for key, value in values.items() if key not in form_keys}

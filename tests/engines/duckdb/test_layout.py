@@ -417,7 +417,7 @@ def test_the_owner_sees_how_many_rows_each_rule_leaves_out(tmp_path: Path, endin
         above = [EACH_RULE[rule][1] for rule in stated if rule == "skip_rows_after_header"]
         below = [EACH_RULE[rule][1] for rule in stated if rule != "skip_rows_after_header"]
         path = written(tmp_path / f"x.{ending}", [["id", "town", "n"], *above, *records, *below, *below])
-        check = checked_records(path, form=FileFormat.of_parts({rule: rules[rule] for rule in stated}))
+        check = checked_records(path, form=FileFormat.from_parts({rule: rules[rule] for rule in stated}))
         found = {each.kind: (each.rows, each.lines) for each in check.rows_by_rule}
         first = 4 + len(above)
         expected = {
@@ -487,7 +487,7 @@ def test_what_the_owner_decided_is_not_reported_again(tmp_path: Path) -> None:
     """A statement that rows are records ends the finding about them."""
     rows, _ = ODD["all at once"]
     path = written(tmp_path / "x.csv", rows)
-    form = FileFormat.of_parts(
+    form = FileFormat.from_parts(
         {"skip_rows_after_header": 0, "drop_empty_rows": False, "drop_rows_like_header": False, "footer": []}
     )
     check = checked_records(path, form=form)
@@ -558,7 +558,7 @@ def test_rules_judge_each_row_by_itself(
 ) -> None:
     """They leave out what the guide says; one record more changes nothing about the others."""
     path = tmp_path_factory.getbasetemp() / "rules.csv"
-    form = FileFormat.of_parts({"delimiter": ",", "skip": 0, "header": True, **rules})
+    form = FileFormat.from_parts({"delimiter": ",", "skip": 0, "header": True, **rules})
     skipped = int(str(rules.get("skip_rows_after_header", 0)))
     stated = {key: value for key, value in rules.items() if value not in (False, 0)}
 
@@ -722,7 +722,7 @@ def test_a_rule_about_a_column_names_one(tmp_path: Path) -> None:
     """A mistyped name would leave out nothing."""
     path = write_csv(tmp_path, "id,town\n1,Bern\n")
     with pytest.raises(SourceError, match="drop_rows_where names 'twon', which is no column: use 'town'"):
-        DuckDBSource.open(path, form=FileFormat.of_parts({"drop_rows_where": {"twon": "x"}}))
+        DuckDBSource.open(path, form=FileFormat.from_parts({"drop_rows_where": {"twon": "x"}}))
 
 
 def test_records_with_a_word_for_a_whole_are_kept(tmp_path: Path) -> None:
@@ -747,7 +747,7 @@ def test_equal_and_empty_names_can_be_stated_by_place(tmp_path: Path) -> None:
     check, taken = accepted(path)
     assert taken == {"names": ((2, "X_2_2"), (4, "column4"), (5, "x_5"))}
     assert [column.name for column in check.columns] == ["x", "X_2_2", "x_2", "column4", "x_5"]
-    form = FileFormat.of_parts({"names": {"2": "y", "4": "ward", "5": "z"}})
+    form = FileFormat.from_parts({"names": {"2": "y", "4": "ward", "5": "z"}})
     assert counts(path, "ward = 4 and y = 2 and z = 5", form=form) == [1]
 
 
@@ -756,11 +756,11 @@ def test_a_file_without_names_is_read_as_stated(tmp_path: Path) -> None:
     path = write_csv(tmp_path, "Bern,F,2024-01-02\nBiel,M,2024-01-03\nThun,F,2024-01-04\n")
     check = checked_records(path)
     assert (check.rows, check.names_like_values) == (2, ("F", "2024-01-02"))
-    form = FileFormat.of_parts({"header": False, "names": ["town", "sex", "day"]})
+    form = FileFormat.from_parts({"header": False, "names": ["town", "sex", "day"]})
     assert counts(path, "true", "town = 'Bern' and day = '2024-01-02'", form=form) == [3, 1]
     assert counts(path, "column1 = 'Bern'", form=FileFormat(header=False)) == [1]
     with pytest.raises(SourceError, match="has 3 cells for 2 names"):
-        DuckDBSource.open(path, form=FileFormat.of_parts({"header": False, "names": ["town", "sex"]}))
+        DuckDBSource.open(path, form=FileFormat.from_parts({"header": False, "names": ["town", "sex"]}))
     path = write_csv(tmp_path, "3,4\n5,6\n")
     with pytest.raises(SourceError, match="has no names of columns: write them there, or state header = false"):
         DuckDBSource.open(path)
@@ -965,11 +965,11 @@ def test_a_refusal_of_an_encoding_holds_no_byte_of_the_file(tmp_path: Path) -> N
 def test_names_of_a_sheet_can_be_stated(tmp_path: Path) -> None:
     """As those of a CSV file."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["x", "x", None], [1, 2, 3], [4, 5, 6]]})
-    form = FileFormat.of_parts({"names": {"2": "y", "3": "ward"}})
+    form = FileFormat.from_parts({"names": {"2": "y", "3": "ward"}})
     assert counts(path, "ward = 3 and y = 2", form=form) == [1]
     path = write_workbook(tmp_path / "y.xlsx", {"a": [[1, 2], [4, 5]]})
     assert counts(
-        path, "a = 1 and b = 2", "true", form=FileFormat.of_parts({"header": False, "names": ["a", "b"]})
+        path, "a = 1 and b = 2", "true", form=FileFormat.from_parts({"header": False, "names": ["a", "b"]})
     ) == [1, 2]
     with pytest.raises(SourceError, match=r"ragged says nothing of .*, as Excel files are: leave it out"):
         DuckDBSource.open(path, form=FileFormat(ragged="pad"))

@@ -137,6 +137,6 @@ def test_a_mark_before_a_quoted_cell_is_no_part_of_it(tmp_path: Path) -> None:
     """Also where no line names the columns and rows are left out, so that Python reads the lines."""
     path = tmp_path / "x.csv"
     path.write_text('\ufeff"1,5","a"\n"2,5","b"\n"",""\n', encoding="utf-8")
-    form = FileFormat.of_parts({"header": False, "names": ["n", "t"], "drop_empty_rows": True})
+    form = FileFormat.from_parts({"header": False, "names": ["n", "t"], "drop_empty_rows": True})
     assert counts(path, "n = 1.5", form=form) == [1]
     assert counts(path, "true", form=form) == [2]

@@ -235,7 +235,7 @@ def test_ids_that_differ_in_marks_are_shown_for_the_owner(
     (choice,) = found[-1].choices
     assert isinstance(choice.value, Mapping)
     assert {*choice.value} == rules
-    form = ColumnFormat.of_parts({"kind": "text", **choice.value})
+    form = ColumnFormat.from_parts({"kind": "text", **choice.value})
     assert len({form.normal_text(id_) for id_ in ids}) == 1
     with DuckDBSource.open(path, unit="who", kinds={"who": form}) as source:
         assert source.count([parse("true", source.schema)]) == [1 + len({form.normal_text(each) for each in others})]

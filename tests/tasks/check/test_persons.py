@@ -167,7 +167,7 @@ def test_each_rule_is_proposed_where_it_is_needed(
     pl.DataFrame({"who": ids}).write_parquet(path)
 
     def persons(parts: Mapping[str, Any]) -> int:
-        form = ColumnFormat.of_parts({"kind": "text", **parts})
+        form = ColumnFormat.from_parts({"kind": "text", **parts})
         with DuckDBSource.open(path, unit="who", kinds={"who": form}) as source:
             return source.count([parse("true", source.schema)])[0]
 
@@ -384,7 +384,7 @@ def test_another_reading_of_ids_is_another_version() -> None:
         ColumnFormat(Kind.INTEGER),
         ColumnFormat(Kind.TEXT, missing=("NULL",)),
     ]
-    forms += [ColumnFormat.of_parts({"kind": "text", rule: part}) for rule, part in rules.items()]
+    forms += [ColumnFormat.from_parts({"kind": "text", rule: part}) for rule, part in rules.items()]
     records = [DatasetRecord("id", {"id": form, "x": text}, "00", form=FileFormat()) for form in forms]
     assert len({each.version for each in records}) == len({each.reading for each in records}) == len(forms)
     assert [each.unit_form for each in records] == [None, *forms[1:]]

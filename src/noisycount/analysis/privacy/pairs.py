@@ -74,7 +74,7 @@ class LinearPair:
             float(top + above),
             min(float(digits.multiply(slope, gap)), _HIGHEST),
             max(float(digits.multiply(slope, rest)), -_HIGHEST),
-            min(float(slope), self._steepest),
+            min(float(slope), self._largest_slope),
         )
 
     @cached_property
@@ -87,7 +87,7 @@ class LinearPair:
             float(above),
             min(float(min(slope * gap, _MOST)), _HIGHEST),
             max(float(max(slope * (gap - 1), -_MOST)), -_HIGHEST),
-            min(float(min(slope, _MOST)), self._steepest),
+            min(float(min(slope, _MOST)), self._largest_slope),
         )
 
     @cached_property
@@ -104,7 +104,7 @@ class LinearPair:
         return -_SPARE
 
     @cached_property
-    def _steepest(self) -> float:
+    def _largest_slope(self) -> float:
         """Slope at which no value overflows. Steeper ones would change values only next to the threshold."""
         low, high = self.base.support
         return _HIGHEST / (high - low + 1)

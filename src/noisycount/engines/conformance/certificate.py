@@ -65,7 +65,7 @@ class Certificate:
             raise ValueError("a certificate has an engine, a date, a suite and answers")
 
     @classmethod
-    def of_parts(cls, parts: Mapping[str, Any]) -> Self:
+    def from_parts(cls, parts: Mapping[str, Any]) -> Self:
         """Return the certificate with the given `parts`. Raise SourceError if they have another form."""
         try:
             identity = Identity(**parts["identity"])

@@ -235,7 +235,7 @@ def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
         column = tree.Column(name, kind)
         yield from (tree.Missing(column), tree.Not(tree.Missing(column)))
         yield from _with_values(column)
-        yield from _with_columns(column, schema)
+        yield from _column_comparisons(column, schema)
     yield from _patterns(schema)
     yield from _three_valued(schema)
 
@@ -262,7 +262,7 @@ def _with_values(column: tree.Column) -> Iterator[tree.Predicate]:
         yield tree.Not(tree.Membership(column, (low, high)))
 
 
-def _with_columns(column: tree.Column, schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
+def _column_comparisons(column: tree.Column, schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     """Yield comparisons of a column with every other column, and with itself."""
     for name, kind in schema.items():
         if kind is column.kind or (kind.is_number and column.kind.is_number):

@@ -142,7 +142,7 @@ def _keys(part: GroupBy) -> list[Key]:
     values = LITERALS[part.column.kind]
     if isinstance(part, Period):
         return sorted({part.key(value) for value in (*values, date(1999, 12, 31))}, key=str)
-    return [part.checked(value) for value in values]
+    return [part.canonical_key(value) for value in values]
 
 
 _TOWN = EachValue(Column("town", Kind.TEXT))

@@ -138,7 +138,7 @@ class DuckDBDialect(shared.Dialect):
         """Return an expression that is true if part of a text matches a regular expression."""
         return sa.func.regexp_matches(text, self.text_literal(pattern), type_=sa.Boolean())
 
-    def one_spelling(self, text: shared.Expression) -> shared.Expression:
+    def normal_spelling(self, text: shared.Expression) -> shared.Expression:
         """Return a text that is equal for likely spellings of one text."""
         is_plain = sa.func.regexp_full_match(text, self.text_literal(PLAIN_TEXT))  # true of most ids, and fast
         plain = sa.func.trim(sa.func.compatible_text(text), self.text_literal(WHITE_SPACE))

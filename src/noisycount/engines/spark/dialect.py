@@ -121,11 +121,11 @@ class SparkDialect(Dialect):
         """Return an expression that is true if part of a text matches a regular expression."""
         return text.op("RLIKE", is_comparison=True)(self.text_literal(pattern))
 
-    def one_spelling(self, text: Expression) -> Expression:
+    def normal_spelling(self, text: Expression) -> Expression:
         """Return a text that is equal for likely spellings of one text. Spark has no normal form of Unicode."""
         plain = func.translate(text, self.text_literal(SIGNS_FROM), self.text_literal(SIGNS_TO))
         single = func.regexp_replace(plain, self.text_literal(" +"), self.text_literal(" "))
-        spelling = super().one_spelling(single)
+        spelling = super().normal_spelling(single)
         for step in ((DIGITS_WITH_ZEROS, "$1"), (ZEROS_INSIDE, "$1$2")):
             spelling = func.regexp_replace(spelling, *map(self.text_literal, step), type_=self.text_type)
         return spelling

@@ -249,7 +249,7 @@ class PostgreSQL(ServerDialect):
         """Return an expression that is true if part of a text matches a regular expression."""
         return text.op("~", is_comparison=True)(sa.literal(pattern, sa.Text()))
 
-    def one_spelling(self, text: Expression) -> Expression:
+    def normal_spelling(self, text: Expression) -> Expression:
         """Return a text that is equal for likely spellings of one text, and perhaps for others.
 
         All characters outside ASCII count as one, as their case depends on the collation. Only a database in UTF-8 has

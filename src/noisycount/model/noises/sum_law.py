@@ -367,11 +367,11 @@ def _log_inverse(
     logarithms = np.empty_like(different)
     for start in range(0, different.size, _CHUNK):
         some = slice(start, start + _CHUNK)
-        logarithms[some] = _log_inverse_of_few(parts, pole, different[some], course, is_lifted=is_lifted)
+        logarithms[some] = _log_inverse_of_batch(parts, pole, different[some], course, is_lifted=is_lifted)
     return logarithms[owners]
 
 
-def _log_inverse_of_few(
+def _log_inverse_of_batch(
     parts: Sequence[TransformFactor], pole: float, distances: Reals, course: Course, *, is_lifted: bool
 ) -> Reals:
     """Return `_log_inverse` for at most 256 distances."""
