@@ -447,7 +447,7 @@ def _atoms(name: str, source: Source) -> Setting:
             return Setting(f"{text}.patterns({asked})", patterns)
         if name == "checked":
             return Setting(
-                f"{text}.as_sets([{question!r}])", lambda value: "" if value == (frozenset(question),) else f"{value!r}"
+                f"{text}.checked([{question!r}])", lambda value: "" if value == (frozenset(question),) else f"{value!r}"
             )
         return Setting(f"{text}.rate({question!r})", lambda value: close(value, ball(chance / whole), 1e-14, 1e-300))
 

@@ -53,7 +53,7 @@ class Atoms(Shown):
     def __init__(self, size: int, rates: Sequence[float] | Reals, questions: Iterable[Iterable[int]] = ()) -> None:
         object.__setattr__(self, "size", whole_number(size, "size"))
         object.__setattr__(self, "rates", _checked_rates(rates))
-        object.__setattr__(self, "questions", self.as_sets(questions))
+        object.__setattr__(self, "questions", self.checked(questions))
 
     @classmethod
     def independent(cls, size: int, rates: Sequence[float]) -> "Atoms":
@@ -142,10 +142,10 @@ class Atoms(Shown):
         Raises:
             ValueError: If a number is that of no atom.
         """
-        (atoms,) = self.as_sets([question])
+        (atoms,) = self.checked([question])
         return min(1.0, math.fsum(self.rates[atom] for atom in atoms))
 
-    def as_sets(self, questions: Iterable[Iterable[int]]) -> tuple[Question, ...]:
+    def checked(self, questions: Iterable[Iterable[int]]) -> tuple[Question, ...]:
         """Return questions as sets of numbers of atoms.
 
         Raises:

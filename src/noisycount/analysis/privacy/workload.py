@@ -66,7 +66,7 @@ def asked_questions(
     Raises:
         ValueError: If the numbers of questions and mechanisms differ, or there is no question.
     """
-    asked = atoms.questions if questions is None else atoms.as_sets(questions)
+    asked = atoms.questions if questions is None else atoms.checked(questions)
     if mechanisms is not None and len(asked) != mechanisms:
         raise ValueError(f"questions must be as many as the {mechanisms} mechanisms that answer them, got {len(asked)}")
     if not asked:
