@@ -93,7 +93,7 @@ def test_keys_are_those_that_the_loader_knows(tmp_path: Path, table: str) -> Non
 def test_tables_are_those_that_the_loader_knows(tmp_path: Path) -> None:
     """The page lists exactly the top-level tables that the loader accepts."""
     known = refusal(tmp_path, "zzzzzzzz = 1\n").rpartition("known: ")[2].split(", ")
-    tables = [re.split(r"\W", row[0].strip("["))[0] for row in rows(text(PAGE), "table", "says")]
+    tables = [re.split(r"\W", row[0].strip("["))[0] for row in rows(text(PAGE), "table", "content")]
     assert tables == known
 
 

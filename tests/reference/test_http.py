@@ -15,14 +15,14 @@ from tests.service.test_routes import ROWS, Rule
 
 PAGE = "http.md"
 
-ROUTES = rows(text(PAGE), "route", "who", "done", "what it gives")
+ROUTES = rows(text(PAGE), "route", "who may call it", "status", "what it does")
 JSON = {"Content-Type": "application/json"}
 REFUSALS = ("type", "status", "title", "Retry-After", "when")
 WHO = {
     Rule.ANYBODY: "anybody",
-    Rule.KNOWN: "every known user",
-    Rule.GRANTED: "who may see the data set",
-    Rule.OWN: "the user who asked for it, and owners",
+    Rule.KNOWN: "every user with a key",
+    Rule.GRANTED: "users of the data set",
+    Rule.OWN: "the user who asked, and owners",
 }
 
 
