@@ -1,6 +1,6 @@
 """Make the tree a release: `python -m tests.release_trial.changelog VERSION`.
 
-The files of `changes/` become the section of the version in CHANGELOG.md; a second run adds later files to that section.
+The files of `changes/` become the section of the version in CHANGELOG.md; a second run adds later files to it.
 The version and the date are written to pyproject.toml and CITATION.cff, the version also to pages that name the wheel.
 """
 
