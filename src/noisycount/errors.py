@@ -42,7 +42,7 @@ def install_hint(extra: str) -> str:
     """Return the command that installs an extra of the package. The package is in no registry."""
     return (
         f"install noisycount's extra {extra}: pip install '.[{extra}]' in the folder of its "
-        f"sources, or 'PATH.whl[{extra}]' from a wheel of it"
+        f"sources, or 'PATH.whl[{extra}]' from a wheel of it (Install and first count: noisycount docs start/install)"
     )
 
 

@@ -13,7 +13,7 @@ from tests.helpers.commands import Told
 
 HINT = (
     "install noisycount's extra charts: pip install '.[charts]' in the folder of its sources, or "
-    "'PATH.whl[charts]' from a wheel of it"
+    "'PATH.whl[charts]' from a wheel of it (Install and first count: noisycount docs start/install)"
 )
 REFUSAL = f"PNG pictures need the package resvg-py: {HINT}"
 ASKED = "count survey.parquet --where age>40 --epsilon 0.5"

@@ -1,5 +1,6 @@
 """Tests of `tasks/documentation.py` and of the command in `cli/docs.py`."""
 
+import re
 import webbrowser
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from noisycount.tasks import documentation
 from noisycount.tasks.documentation import NOT_BUILT, site_files
 from tests.helpers.commands import Refused, Run
 
+PACKAGE = Path(documentation.__file__).parents[1]
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "<html><head><title>Keys &amp; roles &#8212; noisycount 1.0</title></head></html>"
 
@@ -97,3 +99,13 @@ def test_the_help_of_a_command_names_its_page(run: Run, name: str) -> None:
     for _ in range(2):  # the reference is added once
         assert run(name, "--help").output.count("Documentation: ") == (name in _PAGES)
     assert set(_PAGES.values()) <= set(TITLES)
+
+
+def test_errors_name_pages_by_their_titles() -> None:
+    """Each address of a page in the source stands behind its title."""
+    texts = [
+        path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.name not in {"main.py", "docs.py"}
+    ]
+    named = [match for text in texts for match in re.finditer(r"\(([^()]+): noisycount docs ([\w/-]+)\)", text)]
+    assert {match[2] for match in named} >= {"start/install", "how-to/servers"}
+    assert [match[0] for match in named if TITLES.get(match[2]) != match[1]] == []

@@ -89,6 +89,7 @@ def unproven_view(name: str, unit: str | None, reason: str) -> SourceError:
     return SourceError(
         f"{name!r} is a view whose definition does not prove that each of its rows comes from one {whose}: {reason}; "
         'name a table, list public_tables in noisycount.toml, or state there why it holds: vouched = "…"'
+        " (PostgreSQL, Spark, object stores: noisycount docs how-to/servers)"
     )
 
 
