@@ -123,6 +123,14 @@ def test_a_bound_leaves_each_person_in_so_many_cells(desk_of: Callable[..., Desk
         assert int(table.answers[0].sum()) == sums, most
 
 
+def test_another_bound_of_values_of_persons_is_refused(desk_of: Callable[..., Desk]) -> None:
+    """Each person has one value, so that a bound of three would charge for nothing."""
+    with pytest.raises(PredicateError, match="groups_per_unit is 1 for a table by values of persons: leave it out"):
+        desk_of("person").release_table("count(true):1,2,3", epsilon=1, groups_per_unit=3)
+    table = desk_of("person").release_table("count(true):1,2,3", epsilon=SURE, groups_per_unit=1)
+    assert list(exact(table).values()) == [0, 0, 300]
+
+
 @pytest.mark.parametrize(
     ("unit", "size", "most", "moves"),
     [

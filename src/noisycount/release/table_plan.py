@@ -80,8 +80,10 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> GroupedPlan:
     """Return the plan of a table by keys."""
     parts = resolve_group_by(query.by or (), schema, unit)
-    if unit is not None and are_of_persons(parts):
-        query = replace(query, groups_per_unit=1)  # each person has one value, and stands in one cell
+    if unit is not None and are_of_persons(parts):  # each person has one value, and stands in one cell
+        if query.groups_per_unit not in {None, 1}:
+            raise QueryError("{groups_per_unit} is 1 for a table by values of persons: leave it out")
+        query = replace(query, groups_per_unit=1)
     needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
     is_hidden = needs_keys and query.delta is not None
     check_query(query, [part.column.name for part in parts], has_hidden_keys=is_hidden)
