@@ -67,6 +67,22 @@ def test_many_epsilons_have_the_delta_of_each_one(noise: nc.Mechanism, sizes: li
         assert curve.delta(epsilons)[place] == pytest.approx(alone, rel=1e-9)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("noise", [nc.Gaussian(10), nc.NoiseSum([nc.Laplace(10), nc.Gaussian(10)])], ids=str)
+@pytest.mark.parametrize("population", [nc.Binomial(10**6, 0.1), nc.BetaBinomial(10**6, 3, 7)], ids=str)
+def test_many_epsilons_of_large_populations_have_the_bracket_of_each_one(
+    noise: nc.Mechanism, population: nc.Population
+) -> None:
+    """Thresholds far from 0, and densities from a table: brackets overlap and are about as narrow."""
+    epsilons = np.linspace(0, 5 / math.sqrt(population.law().variance), 30)
+    lower, upper = nc.privacy_curve(noise, population).bracket(epsilons)
+    for place in (0, 7, 29):
+        low, high = nc.privacy_curve(noise, population).bracket(float(epsilons[place]))
+        assert lower[place] <= high
+        assert low <= upper[place]
+        assert upper[place] - lower[place] <= 2 * (high - low) + 5e-11 * high
+
+
 INVERTED: list[tuple[nc.Mechanism, nc.Population | None, Sequence[float]]] = [
     (nc.Gaussian(1.0), None, [0.3, 1e-3, 1e-9, 1e-30, 1e-200]),
     (nc.Gaussian(1e6), None, [1e-7, 1e-12, 1e-30]),

@@ -78,7 +78,12 @@ class NoisyPair:
 
     def _at_once(self, asked: list[EpsilonExcess], forecast: ThresholdForecast, common: Mesh) -> dict[float, Certified]:
         """Return δ at those of many ε that need no formula of their own, from the thresholds at a few ε."""
-        ordinary = [one for one in asked if common.largest_near(one[0]) is None and not self._is_flattening(one[0])]
+        is_shift = self.pair.is_shift
+        ordinary = [
+            (epsilon, excess)
+            for epsilon, excess in asked
+            if common.largest_near(epsilon) is None and not (is_shift and self._is_flattening(epsilon))
+        ]
         if len(ordinary) < _MANY:
             return {}
         known: list[tuple[float, float, float]] = []
@@ -92,7 +97,8 @@ class NoisyPair:
                 known.append((epsilon, answer - excess.threshold, slope))
         if len(known) < _SAMPLES // 2:
             return {}
-        found = certified_rows(common, ordinary, known, self._margin)
+        slack = 0.0 if is_shift or self.errors.steepest is None else _ROUNDED
+        found = certified_rows(common, ordinary, known, self._margin, slack)
         return {epsilon: one for (epsilon, _), one in zip(ordinary, found, strict=True) if one is not None}
 
     def _common_mesh(

@@ -10,17 +10,23 @@ from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, LEFT_OUT, Flags, Mesh
 from noisycount.analysis.privacy.bounds import Certified
 from noisycount.analysis.privacy.pairs import Excess, LinearExcess, excess_rows
 from noisycount.analysis.privacy.threshold import CLOSE
 from noisycount.frozen import frozen
+from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
+from noisycount.model.noises.additive import ErrorLaw
 
+Places = NDArray[np.intp]
 _ROWS = 24  # ε whose terms are in memory at once: they stay in the cache
 _DEPTH = 80.0  # nats below the first weight of a sum: smaller weights do not change it as a double
 _STEPS = 8  # largest number of steps of the secant method
+_UNITS = 8.0  # floats next to an answer over which its log-odds may change before a search ends
+_CLOSEST = 2e-11  # log-odds at which a search ends: they change δ by at most twice as much
 _FLAT = 0.5  # nats: a density that varies by less over all counts is treated as flat
 _SMALLEST = 1e-250  # smallest sum of terms, and smallest ratio of two sums, that loses no digits by underflow
 _UNDERFLOWS = 1e-290  # a smaller probability has lost digits
@@ -30,6 +36,8 @@ _UNDECIDED = 1e-11  # log-odds closer to 0 may be 0, as they are rounded
 _CANCELLED = 100.0  # ratio of the error of a sum to its rounding, above which another formula is tried
 _TELLING = 1e-8  # relative error of δ above which the threshold is inexact too
 _OF_SUMS = 1e-10  # relative error of δ under a sum of noises: measured, with a margin of 2
+_OF_TABLE = 1e-11  # relative error of a tail from a table of a sum of noises
+_TABLE_DEPTH = 120.0  # nats by which a sum of noises falls within its table
 _LIKELY = 0.5  # δ above which 1 − δ has more digits
 
 
@@ -47,6 +55,7 @@ class TermRows:
     guesses: Reals  # approximate threshold of the answer, same shape
     margin: float  # largest distance of a threshold from its guess at which the sums are exact, in records
     is_flat: bool
+    table: ErrorLaw  # the noise, or its table, whose values take less
     _offsets: Reals = field(init=False, repr=False)  # offsets of counts, shape (rows, points)
     _weights: Reals = field(init=False, repr=False)  # Q at these offsets, 0 beyond the points, same shape
     _values: Reals = field(init=False, repr=False)  # Q·w, same shape
@@ -63,15 +72,7 @@ class TermRows:
         places = np.minimum(places, points.offsets.size - 1)
         offsets, weights = points.offsets[places], points.weights[places] * is_point
         values = excess_rows(self.excesses, offsets) * weights
-        gains, uncertainties = np.zeros(stops.size), np.zeros(stops.size)
-        for row in np.flatnonzero(stops < points.offsets.size).tolist():
-            excess, stop = self.excesses[row], stops[row]
-            negligible = np.flatnonzero(points.log_weights[stop:] < points.log_weights[stop] - _DEPTH)
-            part = slice(stop, stop + int(negligible[0]) if negligible.size else None)
-            sure_offsets, sure_weights = points.offsets[part], points.weights[part]
-            sure_values = excess.at(sure_offsets)
-            gains[row] = sure_weights @ sure_values if sure_values[0] >= 0 else math.nan
-            uncertainties[row] = excess.uncertainty(sure_offsets, sure_weights)
+        gains, uncertainties = self._beyond(stops)
         scales = np.abs(values).max(axis=1, keepdims=True)
         scales *= min(1.0, float(points.offsets[-1] - points.offsets[0]) / self.mesh.errors.spread)
         for name, value in (
@@ -84,7 +85,24 @@ class TermRows:
         ):
             object.__setattr__(self, name, value)
 
-    def _window(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], int]:
+    def _beyond(self, stops: Places) -> tuple[Reals, Reals]:
+        """Return Σ Q·w over the points from the stop of each row on, nan if w is negative there, and its error."""
+        points = self.mesh.points
+        linear = [one for one in self.excesses if isinstance(one, LinearExcess)]
+        if len(linear) == len(self.excesses):
+            return _linear_sums(points, linear, stops), np.zeros(stops.size)
+        gains, uncertainties = np.zeros(stops.size), np.zeros(stops.size)
+        for row in np.flatnonzero(stops < points.offsets.size).tolist():
+            excess, stop = self.excesses[row], stops[row]
+            negligible = np.flatnonzero(points.log_weights[stop:] < points.log_weights[stop] - _DEPTH)
+            part = slice(stop, stop + int(negligible[0]) if negligible.size else None)
+            sure_offsets, sure_weights = points.offsets[part], points.weights[part]
+            sure_values = excess.at(sure_offsets)
+            gains[row] = sure_weights @ sure_values if sure_values[0] >= 0 else math.nan
+            uncertainties[row] = excess.uncertainty(sure_offsets, sure_weights)
+        return gains, uncertainties
+
+    def _window(self) -> tuple[Places, int]:
         """Return the first point of each row, and the number of points that the noise reaches in some row."""
         points, errors = self.mesh.points, self.mesh.errors
         offsets, logs = points.offsets, points.log_weights
@@ -94,6 +112,8 @@ class TermRows:
         steepest = max(1.0, *(excess.largest_size(offsets) for excess in self.excesses))
         depth = LEFT_OUT + math.log(steepest) + points.highest_log_weight - float(here.min())
         reach = errors.reach(depth) + self.margin
+        if reach > self.table.reach(depth):  # the table ends before
+            object.__setattr__(self, "table", errors)
         starts = offsets.searchsorted(self.guesses - reach)
         width = int((offsets.searchsorted(self.guesses + reach) - starts).max())
         return starts, width
@@ -112,22 +132,24 @@ class TermRows:
             changes = np.stack([errors.log_change(distance, steps) for distance, steps in rows])
             gains = (self._values * np.expm1(changes)).sum(axis=1)
             return (gains - np.expm1(self.epsilons)) / self._flat_scales[:, 0]
-        terms = self._values * np.exp(errors.log_density(answers[:, None] - self._offsets))
+        terms = self._values * np.exp(self.table.log_density(answers[:, None] - self._offsets))
         above, below = np.maximum(terms, 0.0).sum(axis=1), -np.minimum(terms, 0.0).sum(axis=1)
         is_known = np.minimum(above, below) > _SMALLEST * np.maximum(np.maximum(above, below), 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(is_known, np.log(above / below), np.nan)
 
-    def deltas(self, answers: Reals, log_odds: Reals) -> list[Certified | None]:
+    def deltas(self, answers: Reals, log_odds: Reals, slack: float) -> list[Certified | None]:
         """Return δ at the threshold of each row, or None if another formula is needed.
 
         Args:
             answers: The threshold of each row, or for integers, the first one at which the log-odds are not negative.
             log_odds: The log-odds at `answers`. For integers, they have been decided.
+            slack: Error of these log-odds by rounding that moves a threshold far, as they hardly rise there.
         """
         errors, pair = self.mesh.errors, self.mesh.pair
-        rounding = pair.rounding + errors.rounding
-        chances = errors.exceedance(answers[:, None] - self._offsets)
+        is_tabulated = self.table is not errors
+        rounding = pair.rounding + errors.rounding + (_OF_TABLE if is_tabulated else 0.0)
+        chances = self.table.exceedance(answers[:, None] - self._offsets)
         products = self._values * chances
         gains = np.maximum(products, 0.0).sum(axis=1) + self._sure_gains
         losses = -np.minimum(products, 0.0).sum(axis=1)
@@ -141,14 +163,15 @@ class TermRows:
             values, bounds = np.where(is_better, others, values), np.where(is_better, their_bounds, bounds)
         is_sound &= (bounds <= _TELLING * values) & (values <= _LIKELY)
         if not errors.is_discrete:
-            bounds = bounds - self._missed(answers, log_odds, gains)
+            is_sound &= 2 * slack * gains <= _OF_SUMS * values
+            bounds = bounds - self._missed(answers, log_odds - slack, gains)
         if errors.rounding:
             bounds = bounds + _OF_SUMS * values
         results = zip(values.tolist(), bounds.tolist(), is_sound.tolist(), strict=True)
         return [Certified.probability(value, bound) if sound else None for value, bound, sound in results]
 
     def _missed(self, answers: Reals, log_odds: Reals, gains: Reals) -> Reals:
-        """Return a bound, not positive, of the loss by thresholds with these log-odds, which are from −CLOSE to 0."""
+        """Return a bound, not positive, of the loss by thresholds with these log-odds, which are just below 0."""
         if self.is_flat:
             step, errors = _STEP_AFTER * self.mesh.errors.spread, self.mesh.errors
             is_after = self.log_odds(answers + step) > _UNDECIDED
@@ -186,8 +209,28 @@ class TermRows:
         return np.array([[excess.threshold] for excess in self.excesses])
 
 
+def _linear_sums(points: MeshPoints, excesses: Sequence[LinearExcess], stops: Places) -> Reals:
+    """Return Σ Q·w over the points from the stop of each row on, for linear w; nan if w is negative at the stop.
+
+    All rows take two sums from the last point: Σ Q, and Σ Q·(d − d*) with the offset d* of the stop. No term is
+    negative, and long doubles keep the digits of a term.
+    """
+    masses = np.append(np.cumsum(points.weights[::-1].astype(np.longdouble))[::-1], 0.0)
+    moments = np.append(np.cumsum((np.diff(points.offsets) * masses[1:-1])[::-1])[::-1], [0.0, 0.0])
+    thresholds, at, slopes = np.array([(one.threshold, one.at_threshold, one.slope) for one in excesses]).T
+    beyond = np.append(points.offsets, np.inf)[stops] - thresholds
+    is_end = stops == points.offsets.size
+    with np.errstate(invalid="ignore"):
+        sums = slopes * (moments[stops] + beyond * masses[stops]) + at * masses[stops]
+    return np.where(is_end, 0.0, np.where(beyond >= 0, sums, np.nan)).astype(np.float64)
+
+
 def certified_rows(
-    mesh: Mesh, asked: Sequence[tuple[float, Excess]], known: Sequence[tuple[float, float, float]], margin: float
+    mesh: Mesh,
+    asked: Sequence[tuple[float, Excess]],
+    known: Sequence[tuple[float, float, float]],
+    margin: float,
+    slack: float,
 ) -> list[Certified | None]:
     """Return δ for each ε of an ascending list, or None for an ε that must be computed alone.
 
@@ -197,8 +240,11 @@ def certified_rows(
         known: Some ε in ascending order, each with the threshold of the answer relative to that of w, and with the
             slope of the log-odds there, per record.
         margin: Largest distance of a threshold from its guess at which the sums are exact, in records.
+        slack: Error of log-odds by rounding, if they may hardly rise at a threshold; otherwise 0.
     """
     results: list[Certified | None] = []
+    errors = mesh.errors
+    table = errors if errors.has_formula else errors.tabulated(errors.reach(_TABLE_DEPTH) + margin)
     places, distances, slopes = np.array(known).T
     length = _ROWS if mesh.points.offsets.size > _ROWS else len(asked)
     for first, stop in pairwise([*range(0, len(asked), length), len(asked)]):
@@ -210,11 +256,11 @@ def certified_rows(
         if epsilons[-1] > LARGEST_EPSILON:
             results += [None] * epsilons.size
             continue
-        rows = TermRows(mesh, epsilons, excesses, starts, margin, is_flat)
+        rows = TermRows(mesh, epsilons, excesses, starts, margin, is_flat, table)
         solve = _first_integers if mesh.errors.is_discrete else _roots
         answers, log_odds = solve(rows, np.interp(epsilons, places, slopes))
         is_found = np.isfinite(answers) & (np.abs(answers - starts) <= margin)
-        found = rows.deltas(np.where(is_found, answers, starts), log_odds)
+        found = rows.deltas(np.where(is_found, answers, starts), log_odds, slack)
         results += [one if is_one else None for one, is_one in zip(found, is_found.tolist(), strict=True)]
     return results
 
@@ -227,7 +273,7 @@ def _is_flat(mesh: Mesh, guesses: Reals) -> bool:
 
 
 def _roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
-    """Return the answer of each row with log-odds from −CLOSE to 0, and these, by the secant method; nan if not found.
+    """Return an answer of each row with log-odds just below 0, and these, by the secant method; nan if not found.
 
     Args:
         rows: The sums.
@@ -235,16 +281,17 @@ def _roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
     """
     answers, values = rows.guesses, rows.log_odds(rows.guesses)
     for _ in range(_STEPS):
-        is_found = (values >= -CLOSE) & (values <= 0)
+        allowed = np.maximum(CLOSE, _UNITS * slopes * np.spacing(np.abs(answers)))
+        is_found = (values >= -allowed) & (values <= 0)
         if is_found.all():
             break
         with np.errstate(divide="ignore", invalid="ignore"):
-            following = np.where(is_found, answers, answers - (values + CLOSE / 2) / slopes)
+            following = np.where(is_found, answers, answers - (values + allowed / 2) / slopes)
             at_following = rows.log_odds(following)
             secants = (at_following - values) / (following - answers)
         slopes = np.where(np.isfinite(secants) & (secants > 0), secants, slopes)
         answers, values = following, at_following
-    is_found = (values >= -CLOSE) & (values <= 0)
+    is_found = (values >= -_CLOSEST) & (values <= 0)
     return np.where(is_found, answers, np.nan), values
 
 

@@ -149,6 +149,11 @@ class CertifiedErrorLaw(ErrorLaw):
     def rounding(self) -> float:
         """Relative error of a tail or a mass, as far as it exceeds that of a few operations."""
 
+    @property
+    def has_formula(self) -> bool:
+        """True if no value takes a numerical integral."""
+        return True
+
     @abstractmethod
     def uncertainty(self, low: Reals, widths: Reals) -> Reals | float:
         """Return the additional absolute error of each mass that `between` returns."""

@@ -225,6 +225,11 @@ class SumLaw(CertifiedErrorLaw):
         return self.table is None
 
     @property
+    def has_formula(self) -> bool:
+        """True if there is a table or a closed formula."""
+        return self.table is not None or self._laplace_terms is not None
+
+    @property
     def steepest(self) -> Fraction | None:
         """Steepest slope of the widest Laplace noise; adding other noise cannot make the density steeper."""
         widest = self.widest_laplace
