@@ -1,20 +1,29 @@
 """The tables of claims on the page of papers; as a command, they are written anew.
 
-A row begins with the key of its figure in code quotes, or with that of its paper for a claim outside the figures.
-`python -m tests.papers.claim_tables` puts the claims of each key in the place of the rows that begin with this key.
+Each section states how many claims of its papers and figures hold. Its table has the others: a row begins with the key
+of the figure in code quotes, or with that of the paper for a claim outside the figures.
 """
 
 import re
 from pathlib import Path
 
-from noisycount.papers.catalogue import claims, figure
+from noisycount.papers.catalogue import claims, figure, figures
 from noisycount.papers.figure import Claim, Verdict
 
-__all__ = ["PAGE", "claims_of", "row", "rows"]
+__all__ = ["PAGE", "SECTIONS", "others", "row", "rows", "table"]
 
 PAGE = Path(__file__).parents[2] / "docs/papers.md"
 
+SECTIONS = {
+    "The count given its answer": ("naldi2014", "ours.assumed"),
+    "ε from an accuracy": ("naldi2015", "ours.first"),
+    "Statistical privacy": ("breutigam", "ours.samples", "ours.price", "ours.knowledge"),
+    "Sums of noises": ("ours.sums",),
+    "Our own claims": ("ours.tables", "ours.ranges", "ours.coverage", "ours.repeated", "ours.overlap", "ours.rule"),
+}
+
 _ROW = re.compile(r"^\| `(\w+(?:\.\w+)?)` .*\|$", re.MULTILINE)
+_TABLE = r"(^## {}\n.*?\n)(?:Of \d+ claims [^|]*)?\| claim[^\n]*\n(?:\|[^\n]*\n)+"
 
 
 def rows(text: str) -> list[tuple[str, str]]:
@@ -22,23 +31,43 @@ def rows(text: str) -> list[tuple[str, str]]:
     return [(match[1], match[0]) for match in _ROW.finditer(text)]
 
 
-def claims_of(key: str) -> tuple[Claim, ...]:
+def others(key: str) -> list[Claim]:
+    """Return the claims of a figure, or of a paper outside its figures, that do not hold, or only in part."""
+    return [claim for claim in _claims_of(key) if claim.verdict is not Verdict.HOLDS]
+
+
+def row(key: str, claim: Claim) -> str:
+    """Format a claim as a row: the claim with its source, our result, and the verdict."""
+    text = f"*{claim.says}* ({claim.source}) Found: {claim.found}".replace("|", "\\|")
+    return f"| `{key}` {text} | {claim.verdict.value} |"
+
+
+def table(section: str) -> str:
+    """Return the table of a section: the number of claims that hold, and a row for each of the others."""
+    keys = [key for name in SECTIONS[section] for key in [*_figures_of(name), name]]
+    number = sum(len(_claims_of(key)) for key in keys)
+    lines = [row(key, claim) for key in keys for claim in others(key)]
+    head = f"Of {number} claims {number - len(lines)} hold. The others:"
+    return "\n".join([head, "", "| claim, and our result | verdict |", "| --- | --- |", *lines]) + "\n"
+
+
+def _figures_of(name: str) -> list[str]:
+    """Return the keys of the figures of a paper; none for the name of a figure."""
+    return [key for key in figures() if key.startswith(f"{name}.")]
+
+
+def _claims_of(key: str) -> tuple[Claim, ...]:
     """Return the claims of a figure, or those of a paper outside its figures."""
     return figure(key).claims if "." in key else claims(key)
 
 
-def row(key: str, claim: Claim) -> str:
-    """Format a claim as a row: the claim with its source, our result unless the claim holds, and the verdict."""
-    result = "" if claim.verdict is Verdict.HOLDS else f" Found: {claim.found}"
-    text = f"*{claim.says}* ({claim.source}){result}".replace("|", "\\|")
-    return f"| `{key}` {text} | {claim.verdict.value} |"
-
-
 def _renewed(text: str) -> str:
-    """Return a page with its rows of claims computed anew."""
-    for key in dict.fromkeys(key for key, _ in rows(text)):
-        old = [line for each, line in rows(text) if each == key]
-        text = text.replace("\n".join(old), "\n".join(row(key, each) for each in claims_of(key)))
+    """Return a page with its tables of claims computed anew."""
+    for section in SECTIONS:
+        match = re.search(_TABLE.format(section), text, re.MULTILINE | re.DOTALL)
+        if match is None:
+            raise ValueError(f"the page of papers has no table of claims under {section!r}")
+        text = text[: match.end(1)] + table(section) + text[match.end() :]
     return text
 
 

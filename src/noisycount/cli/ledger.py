@@ -120,7 +120,7 @@ def verify(
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Write every row with its hash: one JSON object per line, or one for all rows (--json).
 
-    Anybody who has the rows can check the hashes, as the page “Attacks and their tests” describes. The rows contain the
+    Anybody who has the rows can check the hashes, as the page “Contributing” describes. The rows contain the
     version of the records, and the size and the time of the file: protect the export like the ledger itself. If a row
     was changed, all rows are written as they are, a warning on standard error names the first changed row, and the exit
     status is 5.
