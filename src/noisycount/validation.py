@@ -24,6 +24,7 @@ _LONGEST_TEXT = 40
 # At most three digits of exponent: a longer one could make an integer that fills the memory.
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|[0-9]+/0*[1-9][0-9]*")
 
+_CACHED_TEXTS = 1024  # the longest text has 8601 characters
 _SHARE = re.compile(r"[±+]?\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(%?)")
 
 
@@ -64,7 +65,12 @@ def exact_text(value: Rational) -> str:
         >>> exact_text(Fraction(3, 10)), exact_text(Fraction(2, 6)), exact_text(Fraction(0))
         ('0.3', '1/3', '0')
     """
-    numerator, denominator = int(value.numerator), int(value.denominator)
+    return _ratio_text(int(value.numerator), int(value.denominator))
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _ratio_text(numerator: int, denominator: int) -> str:
+    """Return the shortest text of a ratio in lowest terms. It is cached, as a ledger writes the same sums often."""
     twos, rest = _power(2, denominator)
     fives, rest = _power(5, rest)
     if rest != 1:
@@ -72,7 +78,7 @@ def exact_text(value: Rational) -> str:
     places = max(twos, fives)
     digits = str(abs(numerator) * 10**places // denominator).zfill(places + 1)
     whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
-    return f"{'-' if value < 0 else ''}{whole}{'.' if part else ''}{part}"
+    return f"{'-' if numerator < 0 else ''}{whole}{'.' if part else ''}{part}"
 
 
 def _power(base: int, number: int) -> tuple[int, int]:
@@ -89,7 +95,6 @@ _LARGEST = Fraction(10**6)
 _SMALLEST_DELTA = Fraction(1, 10**18)
 _PLACES = 18
 _LARGEST_DENOMINATOR = 1000
-_CACHED_TEXTS = 1024  # the longest text has 8601 characters
 _COMMA = re.compile(r"[0-9]{0,10},[0-9]{1,20}")
 _SHORT_FORM = (
     f"must be a decimal of at most {_PLACES} places, or a fraction with a denominator of at most {_LARGEST_DENOMINATOR}"

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -109,6 +110,25 @@ def wrong_keys(key: Key) -> Iterator[str]:
     last = "0" if text[-1] != "0" else "1"
     yield from (f"{text[:-1]}{last}", Key(key.id, Key.new().secret).text, Key.new().text)
     yield Key(Key.new().id, key.secret).text
+
+
+def test_a_file_is_read_again_only_if_it_changed_or_is_recent(ring: Keyring, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The times of a recent file may not distinguish two changes, so that it is read at every use."""
+    key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
+    content, reads = ring.path.read_bytes(), list[Path]()
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: [reads.append(path), read_bytes(path)][1])
+    for _ in range(3):
+        assert ring.holder(key.text) == issued
+    assert reads.count(ring.path) == 3
+    later = time.time() + 3
+    monkeypatch.setattr(keys_module.time, "time", lambda: later)
+    for _ in range(3):
+        assert ring.holder(key.text) == issued
+    assert reads.count(ring.path) == 4
+    ring.path.write_bytes(content.replace(b"ana", b"bob"))  # the same size, and not sealed
+    with pytest.raises(ConfigError, match="damaged"):
+        ring.holder(key.text)
 
 
 def test_what_is_no_key_opens_nothing(ring: Keyring) -> None:

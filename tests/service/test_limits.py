@@ -15,7 +15,7 @@ from noisycount.release.desk import Desk
 from noisycount.service.app import application
 from noisycount.service.errors import RateError, StoppingError
 from noisycount.service.middleware import SINGLE, BodyLimit, ConcurrencyLimit, depth_of
-from noisycount.service.state import RateLimiter, ServiceState, WorkQueue
+from noisycount.service.state import LeasedRates, RateLimiter, ServiceState, WorkQueue
 from tests.helpers.service_callers import BO, calling, configured, problem, serving
 from tests.service.conftest import PATIENCE, Gate
 
@@ -62,6 +62,30 @@ def test_a_bucket_fills_as_time_passes() -> None:
             rates.take("ana")
         assert refused.value.seconds == 20
     rates.take("bo")
+
+
+@pytest.mark.parametrize("rate", [3, 60, 6000])
+def test_workers_never_exceed_a_shared_limit_and_rarely_ask_for_it(rate: int) -> None:
+    """Two workers admit at most `rate` requests; all but the tokens of a second that the other worker holds."""
+    calls = []
+
+    class Counted(RateLimiter):
+        """A limiter whose calls are counted, as each asks another process."""
+
+        def wait(self, name: str, tokens: float = 1.0) -> int:
+            """Take tokens."""
+            calls.append(tokens)
+            return RateLimiter.wait(self, name, tokens)
+
+    shared = Counted(rate, clock=lambda: 0.0)
+    workers = [LeasedRates(shared, rate) for _ in range(2)]
+    assert workers[1].wait("ana") == 0
+    admitted = 1
+    while not workers[0].wait("ana"):
+        admitted += 1
+    assert rate - rate // 60 <= admitted <= rate
+    assert len(calls) <= rate / max(1, rate // 60) + rate // 60 + 2
+    assert workers[0].wait("bo") == 0
 
 
 def test_who_asks_too_often_waits(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -6,13 +7,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event, insert
+from starlette.types import Receive, Scope, Send
 
 from noisycount.ledger.chain import chained
 from noisycount.ledger.entries import Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER
 from noisycount.release.desk import Desk
-from noisycount.service.questions import asker_of_name
+from noisycount.service.questions import SpendRoute, asker_of_name, spends
 from noisycount.service.state import ServiceState
 from noisycount.tasks.opening import DatasetSession
 from tests.helpers.service_callers import ANA, BO, OWNER, calling, configured, problem, serving
@@ -54,6 +56,34 @@ def test_a_spend_is_two_commits(body: dict[str, Any], state: ServiceState) -> No
     assert len(commits) == 2
     assert caller.ask(body, "one").content == told.content
     assert len(commits) == 2
+
+
+@every_kind
+def test_a_valid_spend_skips_the_dependencies_of_the_framework(
+    body: dict[str, Any], state: ServiceState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The framework reads a spend in any other form, and refuses it, by the same rules: the bytes are the same."""
+    caller, framework = calling(state), list[str]()
+    (route,) = spends.routes
+    assert isinstance(route, SpendRoute)
+    by_fastapi = route.by_fastapi
+
+    async def seen(scope: Scope, receive: Receive, send: Send) -> None:
+        framework.append(scope["path"])
+        await by_fastapi(scope, receive, send)
+
+    monkeypatch.setattr(route, "by_fastapi", seen)
+    path, content = "/v1/datasets/stay/releases", json.dumps(body).encode()
+    first = caller.post(path, body, "one")
+    assert (first.status_code, framework) == (201, [])
+    headers = {"Idempotency-Key": "one", "Content-Type": "application/json; charset=utf-8"}
+    again = caller.request("POST", path, content=content, headers=headers)
+    assert (again.status_code, again.content, len(framework)) == (201, first.content, 1)
+    for wrong in ({"epsilon": 1}, {**body, "epsilom": "1"}, []):
+        assert problem(caller.post(path, wrong, "two"))[0] == 422
+    assert problem(caller.post(path, body, "a key")) == (422, "form")
+    assert problem(caller.post(f"/v1/datasets/{'s' * 201}/releases", body, "two")) == (422, "form")
+    assert len(framework) == 6
 
 
 def test_a_key_names_one_request(state: ServiceState) -> None:

@@ -138,26 +138,29 @@ class LazySource(CountedSource):
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         if len(predicates) > _MAX_SHARED:
-            counts = self._checked().count(predicates)
-        else:
-            counts = self.scans.result(predicates, self._scan)
-        self.require_unchanged()
-        return counts
+            return self._count_unchanged(predicates)
+        return self.scans.result(predicates, self._scan)
 
     def _scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
         """Count the predicates of several threads in one scan."""
         predicates = [predicate for task in tasks for predicate in task.item]
-        counts = iter(self._checked().count(predicates))
+        counts = iter(self._count_unchanged(predicates))
         for task in tasks:
             task.settle(lambda item: list(islice(counts, len(item))))
 
+    def _count_unchanged(self, predicates: Sequence[Predicate]) -> list[int]:
+        """Count predicates. Raise SourceError if the records changed meanwhile."""
+        counts = self._counted().count(predicates)
+        self.require_unchanged()
+        return counts
+
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        counts = self._checked().count_cells(question)
+        counts = self._counted().count_cells(question)
         self.require_unchanged()
         return counts
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._count_keys(self._checked(), question)
+        return self._count_keys(self._counted(), question)
 
     def _count_keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
         yield from source.count_keys(question)
@@ -165,6 +168,7 @@ class LazySource(CountedSource):
 
     def check(self, unit: str | None = None) -> Check:
         """Return a summary of the columns and of unreadable values; see ``Source.check``."""
+        self.require_unchanged()
         return self._source().check(unit)
 
     def close(self) -> None:
@@ -196,14 +200,19 @@ class LazySource(CountedSource):
             self.compared = source
         return source
 
+    def _counted(self) -> CheckedSource:
+        """Return the records to count. Their state was checked by `prepare`, and is checked again after the count."""
+        opened = self.opened  # another thread may close and reopen the records
+        return opened if opened is not None and opened is self.compared else self._checked()
+
     def _source(self) -> CheckedSource:
         """Return the open records, and open them if necessary. A copy that was removed meanwhile is made again."""
         with self.lock:
+            if self.opened is not None and not self.is_closed and _is_unchanged(self.opened):
+                return self.opened
             self.require_unchanged()
-            if self.opened is not None and not _is_unchanged(self.opened):
-                self.close_opened()
-            if self.opened is None:
-                self.opened = self._open()
+            self.close_opened()
+            self.opened = self._open()
             return self.opened
 
 

@@ -172,7 +172,7 @@ def files_of(place: Path) -> tuple[Path, ...]:
     """
     try:
         if place.is_file():
-            return (place, *pending_logs(place))
+            return (place,) if place.suffix.lower() in COLUMNAR else (place, *pending_logs(place))
         if place.is_dir():
             paths = [file for file in files_below(place) if file.name.lower().endswith(COLUMNAR)]
         else:

@@ -82,10 +82,13 @@ def lazy_routers() -> tuple[APIRouter, ...]:
 
 def _add_late(app: FastAPI) -> None:
     """Add all routes, and the document that describes them."""
+    from noisycount.service.questions import spends  # noqa: PLC0415 - loads the question language
+
     routes, early = app.router.routes, len(app.router.routes)
     for family in lazy_routers():
         app.include_router(family)
-    routes[:] = [*routes[early:], *routes[:early]]  # a request tries them in this order: spends come first
+    # a request tries them in this order: spends come first, and are not included, as an included route is found twice
+    routes[:] = [*spends.routes, *routes[early:], *routes[:early]]
     app.openapi_url = "/openapi.json"
     app.openapi = partial(with_examples, app.openapi)  # type: ignore[method-assign]  # as FastAPI says it
     app.setup()

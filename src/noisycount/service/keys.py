@@ -8,12 +8,14 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from noisycount.catalog.folder import make_private, write_private
@@ -170,12 +172,16 @@ _NO_KEY = Key("", "")
 class Keyring:
     """Keys of a ledger, and the secret with which they are hashed.
 
-    The file is read at every use, so that a revoked key is refused at once. It is parsed again only if it changed.
+    Every use checks the state of the file, so that a revoked key is refused at once. The file is read and parsed again
+    only if it changed.
     """
 
     folder: Path
     now: Callable[[], datetime] = _now
-    _parsed: tuple[bytes | None, Keys] = field(default=(None, ()), init=False, repr=False)
+    _parsed: tuple[bytes | None, Keys, Mapping[str, IssuedKey]] = field(
+        default=(None, (), MappingProxyType({})), init=False, repr=False
+    )  # content of the file, its keys in order, and its keys by their id
+    _contents: dict[Path, "_FileContent"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, configuration: Config) -> Self:
@@ -196,11 +202,15 @@ class Keyring:
 
     def issued(self) -> Keys:
         """Return all keys that were ever issued, the oldest first."""
-        content, (parsed_content, keys) = _content(self.path), self._parsed
-        if content != parsed_content:
+        return self._parse()[1]
+
+    def _parse(self) -> tuple[bytes | None, Keys, Mapping[str, IssuedKey]]:
+        """Return the content of the file, its keys in order, and its keys by their id."""
+        content = self._content(self.path)
+        if content != self._parsed[0]:
             keys = () if content is None else self._read(content)
-            self._parsed = (content, keys)
-        return keys
+            self._parsed = (content, keys, MappingProxyType({key.id: key for key in keys}))
+        return self._parsed
 
     def issue(
         self, name: str, role: Role, datasets: Sequence[str] | None, lifetime: timedelta | None = None
@@ -228,15 +238,14 @@ class Keyring:
         One digest is computed and compared for every text, in a time that does not depend on where the digests differ.
         """
         key = Key.read(text) or _NO_KEY
-        stored_key = {each.id: each for each in self.issued()}.get(key.id, _UNKNOWN)
+        stored_key = self._parse()[2].get(key.id, _UNKNOWN)
         is_right = hmac.compare_digest(key.digest(self._secret()), stored_key.digest)
         return stored_key if is_right and stored_key.state(self.now()) is KeyState.VALID else None
 
     def valid(self, key_id: str) -> IssuedKey | None:
         """Return the key with an id if it is still valid, else None."""
-        now = self.now()
-        valid = (key for key in self.issued() if key.state(now) is KeyState.VALID)
-        return next((key for key in valid if key.id == key_id), None)
+        key = self._parse()[2].get(key_id)
+        return key if key is not None and key.state(self.now()) is KeyState.VALID else None
 
     @contextmanager
     def changing(self) -> Iterator[tuple[list[IssuedKey], bytes]]:
@@ -256,9 +265,14 @@ class Keyring:
                 f"keys cannot be stored in {self.folder} ({error.strerror}): make the folder writable and try again"
             ) from None
 
+    def _content(self, path: Path) -> bytes | None:
+        """Return the bytes of a file, or None if there is no file."""
+        file_content = self._contents[path] = _FileContent.read(path, self._contents.get(path))
+        return file_content.content
+
     def _secret(self) -> bytes:
         """Return the secret of the hashes; empty if no key was ever issued."""
-        content = _content(self._secret_path)
+        content = self._content(self._secret_path)
         if content is not None and len(content) == _SECRET_BYTES:
             return content
         if content is None and not self.issued():
@@ -270,7 +284,7 @@ class Keyring:
 
     def _read(self, content: bytes) -> Keys:
         """Parse the content of the file. Raise ConfigError if it is damaged."""
-        secret = _content(self._secret_path) or b""
+        secret = self._content(self._secret_path) or b""
         is_secret = len(secret) == _SECRET_BYTES  # if not, `_secret` raises an error at every check of a key
         try:
             members = json.loads(content)
@@ -285,14 +299,31 @@ class Keyring:
         )
 
 
-def _content(path: Path) -> bytes | None:
-    """Return the bytes of a file, or None if there is no file."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror}): only the ledger's owner may read it") from None
+_SETTLED_SECONDS = 2.0  # age from which the times of a file distinguish every later change from its last one
+
+
+@frozen
+class _FileContent:
+    """The content of a file, with the state of the file before it was read."""
+
+    content: bytes | None  # None: there was no file
+    state: tuple[int, ...] = ()  # numbers that change with the file; empty if they may not have changed
+
+    @classmethod
+    def read(cls, path: Path, former: Self | None) -> Self:
+        """Return the content of a file. Return `former` without reading if the file is still in its state."""
+        try:
+            status = os.stat(path)  # noqa: PTH116 - at every request: a Path takes longer
+            state = (status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            if former is not None and former.state == state:
+                return former
+            is_settled = time.time() - status.st_ctime > _SETTLED_SECONDS
+            return cls(path.read_bytes(), state if is_settled else ())
+        except FileNotFoundError:
+            return cls(None)
+        except OSError as error:
+            message = f"{path} cannot be read ({error.strerror}): only the ledger's owner may read it"
+            raise ConfigError(message) from None
 
 
 def _seal(keys: Sequence[object], secret: bytes) -> str:

@@ -154,10 +154,11 @@ class BodyLimit:
 
     async def _received(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the whole request. Return a function that yields it again."""
-        names = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
-        for name, times in names.items():
-            if times > 1 and name in SINGLE:
-                raise errors.RepeatedNameError(name.title())
+        names = [name.lower() for name, _ in scope["headers"]]
+        if len(set(names)) < len(names):
+            for name, times in Counter(name.decode("latin-1") for name in names).items():
+                if times > 1 and name in SINGLE:
+                    raise errors.RepeatedNameError(name.title())
         if scope["method"] in {"GET", "HEAD"}:
             return receive
         with move_on_after(self.patience):

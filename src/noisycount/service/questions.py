@@ -4,6 +4,7 @@ A release is charged once. A request with the same Idempotency-Key always gets t
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -13,6 +14,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Response
 from fastapi import Query as Parameter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from noisycount.display.texts import redacted_name
 from noisycount.errors import ReuseError
@@ -20,12 +23,12 @@ from noisycount.frozen import frozen
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.query.query import Query
-from noisycount.service.auth import LimitedUser
+from noisycount.service.auth import LimitedUser, limited_user, user_of
 from noisycount.service.document import DATASET, DATASETS, FOUND, PLAN, REHEARSAL, RELEASE, responses
 from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.keys import User
-from noisycount.service.middleware import JsonRoute
-from noisycount.service.state import Dataset, ServiceState, State
+from noisycount.service.middleware import JsonRoute, exact_json
+from noisycount.service.state import MOST_NAME, Dataset, ServiceState, State, state_of
 from noisycount.tasks.answer import Answer, PaidQuery, answer_at
 from noisycount.tasks.answer_json import answer_json, preview_json
 from noisycount.tasks.preview import preview_at
@@ -253,11 +256,12 @@ def rehearsal(name: Dataset, question: Question, user: LimitedUser, state: State
     return state.reply(lambda: rehearsal_json(rehearsal_of(state.session(user, name), question.query())))
 
 
+_KEY_FORM = r'^("[A-Za-z0-9._~-]{1,100}"|[A-Za-z0-9._~-]{1,100})$'
 _Name = Annotated[
     str,
     Header(
         alias="Idempotency-Key",
-        pattern=r'^("[A-Za-z0-9._~-]{1,100}"|[A-Za-z0-9._~-]{1,100})$',
+        pattern=_KEY_FORM,
         description="What you call this request: the same key and body get the same bytes for"
         " ever, and are charged once.",
         examples=["2026-11-22-poor-health"],
@@ -265,7 +269,53 @@ _Name = Annotated[
 ]
 
 
-@router.post(
+class SpendRoute(JsonRoute):
+    """The route of spends, which reads a valid request itself: the dependencies of FastAPI take much of its time.
+
+    FastAPI describes the route, and replies to every other request.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as the base class takes them
+        super().__init__(*args, **options)
+        self.by_fastapi, self.app = self.app, self.serve
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reply to one request."""
+        request = Request(scope, receive)
+        question = _question_of(request, await request.body())
+        key = request.headers.get("idempotency-key", "")
+        if question is None or not re.fullmatch(_KEY_FORM, key):
+            await self.by_fastapi(scope, _again(await request.body(), receive), send)
+            return
+        user = await limited_user(request, await user_of(request))
+        reply = await release(scope["path_params"]["name"], question, user, await state_of(request), key)
+        await reply(scope, receive, send)
+
+
+def _question_of(request: Request, body: bytes) -> Question | None:
+    """Return the question in the body of a request, or None if it is not valid JSON of a question."""
+    if request.headers.get("content-type") != _JSON or len(request.path_params["name"]) > MOST_NAME:
+        return None
+    try:
+        return Question.model_validate(exact_json(body))
+    except ValueError:
+        return None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a function that yields a body once more, and then what follows it."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive_again() -> Message:
+        return next(messages, None) or await receive()
+
+    return receive_again
+
+
+spends = APIRouter(route_class=SpendRoute)
+
+
+@spends.post(
     "/v1/datasets/{name}/releases",
     tags=["releases"],
     status_code=201,

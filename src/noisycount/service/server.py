@@ -282,7 +282,7 @@ def run(
         slots: True makes replies wait for a tick (`ReplyTick`), so that their times reveal nothing.
         shared: Memory shared with the other processes of the service; None if this is the only process.
     """
-    state = ServiceState.open(configuration, slots=slots, rates=None if shared is None else shared.rates)
+    state = ServiceState.open(configuration, slots=slots, shared_rates=None if shared is None else shared.rates)
     try:
         service = configuration.service
         lines = LimitedLog(_LINES + service.rate)

@@ -61,6 +61,32 @@ class RateLimiter:
 
 
 @dataclass(slots=True, eq=False)
+class LeasedRates:
+    """Tokens that one worker holds for each name. It takes a second's worth at a time from the shared rate limiter.
+
+    The limit of all workers together is never exceeded. A name may reach it early, by the tokens that other workers
+    hold: at most those of a second for each worker.
+    """
+
+    shared: RateLimiter  # a proxy: each call asks another process
+    rate: int  # tokens that the shared limiter refills in a minute
+    _held: dict[str, float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def wait(self, name: str, tokens: float = 1.0) -> int:
+        """Take tokens and return 0, or return the number of seconds until the shared limiter has enough."""
+        with self._lock:
+            held = self._held.get(name, 0.0)
+            if held < tokens:
+                lease = max(tokens, self.rate / _MINUTE)
+                if self.shared.wait(name, lease):
+                    return self.shared.wait(name, tokens)
+                held += lease
+            self._held[name] = held - tokens
+            return 0
+
+
+@dataclass(slots=True, eq=False)
 class InFlight:
     """The names of requests in progress in this process. Between processes, the ledger prevents a second answer."""
 
@@ -189,7 +215,7 @@ class ServiceState:
     sources: OpenSources
     queue: WorkQueue
     in_flight: InFlight  # spends in progress
-    rates: RateLimiter  # of each user
+    rates: RateLimiter | LeasedRates  # of each user
 
     @classmethod
     def open(
@@ -197,9 +223,9 @@ class ServiceState:
         configuration: Config,
         *,
         slots: bool = True,
-        rates: RateLimiter | None = None,
+        shared_rates: RateLimiter | None = None,
     ) -> Self:
-        """Open the state of a configuration, and make a ledger if there is none. Workers share `rates`."""
+        """Open the state of a configuration, and make a ledger if there is none. Workers have `shared_rates`."""
         known_head, service = configuration.known_head, configuration.service
         if service.purpose:
             datasets = {name: replace(each, needs_purpose=True) for name, each in configuration.datasets.items()}
@@ -214,7 +240,7 @@ class ServiceState:
             sources=OpenSources(configuration, ledger, tick),
             queue=WorkQueue(service.concurrency),
             in_flight=InFlight(),
-            rates=rates or RateLimiter(service.rate),
+            rates=RateLimiter(service.rate) if shared_rates is None else LeasedRates(shared_rates, service.rate),
         )
 
     def close(self) -> bool:
@@ -286,4 +312,5 @@ async def state_of(request: Request) -> ServiceState:
 
 State = Annotated[ServiceState, Depends(state_of)]
 
-Dataset = Annotated[str, Path(max_length=200, description="The name of a data set.", examples=["survey"])]
+MOST_NAME = 200  # largest number of characters of the name of a data set in a path
+Dataset = Annotated[str, Path(max_length=MOST_NAME, description="The name of a data set.", examples=["survey"])]

@@ -1,5 +1,6 @@
 """The text that DuckDB is asked: every value is bound, and every operand looked at."""
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -110,12 +111,34 @@ def test_a_text_is_written_once_a_shape_and_keeps_no_value(tmp_path: Path) -> No
     """The cache holds a text for each shape, without values; long lists are compiled anew."""
     write_parquet(tmp_path / "records.parquet", CELLS, SCHEMA)
     with DuckDBSource.open(tmp_path / "records.parquet") as source:
-        dialect.count_text.cache_clear()
+        dialect.flag_text.cache_clear()
         for age in range(31000, 31005):
             source.count([parse(f"age > {age}", SCHEMA), parse(f"town = 'canary{age}'", SCHEMA)])
-        assert dialect.count_text.cache_info().misses == 1
+        assert dialect.flag_text.cache_info().misses == 2
         source.count([Membership(Column("age", Kind.INTEGER), tuple(Literal(Kind.INTEGER, n) for n in range(200)))])
-        assert dialect.count_text.cache_info().currsize == 1
+        assert dialect.flag_text.cache_info().currsize == 2
     shape = shape_of(WHERE, values := [])
     assert values == [31234, "canary"]
-    assert "31234" not in f"{shape} {dialect.count_text((shape,), None, None)}"
+    assert "31234" not in f"{shape} {dialect.flag_text(shape, is_boolean=False)}"
+
+
+@pytest.mark.parametrize("unit", KIND_OF)
+def test_a_scan_has_the_statement_of_the_engine_with_other_names_of_values(unit: str | None) -> None:
+    """The text that is put together differs from the compiled one only in the names of its values."""
+    wheres = [WHERE, parse("age between 31 and 32", SCHEMA), parse("not (town like 'a%' or age in (1, 2))", SCHEMA)]
+    text, values = dialect.count_text(wheres, unit, KIND_OF[unit])
+    compiled, compiled_values = text_of(count_statement(wheres, records_of(unit, KIND_OF[unit])), DUCKDB)
+    names = re.compile(r"\$\w+")
+    assert names.sub("$", text) == names.sub("$", compiled)
+    in_order = [values[name[1:]] for name in names.findall(text)]
+    assert in_order == [compiled_values[name[1:]] for name in names.findall(compiled)]
+
+
+def test_a_column_may_look_like_a_value(tmp_path: Path) -> None:
+    """A dollar, a brace or a quotation mark in the name of a column is no value."""
+    name = '$value_0 "x" {0}'
+    column = Column(name, Kind.INTEGER)
+    write_parquet(tmp_path / "odd.parquet", [{name: n} for n in (1, 2, 3)], Schema({name: Kind.INTEGER}))
+    with DuckDBSource.open(tmp_path / "odd.parquet") as source:
+        more_than = [Comparison(column, Operator.MORE, Literal(Kind.INTEGER, n)) for n in (0, 1, 2)]
+        assert source.count(more_than) == [3, 2, 1]

@@ -1,10 +1,12 @@
 """DuckDB's dialect of the counting statements, and the counts of the view `records`."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any, TypeAlias
 
+import duckdb
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
@@ -20,8 +22,8 @@ from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPAC
 from noisycount.engines.persons import Persons, persons_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
-from noisycount.query.person_values import Shifted
-from noisycount.query.predicate import Column, Predicate
+from noisycount.query.person_values import Shifted, values_in
+from noisycount.query.predicate import Column, Constant, Predicate
 from noisycount.query.schema import Kind, Schema
 
 
@@ -151,7 +153,7 @@ class DuckDBDialect(shared.Dialect):
 
     def is_any(self, flag: shared.Expression) -> shared.Expression:
         """Return the flag that is set if one flag of a group is set."""
-        return sa.func.bool_or(flag if isinstance(flag.type, sa.Boolean) else sa.cast(flag, sa.Boolean()))
+        return sa.func.bool_or(_boolean(flag))
 
     def is_set(self, flag: shared.Expression) -> shared.Expression:
         """Return the flag itself."""
@@ -178,6 +180,11 @@ class DuckDBDialect(shared.Dialect):
         self.cursor.register(name, {**values, "place": np.arange(1, size + 1)})
         shown = [sa.column(each, type_) for each, (_, type_) in columns.items()]
         return sa.table(name, *shown, sa.column("place", sa.BigInteger()))
+
+
+def _boolean(flag: shared.Expression) -> shared.Expression:
+    """Return a flag as a boolean."""
+    return flag if isinstance(flag.type, sa.Boolean) else sa.cast(flag, sa.Boolean())
 
 
 def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Select[Any]:
@@ -229,21 +236,99 @@ def records_of(unit: str | None, kind: Kind | None, cursor: Connection | None = 
 
 Text: TypeAlias = tuple[str, dict[str, Any]]
 """Text of a statement, and its values by name."""
-_MOST_PARTS = (
-    100  # largest number of blanks and predicates of a cached text: a longer one takes less time than its count
+ParsedText: TypeAlias = tuple[str | duckdb.Statement, dict[str, Any]]
+"""Text of a statement or the parsed statement, and its values by name."""
+_MOST_PARTS = 100  # largest number of parts of a cached text: a longer one takes less time than its count
+_MOST_PARSED = 400  # largest number of values of a cached statement: enough for the questions of one scan
+_SLOT = "\0"  # place of a condition in the text of a statement; no name holds it
+_VALUE_NAME = re.compile(
+    r"""
+    "(?:[^"]|"")*"  # the name of a column
+    | \$(\w+)""",
+    re.VERBOSE,
 )
 
 
+class _SlotRecords(StatementRecords):
+    """The records of the view, with a slot in place of each condition."""
+
+    def condition(self, predicate: Predicate) -> shared.Expression:
+        """Return the slot."""
+        del predicate
+        return sa.literal_column(_SLOT, sa.Boolean())
+
+
 @lru_cache(maxsize=128)
-def count_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
+def _count_pieces(number: int, unit: str | None, kind: Kind | None) -> list[str]:
+    """Return the statement that counts a number of conditions, split where each condition stands."""
+    records = records_of(unit, kind)
+    slots = _SlotRecords(records.table, records.of_column, records.person, records.dialect)
+    text, _ = shared.text_of(statements.count_statement([Constant(value=True)] * number, slots), DUCKDB)
+    return text.split(_SLOT)
+
+
+@lru_cache(maxsize=512)
+def flag_text(shape: Predicate, *, is_boolean: bool) -> Text:
+    """Return the SQL of the flag of a shape, as a boolean if persons are counted, and its values by name."""
+    flag = DuckDBDialect().flag(records_of(None, None).condition(shape))
+    return shared.text_of(_boolean(flag) if is_boolean else flag, DUCKDB)
+
+
+@lru_cache(maxsize=128)
+def _person_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
     """Return the statement that counts predicates of given shapes, with its fixed values."""
     return shared.text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
+
+
+def _cached(write_text: Any, size: int) -> Callable[..., Any]:  # noqa: ANN401 - a function with a cache
+    """Return a function with its cache, or without it if its text would be long."""
+    function: Callable[..., Any] = write_text if size <= _MOST_PARTS else write_text.__wrapped__
+    return function
+
+
+def _name_of_place(place: int, match: re.Match[str]) -> str:
+    """Return the name of a value in a statement of several conditions; the name of a column as it is."""
+    return match[0] if match[1] is None else f"$p{place}_{match[1]}"
+
+
+def count_text(predicates: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
+    """Return the statement that counts predicates, and its values by name.
+
+    The statement is put together from texts that are compiled once for each shape. Predicates about values of a person
+    share subqueries, so that they are compiled together.
+    """
+    blanks: list[Any] = []
+    if next(values_in(predicates), None) is not None:
+        shapes = tuple(shape_of(predicate, blanks) for predicate in predicates)
+        return _with_values(_cached(_person_text, len(blanks))(shapes, unit, kind), blanks)
+    first, *pieces = _cached(_count_pieces, len(predicates))(len(predicates), unit, kind)
+    texts, all_values = [first], dict[str, Any]()
+    for place, (predicate, piece) in enumerate(zip(predicates, pieces, strict=True)):
+        blanks = []
+        shape = shape_of(predicate, blanks)
+        text, values = _with_values(_cached(flag_text, len(blanks))(shape, is_boolean=unit is not None), blanks)
+        texts += [_VALUE_NAME.sub(partial(_name_of_place, place), text), piece]
+        all_values |= {f"p{place}_{name}": value for name, value in values.items()}
+    return "".join(texts), all_values
 
 
 @lru_cache(maxsize=128)
 def keys_text(question: KeyQuestion, unit: str | None, kind: Kind | None) -> Text:
     """Return the statement of hidden keys for the shape of a predicate, with its fixed values."""
     return shared.text_of(statements.keys_statement(question, records_of(unit, kind)), DUCKDB)
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Connection:
+    """Return a connection without records, which parses statements."""
+    return duckdb.connect(":memory:")
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str) -> duckdb.Statement:
+    """Return a parsed statement for any connection, as parsing takes a quarter of the time of a small count."""
+    (statement,) = _parser().extract_statements(text)
+    return statement
 
 
 def _with_values(text: Text, values: Sequence[Any]) -> Text:
@@ -264,10 +349,8 @@ class Counting:
 
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """Return the count of each predicate; see `Source.count`."""
-        values: list[Any] = []
-        shapes = tuple(shape_of(predicate, values) for predicate in predicates)
-        write_text = count_text if len(values) + len(shapes) <= _MOST_PARTS else count_text.__wrapped__
-        row = self._row(_with_values(write_text(shapes, self.unit, self._kind), values))
+        text, values = count_text(predicates, self.unit, self._kind)
+        row = self._row((_parsed(text) if len(values) <= _MOST_PARSED else text, values))
         self.require_unchanged()
         return list(row[: len(predicates)])
 
@@ -289,16 +372,16 @@ class Counting:
         """Kind of the unit's values."""
         return None if self.unit is None else self.schema.entire.kinds.get(self.unit)
 
-    def _row(self, text: Text) -> Sequence[int]:
+    def _row(self, statement: ParsedText) -> Sequence[int]:
         """Return the only row of a result."""
-        return self._rows(text)[0]
+        return self._rows(statement)[0]
 
-    def _rows(self, text: Text) -> list[Sequence[Any]]:
+    def _rows(self, statement: ParsedText) -> list[Sequence[Any]]:
         """Return the rows of a result."""
 
         def fetch() -> list[Sequence[Any]]:
             with self.opened() as cursor, limited(cursor, self.seconds):
-                return [*cursor.execute(*text).fetchall()]
+                return [*cursor.execute(*statement).fetchall()]
 
         return without_engine_errors(fetch, self.refusal)
 
@@ -322,8 +405,7 @@ class Counting:
         values: list[Any] = []
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
-        is_cached = len(values) <= _MOST_PARTS and not any(map(is_wide, shape.parts))
-        write_text = keys_text if is_cached else keys_text.__wrapped__
+        write_text = keys_text.__wrapped__ if any(map(is_wide, shape.parts)) else _cached(keys_text, len(values))
         statement = _with_values(write_text(shape, self.unit, self._kind), values)
         with self.opened() as cursor:
 
