@@ -39,7 +39,7 @@ class Environment:
         """Environment variables of its commands."""
         known = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config")}
         path = os.pathsep.join([str(self.programs), os.defpath])
-        return {**known, "PATH": path, "COLUMNS": "80", "LANG": "C.UTF-8"}
+        return {**known, "PATH": path, "COLUMNS": "80", "LANG": "C.UTF-8", "BROWSER": "true"}
 
     def run(self, *words: str) -> tuple[int, str, str]:
         """Run a command to its end: its exit status, what it printed, and its errors."""

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
 from tests.release_trial.archives import PROJECT
@@ -45,6 +46,8 @@ def try_bare(environment: Environment) -> None:
     """Try a release without extras: it counts, and names the extra that something needs."""
     with step(environment.name, "a count of a CSV file"):
         _count(environment)
+    with step(environment.name, "noisycount docs"):
+        _open_documentation(environment)
     with step(environment.name, f"one clear line for each of {len(MISSING)} missing extras"):
         (environment.home / "visits.xlsx").write_text("PK", encoding="utf-8")
         (environment.home / "noisycount.toml").write_text(LAKE, encoding="utf-8")
@@ -85,6 +88,15 @@ def _count(environment: Environment) -> None:
         raise TrialError(f"a repeated count was another one: {first}, {again}")
 
 
+def _open_documentation(environment: Environment) -> None:
+    """Check that the first page is a file of the installation."""
+    printed = environment.done("noisycount", "docs")
+    address = "".join(printed.partition("address")[2].split())
+    page = Path(unquote(urlsplit(address).path))
+    if not page.is_relative_to(environment.programs.parent) or "<h1" not in page.read_text(encoding="utf-8"):
+        raise TrialError(f"the documentation is not in the installation: {printed}")
+
+
 def _refused(environment: Environment, extra: str) -> None:
     """In one line that says what to install."""
     status, printed, errors = environment.run("noisycount", *MISSING[extra])
@@ -118,6 +130,8 @@ def _serve(environment: Environment) -> None:
         shown = json.loads(_reply(f"{told['address']}/v1/datasets", headers))
         if "survey" not in json.dumps(shown):
             raise TrialError(f"the survey is not served: {shown}")
+        if "<h1" not in _reply(f"{told['address']}/docs/index.html", {}):
+            raise TrialError("the service does not show the documentation")
 
 
 @contextmanager
