@@ -15,11 +15,12 @@ from noisycount.query.language import parse
 from noisycount.query.normal_form import normal_form
 from noisycount.query.predicate import KEYWORDS, canonical_text
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import KINDS, Kind, Schema
+from noisycount.query.schema import KINDS, Kind, Schema, TableTraits
 from noisycount.query.table import key_set
 from noisycount.query.typed import parse_by_text, parse_column_keys
 from noisycount.release.text_orders import text_order_refusals
 from tests.helpers.ebnf import Grammar, Token
+from tests.helpers.hospital import SCHEMA as HOSPITAL
 from tests.helpers.reference_pages import blocks, rows, section, text
 
 PAGE = "language.md"
@@ -39,6 +40,13 @@ def cases(*heading: str) -> list[tuple[str, ...]]:
     return rows(text(PAGE) + CASES, *heading)
 
 
+TABLE = "visits"
+TABLES = Schema(
+    {f"{TABLE}.{name}": kind for name, kind in SCHEMA.items()}, unit=PERSON, tables={TABLE: TableTraits(TABLE)}
+)
+"""The same columns as those of a data set of several tables."""
+
+
 def _names(*kinds: Kind) -> list[str]:
     """The ways to write the columns of some kinds."""
     found = [name for name, kind in SCHEMA.items() if kind in kinds]
@@ -47,6 +55,7 @@ def _names(*kinds: Kind) -> list[str]:
 
 
 TOLD = {
+    "the name of a table": lambda _: TABLE,
     "a character other than ' and NUL": lambda chance: chance.choice('aZ9 %_"\\;-é👍\n'),
     _DAY: lambda chance: date.fromordinal(chance.randint(_FIRST, _LAST)).isoformat(),
     "a time of day as HH:MM": lambda chance: f"{chance.randrange(24):02}:{chance.randrange(60):02}",
@@ -80,6 +89,11 @@ def grammar() -> Grammar:
     return Grammar("\n".join(blocks(text(PAGE), "ebnf")), TOLD, _fits)
 
 
+def qualified(token: Token) -> Token:
+    """Return a token of a data set of several tables: columns stand behind their table."""
+    return Token(token.rule, f"{TABLE}.{token.text}") if token.rule.endswith("-COLUMN") else token
+
+
 def written(tokens: list[Token], chance: random.Random) -> str:
     """Tokens as a text, with keywords in either case, and blanks at random beside brackets."""
     found = ""
@@ -90,10 +104,10 @@ def written(tokens: list[Token], chance: random.Random) -> str:
     return found
 
 
-def accepted(question: str) -> bool:
+def accepted(question: str, schema: Schema = SCHEMA) -> bool:
     """Return True if the parser accepts a question."""
     try:
-        parse(question, SCHEMA)
+        parse(question, schema)
     except PredicateError:
         return False
     return True
@@ -118,6 +132,18 @@ def test_sentences_of_the_grammar_are_accepted(grammar: Grammar, rule: str, size
         question = written(tokens, chance)
         assert accepted(question), question
         assert grammar.accepts(rule, tokens), question
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [100, pytest.param(400, marks=pytest.mark.thorough)])
+def test_sentences_about_several_tables_are_accepted(grammar: Grammar, size: int) -> None:
+    """Columns behind their table, and the name of a table, stand where the page says."""
+    chance = random.Random(21)  # noqa: S311 - repeatable, not secret
+    for _ in range(size):
+        tokens = grammar.sentence("table-test", chance, depth=chance.randrange(9))
+        question = written([*map(qualified, tokens)], chance)
+        assert accepted(question, TABLES), question
+        assert grammar.accepts("table-test", tokens), question
 
 
 @pytest.mark.thorough
@@ -147,7 +173,7 @@ def test_grammar_has_no_rule_to_spare(grammar: Grammar) -> None:
     assert all(
         len(re.findall(rf"(?<![\w-]){name}(?![\w-])", source)) > 1
         for name in grammar.rules
-        if name not in {"question", "person-question"}
+        if name not in {"question", "person-question", "table-test"}
     )
 
 
@@ -170,6 +196,24 @@ def test_questions_about_persons_are_refused_as_the_page_says(question: str, mes
     """A refused question about persons names the text to write."""
     with pytest.raises(PredicateError) as caught:
         parse(question, SCHEMA)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("question", "meaning"), cases("question about several tables", "counts persons for whom"))
+def test_questions_about_several_tables_mean_what_the_page_says(question: str, meaning: str) -> None:
+    """The meaning of a question about several tables is the one that `--dry-run` shows, and its text reads back."""
+    predicate = parse(question, HOSPITAL)
+    assert english(normal_form(predicate)) == meaning
+    assert parse(canonical_text(predicate), HOSPITAL) == predicate
+
+
+@pytest.mark.parametrize(
+    ("question", "message"), cases("question about several tables", "refusal about several tables")
+)
+def test_questions_about_several_tables_are_refused_as_the_page_says(question: str, message: str) -> None:
+    """A refused question about several tables names the text to write."""
+    with pytest.raises(PredicateError) as caught:
+        parse(question, HOSPITAL)
     assert str(caught.value) == message
 
 

@@ -21,7 +21,6 @@ from noisycount.query.predicate import (
     Predicate,
     Range,
     connective,
-    quoted_name,
     quoted_text,
     value_text,
 )
@@ -85,10 +84,10 @@ def _english_group(predicate: Predicate) -> str:
     return f"({text})" if isinstance(predicate, And | Or) else text
 
 
-# For each condition of a person: the words before the condition of the rows, then those of its negation.
+# For each condition of a person: the words before the table, then those of its negation.
 _QUANTIFIERS = {
     Function.ANY: ("there is a row", "there is no row"),
-    Function.EVERY: ("every row is one", "not every row is one"),
+    Function.EVERY: ("every row", "not every row"),
 }
 
 
@@ -96,9 +95,16 @@ def _condition_of_person(column: Column, form: int) -> str:
     """Return the words of `any` or `every`, or of its negation (`form` 1); an empty text for other columns."""
     if not isinstance(column, PersonValue) or column.function not in _QUANTIFIERS:
         return ""
-    words = _QUANTIFIERS[column.function][form]
-    has_no_condition = column.where == EVERY_ROW
-    return words.removesuffix(" is one") if has_no_condition else f"{words} where {_english_group(column.where)}"
+    words = f"{_QUANTIFIERS[column.function][form]}{_of_table(column)}"
+    if column.where == EVERY_ROW:
+        return words
+    copula = " is one" if column.function is Function.EVERY else ""
+    return f"{words}{copula} where {_english_group(column.where)}"
+
+
+def _of_table(value: PersonValue) -> str:
+    """Return the words for the table of the rows, or an empty text if there is one table."""
+    return "" if value.table is None else f" of {value.table}"
 
 
 def _subject(column: Column) -> str:
@@ -108,7 +114,7 @@ def _subject(column: Column) -> str:
             return f"{column.in_words} {_subject(base)}"
         case PersonValue():
             return _value_subject(column)
-    name = quoted_name(column.name)
+    name = column.written_name
     if not column.is_parsed:
         return name
     return f"the {'number' if column.kind is Kind.REAL else 'date'} in {name}"
@@ -120,7 +126,7 @@ def _value_subject(value: PersonValue) -> str:
     of_rows = "" if value.where == EVERY_ROW else f" where {_english_group(value.where)}"
     match value.function:
         case Function.COUNT if column is None:
-            return f"the number of rows{of_rows}"
+            return f"the number of rows{_of_table(value)}{of_rows}"
         case Function.COUNT:
             return (
                 f"the number of different {column} in rows{of_rows}" if of_rows else f"the number of different {column}"

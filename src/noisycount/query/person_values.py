@@ -372,6 +372,9 @@ def with_rows_of_tables(predicate: Predicate, single_tables: Collection[str]) ->
         table = _single_table(node)
         if table is not None and table in single_tables:
             return tree.Flag(PersonValue.of(Function.ANY, node, table=table))
+        is_test = not isinstance(node, tree.Not | tree.And | tree.Or)
+        if table is not None or (is_test and is_of_person(node) is False):
+            raise _joined_levels(node, "with conditions of other tables or of a person")
         match node:
             case tree.Not(operand):
                 return tree.Not(of_persons(operand))
@@ -382,8 +385,6 @@ def with_rows_of_tables(predicate: Predicate, single_tables: Collection[str]) ->
                 others = groups.pop(None, [])
                 rows = [tree.joined(type(node), group) for group in groups.values()]
                 return tree.joined(type(node), map(of_persons, [*rows, *others]))
-        if is_of_person(node) is False:
-            raise _joined_levels(node, "with conditions of other tables or of a person")
         return node
 
     return of_persons(predicate)
