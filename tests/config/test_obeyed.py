@@ -215,7 +215,7 @@ def test_keys_of_a_server_or_an_object_store(engine: str, tmp_path: Path) -> Non
     """A key without effect on a server is refused as the configuration is loaded."""
     place = tmp_path / "noisycount.toml"
     lines = {key: OF_SERVERS.get(key, line) for key, (line, _) in OF_RECORDS.items()}
-    lines |= dict(examples("datasets.NAME", lines | dict.fromkeys(OF_THE_LEDGER)))
+    lines |= dict(examples("datasets.NAME", lines | dict.fromkeys([*OF_THE_LEDGER, *GROUP_KEYS])))
     for key, line in lines.items():
         place.write_text(f'[datasets.d]\nsource = "{SERVERS[engine]}"\n{line}\n', encoding="utf-8")
         if key in NOT_OF_SERVERS[engine]:

@@ -8,6 +8,7 @@ import pytest
 
 from noisycount.config.config import TEMPLATE, Config, load_config
 from noisycount.config.service import ALGORITHMS, ServiceConfig
+from noisycount.config.tables import GROUP_KEYS
 from noisycount.engines.formats import ColumnFormat, date_pattern
 from noisycount.errors import ConfigError
 from noisycount.query.schema import KINDS
@@ -17,6 +18,7 @@ PAGE = "configuration.md"
 
 HEADING = ("key", "type", "default", "unit and range", "example")
 SURVEY = '[datasets.survey]\nsource = "survey.parquet"\n'
+CLINIC = '[datasets.clinic]\nunit = "patient"\n'
 SERVER = '[datasets.survey]\nsource = "postgresql://host/clinic#visits"\n'
 OIDC = '[server.oidc]\nissuer = "https://login.example.org"\naudience = "noisycount"\n'
 ANA = '[server.oidc.analysts.ana]\nsubject = "1"\n'
@@ -24,6 +26,10 @@ TEXTS = '[datasets.survey]\nsource = "survey.csv"\n'
 BASES = {  # what a file needs before a table, its heading, and what it needs in it
     "ledger": ("[ledger]\n", ""),
     "datasets.NAME": ("[datasets.survey]\n", 'source = "survey.parquet"\n'),
+    "datasets.NAME.tables.NAME": (
+        f'{CLINIC}tables.patients.source = "patients.csv"\n[datasets.clinic.tables.visits]\n',
+        'source = "visits.csv"\n',
+    ),
     "kinds": (f"{TEXTS}[datasets.survey.kinds.cost]\n", 'kind = "text"\n'),
     "budgets": (f"{SURVEY}[datasets.survey.budget]\n", ""),
     "analysts.NAME": ("[analysts.ana]\n", ""),
@@ -32,6 +38,11 @@ BASES = {  # what a file needs before a table, its heading, and what it needs in
     "server.oidc.analysts.NAME": (f"{OIDC}[server.oidc.analysts.ana]\n", 'subject = "1"\n'),
 }
 BESIDE = {
+    ("datasets.NAME", "tables"): 'unit = "patient"',
+    ("datasets.NAME", "persons"): 'unit = "patient"\ntables.patients.source = "patients.csv"',
+    ("datasets.NAME.tables.NAME", "key"): 'through = "patients.visit_id"',
+    ("datasets.NAME.tables.NAME", "public"): 'on = "patients.ward_id"',
+    ("datasets.NAME.tables.NAME", "on"): "public = true",
     ("kinds", "decimal"): 'kind = "real"',
     **{("kinds", part): 'kind = "real"' for part in ("thousands", "symbols", "brackets", "minus_behind", "nan")},
     ("kinds", "date_format"): 'kind = "date"',
@@ -42,6 +53,7 @@ BESIDE = {
     ("budgets", "for_keys"): 'epsilon = "2"\ndelta = "1e-6"',
     ("server", "oidc"): 'oidc.issuer = "https://a.example"\noidc.analysts.ana.subject = "1"',
 }
+OF_ALL_TABLES = {*GROUP_KEYS, "size", "account", "budget", "why", "purpose"}
 OF_SERVERS = ("timeout", "indexes", "edition")
 
 
@@ -74,7 +86,7 @@ def based(table: str, key: str, line: str) -> str:
     also = BESIDE.get((table, key), "")
     if key in OF_SERVERS:
         also = 'source = "postgresql://host/clinic#visits"'
-    said = {*tomllib.loads(line), *tomllib.loads(also)}
+    said = {*tomllib.loads(line), *tomllib.loads(also)} | ({"source"} if key in GROUP_KEYS else set())
     kept = [each for each in needed.splitlines() if not said & {*tomllib.loads(each)}]
     return before + "\n".join([*kept, also, line, ""])
 
@@ -87,6 +99,8 @@ def test_keys_are_those_that_the_loader_knows(tmp_path: Path, table: str) -> Non
     assert known is not None, told
     also = {"kind", "unreadable"} if table == "kinds" else set()
     listed = [row[0] for row in keys(table)]
+    if table == "datasets.NAME.tables.NAME":
+        listed += {row[0] for row in keys("datasets.NAME")} - {*listed, *OF_ALL_TABLES}
     assert sorted(listed) == sorted({*known[1].split(", "), *also})
 
 
@@ -189,6 +203,7 @@ def test_budgets_are_exact(tmp_path: Path) -> None:
 def test_every_key_of_the_template_is_on_the_page() -> None:
     """Whatever `noisycount init` writes, also behind a mark of a comment, stands here."""
     said = {row[0] for table in BASES for row in keys(table)} | {"ledger", "datasets", "analysts"}
+    said |= {"patients", "visits", "labs", "notes", "wards"}  # names of tables
     found = set(re.findall(r"(?m)^(?:# *)?(\w+)(?:\.\w+)* = ", TEMPLATE))
     assert len(found) > 15
     assert found <= said
