@@ -12,9 +12,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from noisycount.engines.dialect import NOTHING, ONE, Expression, whole
-from noisycount.engines.expressions import Person, StatementRecords
+from noisycount.engines.expressions import Person, StatementRecords, is_nan
 from noisycount.query.grouping import GroupBy
-from noisycount.query.person_values import EVERY_ROW, Function, PersonValue, value_of
+from noisycount.query.person_values import EVERY_ROW, LARGEST_REAL, MILLIONTHS, Function, PersonValue, value_of
 from noisycount.query.predicate import Column, Flag, Predicate, operands
 from noisycount.query.schema import INTEGERS, Kind
 
@@ -98,6 +98,7 @@ def _records_of(
         found: Expression = table.c[_name(number)]
         if value.function is Function.TOTAL:
             found = _within_64_bits(found)
+            found = found if value.kind is Kind.INTEGER else records.dialect.double(found) / _real(MILLIONTHS)
         elif value.kind is Kind.BOOLEAN and records.dialect.has_booleans:
             found = found == ONE
         shown[value] = found
@@ -115,6 +116,24 @@ def _within_64_bits(total: Expression) -> Expression:
         else_=total,
     )
     return sa.cast(nearest, sa.BigInteger)
+
+
+def _in_millionths(number: Expression) -> Expression:
+    """Return a real as the nearest whole number of millionths. NaN is missing; no value can fail."""
+    bounded = sa.case(
+        (number >= _real(LARGEST_REAL), _real(LARGEST_REAL)),
+        (number <= _real(-LARGEST_REAL), _real(-LARGEST_REAL)),
+        else_=number,
+    )
+    millionths = sa.cast(
+        sa.func.floor(bounded * _real(MILLIONTHS) + sa.literal_column("0.5", sa.Double)), sa.BigInteger
+    )
+    return sa.case((sa.not_(is_nan(number)), millionths))
+
+
+def _real(number: int) -> Expression:
+    """Return a constant real."""
+    return sa.cast(sa.literal_column(str(number), sa.BigInteger), sa.Double)
 
 
 def _person(records: StatementRecords) -> Person:
@@ -147,6 +166,8 @@ def _column_value(value: PersonValue, records: StatementRecords) -> Expression:
     found = records.value(value.column)
     if value.column.kind is Kind.BOOLEAN:
         found = sa.case((records.condition(Flag(value.column)), ONE), (found.is_not(None), NOTHING))
+    if value.function is Function.TOTAL and value.column.kind is Kind.REAL:
+        found = _in_millionths(found)
     return _of_rows(value, records, found)
 
 

@@ -8,14 +8,23 @@ and a unit.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import md5
-from math import isnan
+from math import floor, isnan
 from typing import Any, TypeVar
 
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import Key
-from noisycount.query.person_values import Function, PersonValue, Shifted, row_flag, value_of, values_in
+from noisycount.query.person_values import (
+    LARGEST_REAL,
+    MILLIONTHS,
+    Function,
+    PersonValue,
+    Shifted,
+    row_flag,
+    value_of,
+    values_in,
+)
 from noisycount.query.readings import READERS
-from noisycount.query.schema import INTEGERS
+from noisycount.query.schema import INTEGERS, Kind
 
 OTHER = "other"
 """Text of the group of all records whose keys are not listed."""
@@ -195,12 +204,24 @@ def _person_value(value: PersonValue, rows: Sequence[Record]) -> object:
     match value.function:
         case Function.COUNT:
             return len(set(map(ordered, cells)))
+        case Function.TOTAL if value.kind is Kind.REAL:
+            return float(_bounded(sum(_millionths(cell) for cell in cells if not isnan(cell)))) / float(MILLIONTHS)
         case Function.TOTAL:
-            return min(max(sum(cells), INTEGERS[0]), INTEGERS[-1])
+            return _bounded(sum(cells))
         case Function.LARGEST:
             return _end(cells, value.function)
         case _:
             return _end(cells, Function.SMALLEST)
+
+
+def _bounded(total: int) -> int:
+    """Return the number of 64 bits that is nearest to a sum."""
+    return min(max(total, INTEGERS[0]), INTEGERS[-1])
+
+
+def _millionths(number: float) -> int:
+    """Return a real as a whole number of millionths."""
+    return floor(min(max(number, -LARGEST_REAL), LARGEST_REAL) * float(MILLIONTHS) + 0.5)
 
 
 def _end(cells: Sequence[Any], function: Function) -> object:

@@ -19,6 +19,8 @@ from noisycount.query.schema import Kind
 
 EVERY_ROW = tree.Constant(value=True)
 MOST_NESTED = 3  # largest depth of values inside values: each level takes one more pass over the rows
+MILLIONTHS = 10**6  # a real is added as a whole number of millionths
+LARGEST_REAL = 9 * 10**12  # largest real that is added
 _MOST_YEARS = 10_000  # longest duration
 
 Moment = TypeVar("Moment", bound=date)
@@ -68,7 +70,10 @@ class PersonValue(_Computed):
     | `count` | number of rows that satisfy it; with `column`, of the different values in them | 0 |
     | `min`, `max` | smallest or largest value of `column` in these rows | missing |
     | `first`, `last` | smallest `column` of those of these rows that have the first or last `by` | missing |
-    | `sum` | sum of `column` in these rows, or the nearest number of 64 bits | 0 |
+    | `sum` | sum of `column` in these rows, or the nearest number of 64 bits; see below for reals | 0 |
+
+    Each real is rounded to the next millionth before it is added, so that the sum is equal on every engine and in every
+    order of the rows. It is at most 9e12 and at least -9e12; NaN is left out.
     """
 
     function: Function
@@ -181,8 +186,8 @@ def _table_of_rows(
 def _require_kind(function: Function, column: Column, by: Column | None) -> None:
     """Raise PredicateError if a function does not apply to a column."""
     name = function.value
-    if function is Function.TOTAL and column.kind is not Kind.INTEGER:
-        raise PredicateError(f"where has sum() of {column}: only whole numbers have an exact sum on every engine")
+    if function is Function.TOTAL and not column.kind.is_number:
+        raise PredicateError(f"where has sum() of {column}: only numbers have a sum")
     if function in {Function.SMALLEST, Function.LARGEST} and column.kind is Kind.BOOLEAN:
         raise PredicateError(f"where has {name}() of {column}: write any({column.text}) or every({column.text})")
     if function in _EXTREMES:

@@ -79,7 +79,7 @@ def person_value(rows: Sequence[tree.Column], maker: "PredicateMaker", table: st
     orders: Sequence[tree.Column | None] = [None]
     columns = list(rows)
     if function is Function.TOTAL:
-        columns = [column for column in rows if column.kind is Kind.INTEGER]
+        columns = [column for column in rows if column.kind.is_number]
     elif function in {Function.SMALLEST, Function.LARGEST}:
         columns = [column for column in rows if column.kind is not Kind.BOOLEAN]
     elif function in {Function.FIRST, Function.LAST}:
