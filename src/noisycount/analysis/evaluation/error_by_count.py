@@ -25,6 +25,7 @@ from noisycount.model.searches import roots
 _NODES, _WEIGHTS = leggauss(10)
 _TO_SERIES = np.linalg.inv(legvander(_NODES, _NODES.size - 1))
 _MANY = 2000  # counts from which on a sum over counts takes less than an integral over answers
+_MANY_LOOK_UPS = 20_000  # such counts under Laplace noise, where the integral takes a look-up for each answer
 _WIDE = 2.0  # records of spread from which on panels of records suffice for a rough distribution of the count
 _END_SIGNS = (-1.0) ** np.arange(_NODES.size), np.ones(_NODES.size)  # Legendre polynomials at both ends
 _PER_SPREAD = 4.0  # panels in a spread of smooth noise
@@ -52,7 +53,7 @@ class ErrorByCount:
         """Return the panels, or None if there are few counts, or the noise is too narrow for panels of records."""
         is_analytic = case.errors.smooth_over > 0 and not case.errors.is_discrete
         is_wide = case.is_smooth or (is_analytic and case.errors.spread >= _WIDE)
-        if not is_wide or case.counts.size < _MANY:
+        if not is_wide or case.counts.size < (_MANY_LOOK_UPS if case.errors.is_geometric else _MANY):
             return None
         panels = cls(case)
         return panels if panels._is_resolved else None
