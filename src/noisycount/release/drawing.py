@@ -1,5 +1,6 @@
 """Noisy draws: `draw_answer` counts the records once and returns the noisy answer, the only way out of a count.
 
+No exact count is kept for a later question: it would be answered sooner, and its time would reveal what others asked.
 An answer that tops up a stored one is drawn given that answer, so that both together lose no more than the new price.
 """
 
