@@ -7,7 +7,7 @@ import pytest
 from tests.notebooks import Bundle, code_cells, executed, read
 
 FOLDER = Path(__file__).parents[1] / "docs/notebooks"
-CELLS = {"one-noisy-count": 8, "published-table": 6, "which-adversary": 8}
+CELLS = {"cohorts": 7, "one-noisy-count": 8, "published-table": 6, "which-adversary": 8}
 
 Runs = Callable[[str], tuple[list[Bundle], Path]]
 
@@ -39,7 +39,7 @@ def texts(name: str) -> list[str]:
     return ["".join(data.get("text/plain", "")) for data in outputs]
 
 
-def test_there_are_three_notebooks() -> None:
+def test_there_are_four_notebooks() -> None:
     """And the next tests know each of them."""
     assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == sorted(CELLS)
 
@@ -77,6 +77,14 @@ def test_a_second_run_gives_the_same_answer_and_costs_nothing(first: Runs) -> No
 def test_the_table_is_drawn_with_its_answers(first: Runs) -> None:
     """The chart of a table posterior shows both."""
     assert "answer, with noise" in first("published-table")[0][2]["image/svg+xml"]
+
+
+@pytest.mark.thorough
+def test_a_cohort_in_another_wording_is_free(first: Runs) -> None:
+    """The rows of the tables and the budget after two answers are those that the notebook stores."""
+    bundles, stored = first("cohorts")[0], texts("cohorts")
+    assert [bundles[cell]["text/plain"] for cell in (0, 6)] == [stored[0], stored[6]]
+    assert stored[6] == "(True, 2.4)"
 
 
 @pytest.mark.thorough
