@@ -184,7 +184,18 @@ def test_files_of_the_page_load(tmp_path: Path, content: str) -> None:
     assert loaded(tmp_path, content).datasets
 
 
-@pytest.mark.parametrize(("table", "line", "message"), rows(text(PAGE), "table", "line", "refusal"))
+MORE_REFUSALS = [
+    (
+        "datasets.survey",
+        'purpose = "maybe"',
+        '[datasets.survey] purpose = "maybe": must be "required", or be left out',
+    ),
+    ("ledger", 'url = "sqlite://"', '[ledger] url: is no address of a lasting ledger: write "sqlite:///ledger.db"'),
+    ("server", "rate = 0", "[server] rate = 0: must be a whole number above 0, without quotes, or be left out"),
+]
+
+
+@pytest.mark.parametrize(("table", "line", "message"), [*rows(text(PAGE), "table", "line", "refusal"), *MORE_REFUSALS])
 def test_refusals_are_those_of_the_page(tmp_path: Path, table: str, line: str, message: str) -> None:
     """Each line of the page is refused in those words."""
     name = "datasets.NAME" if table.startswith("datasets") else table

@@ -86,13 +86,13 @@ def test_statuses_are_those_of_the_document(document: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["Question", "Refining", "Revealing"])
 def test_bodies_are_those_of_the_document(document: dict[str, Any], name: str) -> None:
-    """Each member with its type, its range, its default and its sentence."""
+    """Each member with its type, its range unless it is that of most texts, its default and its sentence."""
     schema = document["components"]["schemas"][name]
     required = schema.get("required", [])
     told = [
         (
             member,
-            written(each),
+            written(each).removesuffix(", 1 to 100 characters" if name == "Question" else ", at most 100 characters"),
             "must be given"
             if member in required
             else json.dumps(each["default"])
