@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import TIE, CountDistribution
+from noisycount.model.laws.count_law import TIE, CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.searches import first_true
 
@@ -51,7 +51,7 @@ def bulk_end(law: CountDistribution, depth: float, end: int) -> int:
     """Return the count farthest from the mode, up to `end`, whose probability is above e^−depth of the mode's."""
     mode = law.mode
     side, distance = (1 if end > mode else -1), abs(end - mode)
-    if distance <= _AT_ONCE:
+    if distance <= _AT_ONCE or isinstance(law, TableLaw):  # a table may have gaps, which a search takes for its end
         logs = law.log_pmf(mode + side * np.arange(distance + 1.0))
         return mode + side * int(np.flatnonzero(logs > logs[0] - depth)[-1])
     smallest = float(law.log_pmf(mode)) - depth
