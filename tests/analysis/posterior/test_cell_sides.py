@@ -65,8 +65,8 @@ def test_an_average_error_is_that_of_single_terms(monkeypatch: pytest.MonkeyPatc
     assert error == pytest.approx(nc.mean_absolute_error(population, nc.Gaussian(4), "mean"), rel=1e-11)
 
 
-def test_counts_beyond_a_gap_of_a_long_table_matter() -> None:
-    """Two likely counts 2,000 records apart: wide noise leaves both possible."""
+def test_counts_beyond_a_gap_of_a_long_table_are_summed() -> None:
+    """Wide noise leaves two likely counts possible that are 2,000 records apart."""
     masses = np.zeros(3001)
     masses[[500, 2500]] = 0.5
     population, noise = nc.Tabulated(masses), nc.Laplace(1000)

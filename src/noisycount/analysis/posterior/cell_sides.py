@@ -54,7 +54,7 @@ class CellSides:
 
     @cached_property
     def summed(self) -> SummedSides:
-        """The same sums, term by term."""
+        """Sums over the same counts, term by term."""
         return SummedSides(self.table, self.errors, self.span)
 
     @cached_property

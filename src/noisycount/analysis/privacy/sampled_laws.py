@@ -105,7 +105,7 @@ def _is_reached(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a samp
 
 
 class _Correlation(NamedTuple):
-    """What a block of counts adds to a block of samples: a correlation of two scaled sequences, times a third one."""
+    """The part of a law from one block of counts: a correlation of two scaled sequences, times a third one."""
 
     counts: Reals  # factors of the counts, shape (rows, counts)
     left: Reals  # factors of the positives outside the sample, in rising order, shape (counts + samples − 1,)
