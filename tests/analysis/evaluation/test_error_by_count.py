@@ -54,7 +54,7 @@ def test_errors_under_sums_and_rough_tables_are_integrals(noise: nc.Mechanism, m
 @pytest.mark.thorough
 @pytest.mark.parametrize("noise", [nc.DiscreteLaplace(10), nc.NoiseSum([nc.DiscreteLaplace(4)] * 2)], ids=str)
 def test_discrete_noise_agrees_with_the_double_sum_in_long_doubles(noise: nc.DiscreteLaplace | nc.NoiseSum) -> None:
-    """All counts and answers that matter."""
+    """Sums over the counts and answers of noticeable probability."""
     population = nc.Binomial(40_000, 0.3)
     counts = np.arange(11_000, 13_001)
     answers = np.arange(10_700, 13_301)
