@@ -59,6 +59,7 @@ COUNTLESS = (
     "findings",
     "places",
     "table_facts",
+    "table_checks",
     "conformance",
     "views",
 )  # they open no records

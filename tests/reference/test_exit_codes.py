@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noisycount import errors
-from noisycount.cli import datasets, ledger
+from noisycount.cli import check, datasets, ledger
 from noisycount.cli.main import _KINDS, STATUSES, status_of
 from tests.helpers.commands import Run
 from tests.helpers.reference_pages import blocks, rows, text
@@ -69,7 +69,7 @@ def test_classes_are_those_of_the_code() -> None:
 
 def test_commands_that_say_more_are_all() -> None:
     """No other command ends with a status of its own."""
-    assert inspect.getsource(datasets).count(".exit(STATUSES[SourceError])") == 1
+    assert inspect.getsource(check).count(".exit(STATUSES[SourceError])") == 1
     assert inspect.getsource(datasets).count(".exit(WRONG)") == 1
     assert inspect.getsource(ledger).count("_BROKEN)") == 2
 

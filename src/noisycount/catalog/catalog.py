@@ -301,6 +301,16 @@ class DatasetSettings:
     is_part: bool = False  # True for one of several tables of a data set
 
 
+def part_name(name: str, table: str) -> str:
+    """Return the name of one table of a data set in its own catalog, and of its copy.
+
+    Example:
+        >>> part_name("clinic", "visits")
+        'clinic visits'
+    """
+    return f"{name} {table}"
+
+
 def _no_entries(_: str) -> Sequence[Entry]:
     return ()
 
@@ -394,6 +404,13 @@ class Catalog:
             f"{reason}, and a second name would be a second budget: name them {others[0]!r}, in noisycount.toml by "
             f"account = {json.dumps(others[0])}"
         )
+
+    def of_table(self, name: str, table: str) -> Self:
+        """Return the catalog of one table of a data set, with its description under the name of `part_name`."""
+        former = self.written.get(name)
+        parts = {} if former is None else {**former.parts, **former.lookups}
+        written = {part_name(name, table): parts[table]} if table in parts else {}
+        return replace(self, written=written, entries=lambda _: self.entries(name))
 
     def knows(self, name: str) -> bool:
         """Return True if the privacy unit of the data set was ever stated."""

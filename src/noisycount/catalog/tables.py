@@ -16,6 +16,7 @@ from noisycount.catalog.sources import FileSource, LazySource
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.opening import join_files, join_served
 from noisycount.engines.places import ServedTable, ServerPlace
+from noisycount.engines.table_checks import TablesCheck, check_tables
 from noisycount.engines.table_facts import TableFacts, columns_to_read, joined_schema
 from noisycount.engines.tables import TablesSource
 from noisycount.errors import ConfigError, SourceError
@@ -177,6 +178,15 @@ class TableGroupSource(LazySource):
             raise TypeError(f"{self.shown} needs several open tables, got a {type(source).__name__}")
         for name, opened in source.sources.items():
             self.sources[name].require_described(opened)
+
+    def check_tables(self) -> TablesCheck:
+        """Count persons of each table, and rows whose links lead nowhere, for the owner only."""
+        self.prepare()
+        source = self._checked()
+        if not isinstance(source, TablesSource):
+            raise TypeError(f"{self.shown} needs several open tables, got a {type(source).__name__}")
+        counting = source.counting
+        return check_tables(self.group.facts, self.group.persons, counting.count, counting.read_row)
 
     def _require_same(self) -> None:
         for source in self.sources.values():

@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415 - each command imports only what it needs
-"""`noisycount check`, `init`, `show`, `copies` and `doctor`: describe and test data sets before counting.
+"""`noisycount init`, `show`, `copies` and `doctor`: describe and test data sets before counting.
 
 The commands print what the modules of `noisycount.tasks` compute. `_write_description` writes the configuration for a
 source, and `_edit_configuration` edits an existing one.
@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import click
 
-from noisycount.cli.main import STATUSES
 from noisycount.config.config import (
     FILE_NAME,
     TEMPLATE,
@@ -64,62 +63,6 @@ class InitOptions:
 
 
 WRONG = 1  # exit status if the engine counts wrongly
-
-
-@click.command(name="check", epilog="Example: noisycount check survey.parquet --unit person")
-@click.argument("source", shell_complete=complete_sources)
-@unit_option
-@table_option
-@flag("--renew renews", "Replace the description of the columns in the ledger by the columns as they are now.")
-@common_options
-@click.pass_context
-def check(  # noqa: PLR0913 - one argument per option
-    ctx: click.Context,
-    source: str,
-    unit: str | None,
-    table: str | None,
-    configuration: Config,
-    *,
-    renews: bool,
-    as_json: bool,
-) -> None:
-    """Show the owner what is in the records, and faults to correct.
-
-    For owners only: it shows facts about the data, cells and true counts. SOURCE is a file or a data set of
-    noisycount.toml. The first line says if queries can be answered. A table shows each column: its kind, the number of
-    missing cells and of cells that do not fit the kind, and its commonest texts. With more than 40 columns it shows
-    those with findings first. A second table shows the findings, with line numbers in the file. The last lines correct
-    them in noisycount.toml; `noisycount init SOURCE --accept` applies them all. If all cells fit and the privacy unit
-    is stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
-    """
-    from noisycount.tasks import check_display as display
-    from noisycount.tasks.check import examine
-    from noisycount.tasks.findings import findings_of, proposal_lines, value_lines
-    from noisycount.tasks.opening import dataset_of_source
-
-    with output.status("reading"):
-        dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
-        inspection = examine(dataset, configuration, renews=renews)
-    if as_json:
-        output.print_json(display.inspection_json(inspection))
-    else:
-        findings = findings_of(inspection)
-        output.print_text(display.FOR_OWNERS)
-        output.print_text()
-        output.print_text(display.verdict(inspection, findings), bold=True)
-        output.print_text()
-        output.print_facts(display.inspection_facts(inspection))
-        output.print_table(*display.column_table(inspection, findings))
-        header, rows = display.finding_table(inspection, findings)
-        if rows:
-            output.print_table(header, rows)
-        proposals = display.proposal_words(inspection), proposal_lines(inspection)
-        for words, lines in (proposals, (display.PUBLIC_VALUES, value_lines(inspection))):
-            if lines:
-                output.print_text(f"{words}\n")
-                output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
-    if not inspection.fits:
-        ctx.exit(STATUSES[SourceError])
 
 
 def _parse_name(text: str) -> str:

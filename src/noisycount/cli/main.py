@@ -94,7 +94,7 @@ _PAGES = {
 }
 
 # Files of the commands that have no file of their own name.
-_FILES = {**dict.fromkeys(("check", "show", "copies", "doctor", "init"), "datasets"), "analysts": "serve"}
+_FILES = {**dict.fromkeys(("show", "copies", "doctor", "init"), "datasets"), "analysts": "serve"}
 
 # More objects than imports create. Collecting garbage among those takes a fifth of a command's time and frees nothing.
 _MANY_OBJECTS = 300_000

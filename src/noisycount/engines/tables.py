@@ -7,8 +7,9 @@ of its own table, and with a number that states its table. `TablesSource` counts
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
@@ -46,7 +47,7 @@ def joined_records(
         kinds: The kind of each column that questions may use, by its qualified name.
     """
     dialect = next(iter(parts.values())).records.dialect
-    joins = _Joins(tables, parts)
+    joins = Joins(tables, parts)
     rows = {table.name: joins.rows(table) for table in tables if table.on is None}
     branches = []
     for number, (source, person, values) in enumerate(rows.values()):
@@ -74,19 +75,29 @@ def joined_records(
     return StatementRecords(relation, value_of, of_row, dialect)
 
 
-def require_single_keys(tables: Iterable[TableFacts], is_repeated: Callable[[str, str], bool]) -> None:
+def require_single_keys(tables: Iterable[TableFacts], read_row: "RowReader") -> None:
     """Raise SourceError if a public look-up has two rows with one key, as each row of its table would count twice.
 
     Args:
         tables: The tables.
-        is_repeated: Returns True if a column of a table has a value twice.
+        read_row: Runs a statement.
     """
     for table in tables:
-        if table.on is not None and is_repeated(table.name, table.on.key):
+        if table.on is None:
+            continue
+        values, different = read_row(partial(_write_key_statement, table.name, table.on.key))
+        if values > different:
             raise SourceError(
                 f"look-up {table.name!r} has two rows with one {table.on.key!r}: keep one row for each value, as each "
                 f"row of {table.on.table!r} has one explanation"
             )
+
+
+def _write_key_statement(table: str, name: str, parts: Mapping[str, "Part"]) -> sa.Select[*tuple[Any, ...]]:
+    """Return the statement that counts the values and the different values of a column of a table."""
+    part = parts[table]
+    key = part.records.value(Column(name, part.columns[name]))
+    return sa.select(sa.func.count(key), sa.func.count(sa.distinct(key))).select_from(part.records.table)
 
 
 @frozen
@@ -97,12 +108,15 @@ class Part:
     columns: Mapping[str, Kind]  # kind of each column that questions or links read
 
 
+RowReader: TypeAlias = Callable[[Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]], Sequence[int]]
+"""A function that runs the statement which another function writes for the open tables, and returns its only row."""
+
 _Rows: TypeAlias = tuple[sa.FromClause, Expression, dict[str, Expression]]
 """Rows, the person of each, and their values by qualified names."""
 
 
 @frozen
-class _Joins:
+class Joins:
     """The joins of linked tables and look-ups."""
 
     tables: Sequence[TableFacts]
@@ -110,28 +124,29 @@ class _Joins:
 
     def rows(self, table: TableFacts) -> _Rows:
         """Return the rows of a table with their persons and with the columns of its look-ups."""
-        source, values = self._table(table)
+        source, values = self.table_alone(table)
         own: sa.FromClause = source
         if table.through is None:
             person: Expression = source.c.u
         else:
-            target, target_person, target_values = self.rows(self._named(table.through.table))
+            target, target_person, target_values = self.rows(self.named(table.through.table))
             key = target_values[f"{table.through.table}.{table.through.column}"]
             links = sa.select(key.label("k"), target_person.label("u")).select_from(target).distinct().subquery("links")
             own = own.join(links, values[f"{table.name}.{table.through.key}"] == links.c.k)
             person = links.c.u
         for lookup in self.tables:
             if lookup.on is not None and lookup.on.table == table.name:
-                explained, more = self._table(lookup)
+                explained, more = self.table_alone(lookup)
                 is_same = values[f"{table.name}.{lookup.on.column}"] == more[f"{lookup.name}.{lookup.on.key}"]
                 own = own.outerjoin(explained, is_same)
                 values |= more
         return own, person, values
 
-    def _named(self, name: str) -> TableFacts:
+    def named(self, name: str) -> TableFacts:
+        """Return a table by its name."""
         return next(table for table in self.tables if table.name == name)
 
-    def _table(self, table: TableFacts) -> tuple[sa.Subquery, dict[str, Expression]]:
+    def table_alone(self, table: TableFacts) -> tuple[sa.Subquery, dict[str, Expression]]:
         """Return a table alone, and its values by qualified names."""
         part = self.parts[table.name]
         values = [
@@ -149,6 +164,7 @@ class JoinedCounting:
     count: Callable[[Sequence[Predicate]], list[int]]
     count_cells: Callable[[CellQuestion], list[NDArray[np.int64]]]
     count_keys: Callable[[KeyQuestion], Iterator[KeyCounts]]
+    read_row: RowReader  # for the owner's check of links
 
 
 @frozen

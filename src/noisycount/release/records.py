@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings
+from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings, part_name
 from noisycount.catalog.contents import Content, Contents
 from noisycount.catalog.folder import Certificates
 from noisycount.catalog.served import ServerSource
@@ -30,6 +30,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
 from noisycount.engines.places import ServedTable, ServerPlace
+from noisycount.engines.table_checks import TablesCheck
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import EncodingError, SourceError
 from noisycount.frozen import frozen
@@ -174,6 +175,12 @@ class Records(Shown, Closeable):
         """Return the findings about the records, for their owner only; see ``Source.check``."""
         return self._source.check()
 
+    def check_tables(self) -> TablesCheck:
+        """Return true numbers of persons and links of several tables, for their owner only."""
+        if not isinstance(self._source, TableGroupSource):
+            raise TypeError(f"records must have several tables, got {self._source.shown}")
+        return self._source.check_tables()
+
     def _facts(self) -> dict[str, object]:
         return {"unit": self._source.unit, "columns": list(self._source.schema)}
 
@@ -202,16 +209,13 @@ def _group_source(group: TableGroup, stated: DatasetSettings, catalog: Catalog) 
     No table of persons may belong to another data set. A public look-up may.
     """
     former = catalog.written.get(stated.name)
-    parts = {} if former is None else {**former.parts, **former.lookups}
     sources: dict[str, LazySource] = {}
     known = {}
     for table in group.tables:
         settings = replace(group.settings_to_open(table), name=stated.name, is_part=True, renews=stated.renews)
         if not table.is_public:
             _source_of(table.place, settings, catalog)  # refuses records of another data set
-        own = f"{stated.name} {table.name}"
-        written = {own: parts[table.name]} if table.name in parts else {}
-        own_catalog = replace(catalog, written=written, entries=lambda _: catalog.entries(stated.name))
+        own, own_catalog = part_name(stated.name, table.name), catalog.of_table(stated.name, table.name)
         own_settings = replace(settings, name=own)
         _, source = _source_of(table.place, own_settings, own_catalog)
         if isinstance(source, FileSource):

@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
 from pathlib import Path
 
-from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord
+from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, part_name
 from noisycount.catalog.folder import Certificates, Copies, make_private
 from noisycount.catalog.sources import CheckedFiles
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.tables import GroupTable, TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.engines.check import Check, ColumnCheck
@@ -49,6 +49,7 @@ class Inspection:
     former: EarlierAccount | None = None  # account of earlier answers; None: there are no answers from before
     same_unit: tuple[str, ...] = ()  # other data sets whose privacy unit is a column of the same name
     answered_otherwise: int = 0  # number of answers about former records, or about records that were read differently
+    group: str | None = None  # name of the data set of several tables that the table belongs to; None: it is alone
 
     @property
     def unit(self) -> str | None:
@@ -175,7 +176,7 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
             is_changed=is_changed,
             folder=Path.cwd() if configuration.path is None else configuration.path.parent,
             former=former,
-            same_unit=_same_unit(dataset, configuration),
+            same_unit=same_unit(dataset, configuration),
         )
         in_doubt = record is None and not renews and bool(check.names_like_values)
         if in_doubt or not (inspection.fits and is_unit_stated):
@@ -185,7 +186,38 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
     return replace(inspection, answered_otherwise=others)
 
 
-def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
+def examine_table(
+    table: GroupTable, dataset: DatasetConfig, configuration: Config, catalog: Catalog, *, renews: bool = False
+) -> Inspection:
+    """Check one of several tables of a data set. Its description in the ledger is compared, and nothing is stored."""
+    settings, name = table.settings, part_name(dataset.account, table.name)
+    stated = DatasetConfig(
+        table.name,
+        table.place,
+        account=name,
+        unit=settings.unit,
+        columns=None if settings.columns is None else tuple(settings.columns),
+        table=settings.table,
+        kinds=settings.kinds,
+        form=settings.form,
+        values=settings.values,
+        public_tables=tuple(settings.claim.public_tables),
+        vouched=settings.claim.vouched,
+    )
+    record = catalog.of_table(dataset.account, table.name).known(name, replace(settings, renews=renews))
+    check, is_changed = _held_against(stated, record, Certificates(configuration.data_folder), copy=None)
+    return Inspection(
+        dataset=stated if record is None else replace(stated, form=record.form or stated.form),
+        check=check,
+        is_configured=True,
+        is_unit_stated=True,
+        is_changed=is_changed,
+        folder=Path.cwd() if configuration.path is None else configuration.path.parent,
+        group=dataset.name,
+    )
+
+
+def same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
     """Return the other data sets whose privacy unit is a column of the same name."""
     others = (each for each in configuration.datasets.values() if each.account != dataset.account)
     unit = dataset.unit or ROW
@@ -241,7 +273,7 @@ def _check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None
             kinds=dataset.kinds,
         )
     if isinstance(dataset.source, TableGroup):
-        raise TypeError(f"dataset must have one table, got {dataset.source}")
+        raise TypeError(f"dataset must have one table, got {dataset.source}: examine_tables examines several")
     return checked_records(
         dataset.source,
         unit=unit,

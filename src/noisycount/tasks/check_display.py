@@ -5,14 +5,14 @@ Both may show true counts, and are meant for the owner only.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Facts, Table, padded, seen_from_here
-from noisycount.display.texts import toml_value
+from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import ColumnCheck
-from noisycount.engines.finding import Finding, Severity, quoted_cell, quoted_cells
+from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cell, quoted_cells
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import ZONED, Kind
 from noisycount.release.records import UTF
@@ -124,7 +124,8 @@ def inspection_facts(inspection: Inspection) -> Facts:
         facts.append(("read as", _file_words(check.form)))
     if check.letters and inspection.dataset.form.encoding not in UTF:
         facts.append(("such as", quoted_cells(check.letters)))
-    return facts if inspection.is_configured or dataset.table else facts[1:]
+    has_name = inspection.group is None and (inspection.is_configured or dataset.table)
+    return facts if has_name else facts[1:]
 
 
 def _only_reason(inspection: Inspection) -> str | None:
@@ -139,8 +140,8 @@ def _rows_each(inspection: Inspection) -> Facts:
     if persons is None or persons.largest_rows == 1:
         return [] if persons is None else [("each", "1 row")]
     median = f"{persons.median_rows:,.10g} row{'' if persons.median_rows == 1 else 's'} (median)"
-    rule = "a person counts if one row satisfies the whole condition"
-    return [("each", f"{median}, {signed(persons.largest_rows)} (largest); {rule}")]
+    rule = "" if inspection.group else "; a person counts if one row satisfies the whole condition"
+    return [("each", f"{median}, {signed(persons.largest_rows)} (largest){rule}")]
 
 
 def _file_words(form: FileFormat) -> str:
@@ -185,7 +186,7 @@ _FIRST_COLUMNS = 15  # number of columns with a row if there are too many
 _MOST_VALUES = 4  # texts of a column that its row shows
 # If each text has fewer rows on average, the row shows the number of texts, not the most frequent ones.
 _ROWS_A_VALUE = 2
-_ACTIONS = {Severity.BLOCKS: "mend", Severity.LOOK: "look", Severity.NOTE: "note"}
+ACTIONS = {Severity.BLOCKS: "mend", Severity.LOOK: "look", Severity.NOTE: "note"}
 
 
 def _marks(findings: Sequence[Finding]) -> dict[str, list[str]]:
@@ -193,7 +194,7 @@ def _marks(findings: Sequence[Finding]) -> dict[str, list[str]]:
     marks: dict[str, list[str]] = {}
     for finding in findings:
         if finding.column is not None and finding.severity is not Severity.NOTE:
-            marks.setdefault(finding.column, []).append(f"{_ACTIONS[finding.severity]}: {finding.title}")
+            marks.setdefault(finding.column, []).append(f"{ACTIONS[finding.severity]}: {finding.title}")
     return marks
 
 
@@ -240,7 +241,7 @@ def finding_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
     for finding in findings:
         rows_of_title[finding.title] += 1
         more = titles[finding.title] - _MOST_ALIKE
-        action = _ACTIONS[finding.severity]
+        action = ACTIONS[finding.severity]
         if rows_of_title[finding.title] <= _MOST_ALIKE or more == 1:
             rows.append((action, finding.column or "", finding_words(inspection, finding)))
         elif rows_of_title[finding.title] == _MOST_ALIKE + 1:
@@ -251,12 +252,12 @@ def finding_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
 _MOST_ALIKE = 8  # findings of one title that are listed
 
 
-def verdict(inspection: Inspection, findings: Sequence[Finding]) -> str:
+def verdict(findings: Sequence[Finding], *, is_unit_stated: bool) -> str:
     """Return a sentence that states if questions are answered, and what the owner should look at."""
     blocking = [finding for finding in findings if finding.severity is Severity.BLOCKS]
     if blocking:
         return f"Not readable: no question is answered because of {named_findings(blocking)}."
-    keeps = ", and the ledger keeps what these columns are" if inspection.is_unit_stated else ""
+    keeps = ", and the ledger keeps what these columns are" if is_unit_stated else ""
     if look := [finding for finding in findings if finding.severity is Severity.LOOK]:
         return f"Ready, but look at {named_findings(look)}. Questions are answered{keeps}."
     return f"Ready: questions are answered{keeps}."
@@ -285,7 +286,7 @@ def finding_words(inspection: Inspection, finding: Finding) -> str:
     return f"{finding.text} ({first}{word} {', '.join(map(signed, finding.lines))})."
 
 
-PUBLIC_VALUES = (
+_PUBLIC_VALUES = (
     "Public values: if everybody knows without the records what these columns can hold, write these lines into "
     "noisycount.toml. Leave out every text that the records alone reveal. Analysts see the lists; tables by them need "
     "no keys, and a mistyped value is refused."
@@ -295,9 +296,22 @@ PUBLIC_VALUES = (
 def proposal_words(inspection: Inspection) -> str:
     """Return a sentence on where the proposed lines belong, with the command that writes them."""
     if inspection.is_configured:
-        return "Proposals: write these lines into noisycount.toml."
+        return f"Proposals: write these lines into noisycount.toml.{_block_words(inspection)}"
     source = shlex.quote(seen_from_here(inspection.dataset.source))
     return f"Proposals: `noisycount init {source} --accept` takes them all; or write these lines into noisycount.toml."
+
+
+def public_value_words(inspection: Inspection) -> str:
+    """Return a text on what public values are, and where their lines belong."""
+    return f"{_PUBLIC_VALUES}{_block_words(inspection)}"
+
+
+def _block_words(inspection: Inspection) -> str:
+    """Return a sentence on the block of one of several tables; empty for other data sets."""
+    if inspection.group is None:
+        return ""
+    block = f"[datasets.{toml_key(inspection.group)}.tables.{inspection.dataset.name}]"
+    return f" A table in braces on one line takes no further lines: write it as a block {block} first."
 
 
 def _line_word(inspection: Inspection) -> str:
@@ -339,8 +353,10 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
         "answered_otherwise": inspection.answered_otherwise,
         "columns": [_column_json(inspection, column) for column in check.columns],
         "problems": [finding_words(inspection, finding) for finding in findings],
-        "verdict": verdict(inspection, findings),
-        "findings": [_finding_json(inspection, finding) for finding in findings],
+        "verdict": verdict(findings, is_unit_stated=inspection.is_unit_stated),
+        "findings": [
+            finding_json(finding, finding_words(inspection, finding), check.statement) for finding in findings
+        ],
         "mend": "\n".join(proposal_lines(inspection)),
         "propose": "\n".join(value_lines(inspection)),
     }
@@ -365,14 +381,19 @@ def _column_json(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
     }
 
 
-def _finding_json(inspection: Inspection, finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON, with the lines for noisycount.toml that it proposes."""
-    statement = inspection.check.statement
+def finding_json(finding: Finding, words: str, statement: Callable[[Proposal], str]) -> dict[str, Any]:
+    """Return a finding as JSON, with the lines for noisycount.toml that it proposes.
+
+    Args:
+        finding: The finding.
+        words: Its text, with the lines of the file that it is about.
+        statement: Returns a proposal as a line.
+    """
     return {
         "severity": finding.severity.value,
         "column": finding.column,
         "title": finding.title,
-        "text": finding_words(inspection, finding),
+        "text": words,
         "rows": finding.rows,
         "lines": list(finding.lines),
         "proposals": [{"table": each.table, "line": statement(each)} for each in finding.proposals],

@@ -66,7 +66,8 @@ def _find_repeated_ids(inspection: Inspection) -> Iterator[Finding]:
         number = number_of("row", persons.largest_rows)
         text = f"All {number} are of one person, so that no count exceeds 1: state a column that identifies persons"
         yield Finding(Severity.LOOK, "a single person", text, inspection.unit)
-    for column in inspection.check.columns if inspection.is_unit_stated and inspection.unit is None else ():
+    has_rows_as_units = inspection.is_unit_stated and inspection.unit is None and inspection.group is None
+    for column in inspection.check.columns if has_rows_as_units else ():
         if 1 < column.ids < rows - column.missing < column.ids * _MOST_ROWS:
             text = (
                 f"{number_of('row', rows - column.missing)} have {column.ids:,} different values. If these identify "
@@ -80,10 +81,15 @@ _MOST_ROWS = 100  # of a person on average; a value with more is hardly one
 
 def _find_other_size(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the stated size is not the number of units."""
-    size = inspection.dataset.size
-    units = inspection.check.rows if inspection.persons is None else inspection.persons
-    if size is not None and inspection.is_unit_stated and units != size:
-        noun = unit_noun(inspection.unit)
+    if inspection.is_unit_stated:
+        units = inspection.check.rows if inspection.persons is None else inspection.persons
+        yield from find_other_size(inspection.dataset.size, units, inspection.unit)
+
+
+def find_other_size(size: int | None, units: int, unit: str | None) -> Iterator[Finding]:
+    """Yield a finding if the stated size is not the number of units."""
+    if size is not None and units != size:
+        noun = unit_noun(unit)
         text = (
             f"size is {size:,}, but there are {number_of(noun, units)}: the promise of privacy rests on that number, "
             "so correct it, or leave size out"
@@ -93,9 +99,14 @@ def _find_other_size(inspection: Inspection) -> Iterator[Finding]:
 
 def _find_same_unit(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if other data sets may be about the same persons."""
-    if inspection.same_unit:
+    return find_same_unit(inspection.same_unit, inspection.unit)
+
+
+def find_same_unit(datasets: Sequence[str], unit: str | None) -> Iterator[Finding]:
+    """Yield a finding if other data sets with a unit of the same name may be about the same persons."""
+    if datasets:
         text = (
-            f"The unit of {', '.join(inspection.same_unit)} is {inspection.unit} as well, and each data set has a "
+            f"The unit of {', '.join(datasets)} is {unit} as well, and each data set has a "
             "budget of its own: about a person in several of them, answers together can reveal as much as the sum of "
             "the budgets allows"
         )
@@ -133,7 +144,12 @@ def _find_unlisted_values(inspection: Inspection) -> Iterator[Finding]:
 
 def _find_answers_about_others(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the ledger has answers about other records."""
-    if number := inspection.answered_otherwise:
+    return find_answers_about_others(inspection.answered_otherwise)
+
+
+def find_answers_about_others(number: int) -> Iterator[Finding]:
+    """Yield a finding if a number of answers in the ledger is about other records."""
+    if number:
         verb = "is" if number == 1 else "are"
         text = (
             f"{number_of('answer', number)} in the ledger {verb} about other records, or about these as they were read "
@@ -271,4 +287,6 @@ def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator
 
 def _table_name(inspection: Inspection) -> str:
     dataset = inspection.dataset
+    if inspection.group is not None:
+        return f"{toml_key(inspection.group)}.tables.{dataset.name}"
     return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))

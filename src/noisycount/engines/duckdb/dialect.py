@@ -350,7 +350,7 @@ class Counting:
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """Return the count of each predicate; see `Source.count`."""
         text, values = count_text(predicates, self.unit, self._kind)
-        row = self._row((_parsed(text) if len(values) <= _MOST_PARSED else text, values))
+        row = self.row((_parsed(text) if len(values) <= _MOST_PARSED else text, values))
         self.require_unchanged()
         return list(row[: len(predicates)])
 
@@ -358,7 +358,7 @@ class Counting:
         """Return the numbers of records, of values of each column, and of persons in a unit column (0 without one)."""
         columns = [Column(name, self.schema[name]) for name in names]
         kind = None if unit is None else self.schema.entire.kinds.get(unit)
-        return self._row(shared.text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
+        return self.row(shared.text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
 
     def persons(self, names: Iterable[str], unit: str) -> Persons | None:
         """Return facts about persons. `names` are the columns with missing values."""
@@ -372,7 +372,7 @@ class Counting:
         """Kind of the unit's values."""
         return None if self.unit is None else self.schema.entire.kinds.get(self.unit)
 
-    def _row(self, statement: ParsedText) -> Sequence[int]:
+    def row(self, statement: ParsedText) -> Sequence[int]:
         """Return the only row of a result."""
         return self._rows(statement)[0]
 

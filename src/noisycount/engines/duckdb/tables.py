@@ -1,7 +1,7 @@
-# ruff: noqa: S608, as all SQL here is made of names that it quotes
 """Several tables of files in one connection, as the view `records` that DuckDB counts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,7 +12,7 @@ from noisycount.engines.duckdb.dialect import DUCKDB, Counting, DuckDBDialect
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.table_facts import TableFacts
-from noisycount.engines.tables import UNIT, Part, TablesSource
+from noisycount.engines.tables import UNIT, JoinedCounting, Part, TablesSource
 from noisycount.query.person_values import row_flag
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Schema
@@ -43,24 +43,35 @@ def join(
     session = duck.SharedConnection()
     try:
         sources = {name: open_table(session) for name, open_table in openers.items()}
-        joined.require_single_keys(tables, lambda table, key: _has_repeated_key(sources[table], key))
         parts = {name: _part(source) for name, source in sources.items()}
         records = joined.joined_records(tables, parts, schema.kinds)
         _create_view(session.cursors.connection, records, tables, schema)
         duck.lock(session.cursors.connection)
+        kind = None if records.person is None else records.person.kind
+        rows = Schema({**schema.kinds, **({} if kind is None else {UNIT: kind})})
+        counting = _counting(session, sources, parts, rows)
+        joined.require_single_keys(tables, counting.read_row)
     except BaseException:
         session.cursors.close()
         raise
-    kind = None if records.person is None else records.person.kind
-    rows = Schema({**schema.kinds, **({} if kind is None else {UNIT: kind})})
+    return TablesSource(tables, sources, schema, unit, persons, counting)
+
+
+def _counting(
+    session: duck.SharedConnection, sources: Mapping[str, DuckDBSource], parts: Mapping[str, Part], rows: Schema
+) -> JoinedCounting:
+    """Return the counting of the view `records`, whose columns are `rows`."""
 
     def require_unchanged() -> None:
         for source in sources.values():
             source.require_unchanged()
 
     counting = Counting(session.cursors.one, require_unchanged, UNIT, rows, None, _REFUSAL)
-    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys)
-    return TablesSource(tables, sources, schema, unit, persons, functions)
+
+    def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
+        return counting.row(shared.text_of(write_statement(parts), DUCKDB))
+
+    return JoinedCounting(counting.counts, counting.cells, counting.keys, read_row)
 
 
 def _part(source: DuckDBSource) -> Part:
@@ -91,10 +102,3 @@ def _create_view(
     if values:
         raise AssertionError("a view has no values")
     duck.without_engine_errors(lambda: connection.execute(f"CREATE VIEW records AS {text}"), _REFUSAL)
-
-
-def _has_repeated_key(source: DuckDBSource, name: str) -> bool:
-    """Return True if a public look-up has a key twice."""
-    key = duck.quoted_name(name)
-    statement = f"SELECT count({key}) > count(DISTINCT {key}) FROM {source.view}"
-    return duck.without_engine_errors(lambda: bool(source.connection.execute(statement).fetchall()[0][0]), _REFUSAL)

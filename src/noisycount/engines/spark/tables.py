@@ -1,7 +1,8 @@
 """Several tables of one Spark cluster, which the cluster joins and counts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
@@ -12,7 +13,6 @@ from noisycount.engines.spark.connection import Session
 from noisycount.engines.spark.source import SparkCounting, SparkSource, ViewOpener
 from noisycount.engines.table_facts import TableFacts
 from noisycount.engines.tables import Part, TablesSource
-from noisycount.query.predicate import Column
 from noisycount.query.schema import Schema
 
 # This rule of Spark 4.3 makes invalid plans of unions whose branches join one view twice.
@@ -42,38 +42,50 @@ def join(  # noqa: PLR0913 - one argument a property of the tables
         session.run(lambda: session.api.session.conf.set(*_WITHOUT_ALIASES), None)
         sources = {name: open_table(session) for name, open_table in openers.items()}
         counting = SparkCounting(session, server.seconds, lambda: _read_view(tables, sources, schema))
-        joined.require_single_keys(tables, lambda table, key: _has_repeated_key(sources[table], key))
+
+        def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
+            open_parts = _read_parts(sources)
+
+            def run_on_views() -> Sequence[int]:
+                with open_parts() as parts:
+                    return counting.row(write_statement(parts))
+
+            return session.run(run_on_views, server.seconds)
+
+        joined.require_single_keys(tables, read_row)
     except BaseException:
         session.close()
         raise
-    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys)
+    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys, read_row)
     return TablesSource(tables, sources, schema, unit, persons, functions)
 
 
-def _read_view(tables: Sequence[TableFacts], sources: Mapping[str, SparkSource], schema: Schema) -> ViewOpener:
+PartsOpener: TypeAlias = Callable[[], AbstractContextManager[dict[str, Part]]]
+"""A function that makes views of all tables in the session for the time of a context."""
+
+
+def _read_parts(sources: Mapping[str, SparkSource]) -> PartsOpener:
     """Read the present state of all tables, and return the function that makes a view of each."""
     openers = {name: source.read_view() for name, source in sources.items()}
 
     @contextmanager
-    def open_views() -> Iterator[StatementRecords]:
+    def open_parts() -> Iterator[dict[str, Part]]:
         with ExitStack() as stack:
-            parts = {
+            yield {
                 name: Part(stack.enter_context(open_view()), sources[name].schema.kinds)
                 for name, open_view in openers.items()
             }
+
+    return open_parts
+
+
+def _read_view(tables: Sequence[TableFacts], sources: Mapping[str, SparkSource], schema: Schema) -> ViewOpener:
+    """Read the present state of all tables, and return the function that joins views of them."""
+    open_parts = _read_parts(sources)
+
+    @contextmanager
+    def open_records() -> Iterator[StatementRecords]:
+        with open_parts() as parts:
             yield joined.joined_records(tables, parts, schema.kinds)
 
-    return open_views
-
-
-def _has_repeated_key(source: SparkSource, name: str) -> bool:
-    """Return True if a public look-up has a key twice."""
-    counting = SparkCounting(source.session, source.seconds, source.read_view)
-
-    def repeated(records: StatementRecords) -> bool:
-        key = records.value(Column(name, source.schema[name]))
-        numbers = sa.select(sa.func.count(key), sa.func.count(sa.distinct(key))).select_from(records.table)
-        values, different = counting.row(numbers)
-        return values > different
-
-    return counting.run(repeated)
+    return open_records

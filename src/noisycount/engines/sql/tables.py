@@ -1,6 +1,7 @@
 """Several tables of one server, which the server joins and counts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -10,7 +11,6 @@ from noisycount.engines.sql.connection import Server
 from noisycount.engines.sql.source import ServerCounting, SqlSource
 from noisycount.engines.table_facts import TableFacts
 from noisycount.engines.tables import Part, TablesSource
-from noisycount.query.predicate import Column
 from noisycount.query.schema import Schema
 
 
@@ -48,13 +48,11 @@ def join(  # noqa: PLR0913 - one argument a property of the tables
             source.table.require_same(connection)
 
     counting = ServerCounting(transactions, "the tables", records, require_same)
-    joined.require_single_keys(tables, lambda table, key: counting.run(_repeated(parts[table], key)))
-    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys)
+
+    def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
+        statement = write_statement(parts)
+        return counting.run(lambda connection: tuple(connection.execute(statement).one()))
+
+    joined.require_single_keys(tables, read_row)
+    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys, read_row)
     return TablesSource(tables, sources, schema, unit, persons, functions)
-
-
-def _repeated(part: Part, name: str) -> Callable[[sa.Connection], bool]:
-    """Return the function that finds if a public look-up has a key twice."""
-    key = part.records.value(Column(name, part.columns[name]))
-    statement = sa.select(sa.func.count(key) > sa.func.count(sa.distinct(key))).select_from(part.records.table)
-    return lambda connection: bool(connection.execute(statement).scalar())

@@ -1,0 +1,129 @@
+# ruff: noqa: PLC0415 - the command imports only what it needs
+"""`noisycount check`: show the owner what is in the records, and faults to correct."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from noisycount.catalog.tables import TableGroup
+from noisycount.cli.main import STATUSES
+from noisycount.config.config import Config, DatasetConfig
+from noisycount.display import output
+from noisycount.display.texts import pasteable
+from noisycount.errors import SourceError
+from noisycount.readers.options import common_options, complete_sources, flag, table_option, unit_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noisycount.engines.finding import Finding
+    from noisycount.tasks.check import Inspection
+
+
+@click.command(name="check", epilog="Example: noisycount check survey.parquet --unit person")
+@click.argument("source", shell_complete=complete_sources)
+@unit_option
+@table_option
+@flag("--renew renews", "Replace the description of the columns in the ledger by the columns as they are now.")
+@common_options
+@click.pass_context
+def check(  # noqa: PLR0913 - one argument per option
+    ctx: click.Context,
+    source: str,
+    unit: str | None,
+    table: str | None,
+    configuration: Config,
+    *,
+    renews: bool,
+    as_json: bool,
+) -> None:
+    """Show the owner what is in the records, and faults to correct.
+
+    For owners only: it shows facts about the data, cells and true counts. SOURCE is a file or a data set of
+    noisycount.toml. The first line says if queries can be answered. A table shows each column: its kind, the number of
+    missing cells and of cells that do not fit the kind, and its commonest texts. With more than 40 columns it shows
+    those with findings first. A second table shows the findings, with line numbers in the file. The last lines correct
+    them in noisycount.toml; `noisycount init SOURCE --accept` applies them all. If all cells fit and the privacy unit
+    is stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
+
+    A data set of several tables has these parts for each table. Before them stand the persons of each table, and
+    findings about persons and links of all tables.
+    """
+    from noisycount.tasks.opening import dataset_of_source
+
+    with output.status("reading"):
+        dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
+    check_source = _check_tables if isinstance(dataset.source, TableGroup) else _check_records
+    if not check_source(dataset, configuration, renews=renews, as_json=as_json):
+        ctx.exit(STATUSES[SourceError])
+
+
+def _check_records(dataset: DatasetConfig, configuration: Config, *, renews: bool, as_json: bool) -> bool:
+    """Check one file or table, and show its content. Return True if queries are answered."""
+    from noisycount.tasks import check_display as display
+    from noisycount.tasks.check import examine
+    from noisycount.tasks.findings import findings_of
+
+    with output.status("reading"):
+        inspection = examine(dataset, configuration, renews=renews)
+    if as_json:
+        output.print_json(display.inspection_json(inspection))
+        return inspection.fits
+    findings = findings_of(inspection)
+    _print_verdict(display.verdict(findings, is_unit_stated=inspection.is_unit_stated))
+    _print_records(inspection, findings)
+    return inspection.fits
+
+
+def _check_tables(dataset: DatasetConfig, configuration: Config, *, renews: bool, as_json: bool) -> bool:
+    """Check several tables, and show what concerns all of them and then each. Return True if queries are answered."""
+    from noisycount.tasks import check_tables_display as display
+    from noisycount.tasks.check_display import verdict
+    from noisycount.tasks.check_tables import examine_tables
+    from noisycount.tasks.findings import findings_of
+
+    with output.status("reading"):
+        inspection = examine_tables(dataset, configuration, renews=renews)
+    if as_json:
+        output.print_json(display.group_json(inspection))
+        return inspection.fits
+    _print_verdict(display.group_verdict(inspection))
+    output.print_facts(display.group_facts(inspection))
+    output.print_table(*display.table_of_tables(inspection))
+    header, rows = display.joint_finding_table(inspection)
+    if rows:
+        output.print_table(header, rows)
+    for name, table in inspection.tables.items():
+        findings = findings_of(table)
+        output.print_text()
+        output.print_text(f"Table {name}. {verdict(findings, is_unit_stated=False)}", bold=True)
+        output.print_text()
+        _print_records(table, findings)
+    return inspection.fits
+
+
+def _print_verdict(words: str) -> None:
+    """Print the warning that the screen is for the owner only, and the verdict."""
+    from noisycount.tasks.check_display import FOR_OWNERS
+
+    output.print_text(FOR_OWNERS)
+    output.print_text()
+    output.print_text(words, bold=True)
+    output.print_text()
+
+
+def _print_records(inspection: "Inspection", findings: "Sequence[Finding]") -> None:
+    """Print the facts, the columns, the findings and the proposed lines of one file or table."""
+    from noisycount.tasks import check_display as display
+    from noisycount.tasks.findings import proposal_lines, value_lines
+
+    output.print_facts(display.inspection_facts(inspection))
+    output.print_table(*display.column_table(inspection, findings))
+    header, rows = display.finding_table(inspection, findings)
+    if rows:
+        output.print_table(header, rows)
+    proposals = display.proposal_words(inspection), proposal_lines(inspection)
+    for words, lines in (proposals, (display.public_value_words(inspection), value_lines(inspection))):
+        if lines:
+            output.print_text(f"{words}\n")
+            output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
