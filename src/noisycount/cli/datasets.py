@@ -284,6 +284,8 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
         return
     header, entry_rows = task.entry_table(view)  # may raise, so it comes before the first output
     output.print_facts(task.view_facts(view, configuration))
+    if view.tables:
+        output.print_table(*task.table_of_tables(view))
     output.print_table(*task.column_table(view))
     if entry_rows:
         output.print_table(header, entry_rows)

@@ -5,7 +5,7 @@ analysts see the form of an answer without paying; `noisycount.release.rehearsal
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,8 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.query.query import Query
-from noisycount.query.schema import PublicValues
+from noisycount.query.schema import PublicValues, TableTraits
+from noisycount.query.table_columns import qualified_name
 from noisycount.release.dataset import AvailableBudget, RemainingBudget
 from noisycount.release.rehearsal import Rehearsal, rehearsed
 from noisycount.release.results import Release
@@ -47,6 +48,7 @@ class View:
     remains: RemainingBudget  # remaining budget of the data set, and of the analyst if there is a quota
     entries: tuple[Entry, ...] = ()  # debits, oldest first
     usual: Fraction = _USUAL  # ε of an answer if nothing was asked yet
+    tables: Mapping[str, TableTraits] = field(default_factory=dict)  # tables by name; empty: there is one
 
     @classmethod
     def for_owner(cls, dataset: DatasetConfig, configuration: Config) -> "View":
@@ -57,19 +59,31 @@ class View:
             is_unit_stated = dataset.unit is not None or catalog.knows(dataset.account)
             described_dataset = dataset if is_unit_stated else replace(dataset, unit=ROW)
             with records_of(described_dataset, catalog) as records:
-                name, unit, columns, public = records.name, records.unit, records.forms, records.schema.public
+                name, unit, columns, schema = records.name, records.unit, records.forms, records.schema
             entries = tuple(open_ledger.entries(name)) if open_ledger else ()
         spent = entries[-1].spent if entries else Loss()
         remains = RemainingBudget((AvailableBudget(dataset.budget, spent),))
-        return cls(dataset, unit, is_unit_stated, columns, public, remains, entries)
+        return cls(dataset, unit, is_unit_stated, columns, schema.public, remains, entries, tables=schema.tables)
 
     @classmethod
     def for_analyst(cls, session: DatasetSession, analyst: Analyst, usual: Fraction = _USUAL) -> "View":
         """Return the view of open records for an analyst, without the debits."""
         records = session.records
         remains = session.remaining_budget(analyst)
-        unit, columns, public = records.unit, records.forms, records.schema.public
-        return cls(session.dataset, unit, True, columns, public, remains, usual=usual)  # noqa: FBT003
+        return cls(
+            session.dataset,
+            records.unit,
+            is_unit_stated=True,
+            columns=records.forms,
+            public=records.schema.public,
+            remains=remains,
+            usual=usual,
+            tables=records.schema.tables,
+        )
+
+    def written_name(self, column: str) -> str:
+        """Return the name of a column; in a data set of several tables as a query writes it."""
+        return qualified_name(column) if self.tables else column
 
     @property
     def price(self) -> Fraction:
@@ -103,11 +117,29 @@ def view_facts(view: View, configuration: Config) -> Facts:
 
 def column_table(view: View) -> Table:
     """Return a table of the columns: name, kind, and values to compare with."""
+    public = {name: values.words for name, values in view.public.items()}
     rows = [
-        (name, value_words(form), view.public[name].words if name in view.public else form.kind.example)
+        (view.written_name(name), value_words(form), public.get(name, form.kind.example))
         for name, form in view.columns.items()
     ]
     return ("column", "kind", "compare it with"), rows
+
+
+def table_of_tables(view: View) -> Table:
+    """Return a table with a row for each table of a data set of several; without rows for one table."""
+    return ("table", "rows"), [(name, traits_words(name, traits)) for name, traits in view.tables.items()]
+
+
+def traits_words(name: str, traits: TableTraits) -> str:
+    """Return the part of a table in a data set of several tables, in a few words for analysts.
+
+    Example:
+        >>> traits_words("wards", TableTraits("visits"))
+        'public look-up of visits: name its columns where those of visits stand'
+    """
+    if traits.rows != name:
+        return f"public look-up of {traits.rows}: name its columns where those of {traits.rows} stand"
+    return "one a person" if traits.is_one_row_a_unit else "any number a person: any(…), none(…), every(…), count(…)"
 
 
 def entry_table(view: View) -> Table:
@@ -154,12 +186,23 @@ def offer_json(view: View) -> dict[str, Any]:
         "dataset": dataset.name,
         "unit": view.unit,
         "size": dataset.size,
-        "columns": {name: form.kind.value for name, form in view.columns.items()},
-        "values": {name: values.to_dict() for name, values in view.public.items()},
-        "unreadable_as_missing": [name for name, form in view.columns.items() if form.accepts_unreadable],
+        **({"tables": {name: _table_json(name, each) for name, each in view.tables.items()}} if view.tables else {}),
+        "columns": {view.written_name(name): form.kind.value for name, form in view.columns.items()},
+        "values": {view.written_name(name): values.to_dict() for name, values in view.public.items()},
+        "unreadable_as_missing": [
+            view.written_name(name) for name, form in view.columns.items() if form.accepts_unreadable
+        ],
         **view.remains.object,
         "price": exact_text(view.price),
         "affordable": view.affordable,
+    }
+
+
+def _table_json(name: str, traits: TableTraits) -> dict[str, Any]:
+    """Return a table of a data set of several tables as JSON; `lookup_of` is null for a table of persons."""
+    return {
+        "one_row_a_unit": traits.is_one_row_a_unit,
+        "lookup_of": None if traits.rows == name else traits.rows,
     }
 
 

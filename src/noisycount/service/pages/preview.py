@@ -20,9 +20,9 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import odds_of_all, unit_noun
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, PublicValues, Schema
+from noisycount.query.table_columns import typed_name
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
@@ -38,7 +38,7 @@ from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.pictures import possible_answers
 from noisycount.tasks.plan import Plan, plan_at_epsilon, preview_heading
 from noisycount.tasks.preview import AnswerPreview, preview_at
-from noisycount.tasks.show import View, budget_words, made_up_words, rehearsal_words
+from noisycount.tasks.show import View, budget_words, made_up_words, rehearsal_words, table_of_tables
 from noisycount.validation import exact_text, is_in_range
 
 
@@ -55,6 +55,7 @@ class Offer:
     public: Mapping[str, PublicValues]  # public values of some columns: lists, which the form offers, or ranges
     wants_purpose: bool = False  # True if a question must state the purpose of its answer
     at_most: str = "0.5"  # default of the largest price of an answer, in ε
+    tables: Sequence[Sequence[str]] = ()  # name of each of several tables, and its rows a person in words
     spent: str = ""  # text about the spent budget, with the remedy; empty: new questions can be asked
 
     @classmethod
@@ -71,10 +72,13 @@ class Offer:
             counts=counts if size is None else f"{counts}. Their number, {signed(size)}, is public",
             budget=budget_words(view),
             whole=f"If the whole budget is spent, {whole}.",
-            columns=Schema({name: form.kind for name, form in view.columns.items()}, unit=view.unit),
+            columns=Schema(
+                {name: form.kind for name, form in view.columns.items()}, unit=view.unit, tables=view.tables
+            ),
             public=view.public,
             wants_purpose=session.dataset.needs_purpose,
             at_most=_at_most(view.remains.remaining),
+            tables=table_of_tables(view)[1],
             spent=_spent(view.remains),
         )
 
@@ -83,7 +87,8 @@ class Offer:
         """Example of a condition on the first column."""
         for name, kind in self.columns.items():
             comparison = ">= 30" if kind.is_number else f"= {kind.literal}"
-            return f"{quoted_name(name)} {comparison}"
+            condition = f"{typed_name(self.columns, name)} {comparison}"
+            return f"any({condition})" if self.tables else condition
         return "true"
 
 
