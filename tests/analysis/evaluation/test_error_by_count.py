@@ -1,4 +1,7 @@
-"""Mean absolute errors summed over counts, beside integrals over answers and double sums in long doubles."""
+"""Mean absolute errors summed over counts, beside integrals over answers and double sums in long doubles.
+
+Tests of `analysis/evaluation/mean.py` and `analysis/evaluation/error_by_count.py`.
+"""
 
 import math
 
