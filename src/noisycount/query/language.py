@@ -269,7 +269,8 @@ class _TypedSyntax:
     def flag(self, node: Node, name: str) -> tree.Predicate:
         """Return the predicate of a boolean column or value; the name of a table is true in all of its rows."""
         if node[0] == "name" and name in self.schema.tables:
-            return EVERY_ROW if self.is_in_rows else tree.Flag(PersonValue.of(Function.ANY, table=name))
+            table = self.schema.tables[name].rows
+            return EVERY_ROW if self.is_in_rows else tree.Flag(PersonValue.of(Function.ANY, table=table))
         flag = tree.Flag(self.column(node))
         return tree.Not(flag) if node[0] == "value" and name == NONE else flag
 
