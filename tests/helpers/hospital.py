@@ -5,20 +5,27 @@ persons without visits, and persons who are in no table of patients.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.catalog.catalog import Catalog
 from noisycount.catalog.sources import LazySource
 from noisycount.config.config import load_config
 from noisycount.engines.conformance.predicates import PredicateMaker, person_value
-from noisycount.engines.conformance.records import Draws
+from noisycount.engines.conformance.records import Draws, TableQuestion
+from noisycount.engines.conformance.tables import TableMaker
+from noisycount.engines.memory import cell_counts, key_counts
 from noisycount.engines.truth import truth, with_person_values
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.person_values import row_table
+from noisycount.query.grouping import CellQuestion, KeyCounts
+from noisycount.query.person_values import row_flag, row_table
 from noisycount.query.schema import Kind, Schema, TableTraits
 from noisycount.query.table_columns import column_of
 from noisycount.release.records import Records
@@ -68,8 +75,12 @@ class Hospital:
 
     tables: Mapping[str, Sequence[Row]]
 
-    def rows_of_persons(self) -> dict[object, list[Row]]:
-        """Return the rows of each person in all tables, with qualified names and a flag for each table."""
+    def rows_of_persons(self, counted: str | None = None) -> dict[object, list[Row]]:
+        """Return the rows of each person in all tables, with qualified names and a flag for each table.
+
+        Args:
+            counted: The table that has a row of every person who counts; None: all persons count.
+        """
         persons: dict[object, list[Row]] = {}
         wards = {row["ward_id"]: row for row in self.tables["wards"]}
         owners: dict[object, dict[object, None]] = {}
@@ -86,7 +97,9 @@ class Hospital:
             for patient in owners.get(row["visit_id"], {}):
                 own = {f"notes.{column}": row[column] for column in COLUMNS["notes"]}
                 persons[patient].append(full_row("notes", own))
-        return persons
+        return {
+            patient: rows for patient, rows in persons.items() if counted is None or any(row[counted] for row in rows)
+        }
 
     def without(self, patient: object) -> "Hospital":
         """Return the hospital without the rows of a person."""
@@ -154,6 +167,19 @@ def write_hospital(hospital: Hospital, folder: Path, configuration: str = CONFIG
     return path
 
 
+def write_parquet(hospital: Hospital, folder: Path) -> None:
+    """Write the tables as Parquet files, with the kinds of `COLUMNS` also where all values are missing."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {Kind.INTEGER: pa.int64(), Kind.REAL: pa.float64(), Kind.TEXT: pa.string()}
+    types |= {Kind.BOOLEAN: pa.bool_(), Kind.DATE: pa.date32()}
+    for name, rows in hospital.tables.items():
+        unit = {} if name in {"notes", "wards"} else {"patient": Kind.TEXT}
+        fields = pa.schema([(column, types[kind]) for column, kind in {**unit, **COLUMNS[name]}.items()])
+        pq.write_table(pa.Table.from_pylist(rows, schema=fields), folder / f"{name}.parquet")
+
+
 def _cell(value: object) -> str:
     if value is None:
         return ""
@@ -170,15 +196,36 @@ def open_source(configuration: Path, dataset: str = "clinic") -> LazySource:
 def random_questions(seed: object, number: int) -> Iterator[tree.Predicate]:
     """Yield random questions about persons over the tables, with values of other tables inside conditions."""
     draws = Draws(str(seed))
-    columns = {
-        name: [column_of(SCHEMA, each) for each in SCHEMA if column_of(SCHEMA, each).table == name]
-        for name in TRAITS
-        if name != "wards"
-    }
+    columns = row_columns()
     tables = [*columns]
     for _ in range(number):
         values = [value for _ in range(2) for value in random_values(draws, columns, draws.one_of(tables))]
         yield PredicateMaker(draws, values).predicate(draws.below(3), 6)
+
+
+def row_columns() -> dict[str, list[tree.Column]]:
+    """Return the columns of the rows of each table, with those of its look-ups."""
+    columns = [column_of(SCHEMA, name) for name in SCHEMA]
+    return {name: [column for column in columns if column.table == name] for name in TRAITS if name != "wards"}
+
+
+def random_tables(seed: object, number: int, *, of_rows: bool) -> Iterator[TableQuestion]:
+    """Yield random tables, every second one with a condition of persons.
+
+    Args:
+        seed: Another seed gives other tables.
+        number: The number of tables.
+        of_rows: True for tables by columns of the rows of one table, and by values of persons beside them; False for
+            tables by values of persons alone.
+    """
+    draws = Draws(str(seed))
+    columns = row_columns()
+    for where in random_questions(f"where of {seed}", number):
+        table = draws.one_of([*columns])
+        values = random_values(draws, columns, draws.one_of([*columns]))
+        maker = TableMaker(draws, [*columns[table], *values] if of_rows else values)
+        condition = where if draws.is_one_in(2) else None
+        yield maker.keys(condition) if draws.is_one_in(3) else maker.cells(condition)
 
 
 def random_values(
@@ -190,12 +237,53 @@ def random_values(
     return [person_value(columns[table], maker, table) for _ in range(2)]
 
 
-def true_counts(hospital: Hospital, predicates: Sequence[tree.Predicate]) -> list[int]:
-    """Return the number of persons with a row for which each predicate is true, found one by one."""
+def true_counts(hospital: Hospital, predicates: Sequence[tree.Predicate], persons: str | None = None) -> list[int]:
+    """Return the number of persons with a row for which each predicate is true, found one by one.
+
+    Args:
+        hospital: The tables.
+        predicates: The predicates.
+        persons: The table that has a row of every person who counts; None: all persons count.
+    """
     counts = [0] * len(predicates)
-    for rows in hospital.rows_of_persons().values():
+    for rows in hospital.rows_of_persons(persons).values():
         for place, predicate in enumerate(predicates):
             table = row_table((), [predicate])
             extended = with_person_values(rows, (), [predicate])
             counts[place] += any(truth(predicate, row) for row in extended if table is None or row[table])
     return counts
+
+
+def true_cells(hospital: Hospital, question: TableQuestion, persons: str | None = None) -> list[dict[object, int]]:
+    """Return the true counts of each level of a table, or of each hidden key, found one by one."""
+    parts = question.keys.parts if isinstance(question, CellQuestion) else question.parts
+    table = row_table([part.column for part in parts], [question.where])
+    conditions = [*([] if table is None else [tree.Flag(row_flag(table))]), *filter(None, [question.where])]
+    restricted = replace(question, where=tree.joined(tree.And, conditions) if conditions else None)
+    rows = [
+        {"patient": patient, **row}
+        for patient, of_person in hospital.rows_of_persons(persons).items()
+        for row in of_person
+    ]
+    if isinstance(restricted, CellQuestion):
+        return [cells_of_level(level) for level in cell_counts(rows, "patient", restricted)]
+    return [keys_of_batches(key_counts(rows, "patient", restricted))]
+
+
+def counted_cells(source: LazySource, question: TableQuestion) -> list[dict[object, int]]:
+    """Return the counts of each level of a table, or of each hidden key, as a source gives them."""
+    if isinstance(question, CellQuestion):
+        return [cells_of_level(level) for level in source.count_cells(question)]
+    return [keys_of_batches(source.count_keys(question))]
+
+
+def cells_of_level(counts: NDArray[np.int64]) -> dict[object, int]:
+    """Return the counts of a level that are above 0, by their places."""
+    return {place: int(count) for place, count in enumerate(counts) if count}
+
+
+def keys_of_batches(batches: Iterable[KeyCounts]) -> dict[object, int]:
+    """Return the counts of hidden keys, by their keys."""
+    return {
+        keys: int(count) for batch in batches for keys, count in zip(batch.keys, batch.counts, strict=True) if count
+    }

@@ -22,6 +22,7 @@ from noisycount.engines.tables import TablesSource
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.query.public_values import with_public_values
+from noisycount.query.schema import Stated
 
 
 @frozen
@@ -57,6 +58,15 @@ class TableGroup:
     def facts(self) -> tuple[TableFacts, ...]:
         """Facts of each table."""
         return tuple(table.facts for table in self.tables)
+
+    @property
+    def values(self) -> dict[str, Stated]:
+        """Public values of columns, by their names in questions."""
+        return {
+            f"{table.name}.{column}": values
+            for table in self.tables
+            for column, values in table.settings.values.items()
+        }
 
     @property
     def private_tables(self) -> list[GroupTable]:

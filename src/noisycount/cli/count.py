@@ -15,19 +15,22 @@ import click
 from click.shell_completion import CompletionItem
 
 from noisycount.catalog.catalog import Catalog
+from noisycount.catalog.tables import TableGroup
 from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status
+from noisycount.engines.table_facts import traits_of
 from noisycount.errors import NoisyCountError, is_interruption
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query import typed
-from noisycount.query.predicate import quoted_name, quoted_text
+from noisycount.query.predicate import quoted_text
 from noisycount.query.public_values import public_values
 from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
+from noisycount.query.table_columns import typed_name
 from noisycount.query.tokens import OF_PERSONS
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
@@ -74,8 +77,9 @@ def _check_output_suffix(_: click.Context, __: click.Parameter, path: Path | Non
 
 
 # Completion in a shell offers the columns of the data set and their public values. It reads no records.
-_NAME = r'"(?:[^"]|"")+"|[^\W\d]\w*'
-_PARTIAL_NAME = r'"[^"]*|[^\W\d]\w*|'
+_WORD = r'"(?:[^"]|"")+"|[^\W\d]\w*'
+_NAME = rf"(?:{_WORD})(?:\.(?:{_WORD}))?"
+_PARTIAL_NAME = r'(?:[^\W\d]\w*\.)?(?:"[^"]*|[^\W\d]\w*|)'
 # A value may follow a comparison. A column may stand at the beginning, or after an operator or a parenthesis.
 _COMPARISON = r"=|<>|!=|\b(?:not\s+)?in\s*\((?:[^()]*,)?"
 _VALUE = re.compile(rf"(.*?({_NAME})\s*(?:{_COMPARISON})\s*)('[^']*|[^\s',()]*)", re.IGNORECASE | re.DOTALL)
@@ -97,7 +101,7 @@ def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) 
             at_value[1], at_value[3].removeprefix("'"), _condition_literals(_public_values(schema, at_value[2]))
         )
     if at_column := _COLUMN.fullmatch(incomplete):
-        names = {name: quoted_name(name) for name in schema}
+        names = _written_names(schema)
         texts = [name for name, kind in schema.items() if at_column[2] and kind is Kind.TEXT]
         calls = {f"{function}({name}": f"{function}({names[name]})" for function in FUNCTIONS for name in texts}
         if at_column[2] and schema.unit is not None:
@@ -109,7 +113,7 @@ def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) 
 def complete_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a list of columns with one more column."""
     before, comma, partial = incomplete.rpartition(",")
-    return _completion_items(before + comma, partial, {name: quoted_name(name) for name in _known_schema(ctx)})
+    return _completion_items(before + comma, partial, _written_names(_known_schema(ctx)))
 
 
 def complete_keys(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -121,7 +125,12 @@ def complete_keys(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
             at_key[3].strip(),
             {text: text for text in _condition_literals(_public_values(schema, at_key[2]))},
         )
-    return _completion_items("", incomplete, {name: f"{quoted_name(name)}=" for name in schema})
+    return _completion_items("", incomplete, {name: f"{text}=" for name, text in _written_names(schema).items()})
+
+
+def _written_names(schema: Schema) -> dict[str, str]:
+    """Return each column as a query writes it, by its name."""
+    return {name: typed_name(schema, name) for name in schema}
 
 
 def _completion_items(before: str, partial: str, choices: Mapping[str, str]) -> list[CompletionItem]:
@@ -132,7 +141,9 @@ def _completion_items(before: str, partial: str, choices: Mapping[str, str]) -> 
 
 def _public_values(schema: Schema, typed: str) -> PublicValues | None:
     """Return the public values of a column from its name as typed, in quotes or not."""
-    name = typed[1:-1].replace('""', '"') if typed.startswith('"') else typed
+    name = ".".join(
+        word[1:-1].replace('""', '"') if word.startswith('"') else word for word in re.findall(_WORD, typed)
+    )
     return next((values for column, values in schema.public.items() if column.casefold() == name.casefold()), None)
 
 
@@ -160,10 +171,12 @@ def _known_schema(ctx: click.Context) -> Schema:
             kinds = stated | {name: Kind.TEXT for name in dataset.columns or () if name not in stated}
             schema = Schema(kinds).for_questions(dataset.unit if dataset.unit in kinds else None, dataset.columns)
         public: dict[str, PublicValues] = {}
-        for name, stated_values in dataset.values.items():
+        group = dataset.source if isinstance(dataset.source, TableGroup) else None
+        for name, stated_values in (dataset.values if group is None else group.values).items():
             with suppress(NoisyCountError):
                 public |= public_values({name: stated_values}, schema)
-        schema = Schema(schema.kinds, unit=schema.unit, public=public)
+        tables = {} if group is None else traits_of(group.facts)
+        schema = Schema(schema.kinds, unit=schema.unit, public=public, tables=tables)
     return schema
 
 

@@ -43,6 +43,15 @@ def columns_to_read(name: str, tables: Iterable[TableFacts]) -> list[str]:
     return [*dict.fromkeys([*found, *(link.key for table in tables if table.name == name for link in table.links)])]
 
 
+def traits_of(tables: Sequence[TableFacts]) -> dict[str, TableTraits]:
+    """Return what questions must know of each table, by its name."""
+    traits = {table.name: TableTraits(table.rows, table.is_one_row_a_unit) for table in tables}
+    return {
+        table.name: replace(traits[table.name], is_one_row_a_unit=traits[table.rows].is_one_row_a_unit)
+        for table in tables
+    }
+
+
 def joined_schema(tables: Sequence[TableFacts], schemas: Mapping[str, Schema], unit: str) -> Schema:
     """Return the schema of several tables, with names such as `visits.ward`.
 
@@ -55,11 +64,6 @@ def joined_schema(tables: Sequence[TableFacts], schemas: Mapping[str, Schema], u
     def qualified(part: Callable[[Schema], Mapping[str, object]]) -> dict[str, object]:
         return {f"{table.name}.{name}": value for table in tables for name, value in part(schemas[table.name]).items()}
 
-    traits = {table.name: TableTraits(table.rows, table.is_one_row_a_unit) for table in tables}
-    traits |= {
-        table.name: replace(traits[table.name], is_one_row_a_unit=traits[table.rows].is_one_row_a_unit)
-        for table in tables
-    }
     return Schema(
         qualified(lambda schema: schema),  # type: ignore[arg-type]  # kinds
         qualified(lambda schema: schema.others),  # type: ignore[arg-type]  # names of types
@@ -68,5 +72,5 @@ def joined_schema(tables: Sequence[TableFacts], schemas: Mapping[str, Schema], u
         public=qualified(lambda schema: schema.public),  # type: ignore[arg-type]  # public values
         normalisers=qualified(lambda schema: schema.normalisers),  # type: ignore[arg-type]  # functions
         missing=qualified(lambda schema: schema.missing),  # type: ignore[arg-type]  # values
-        tables=traits,
+        tables=traits_of(tables),
     )

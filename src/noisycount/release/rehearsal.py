@@ -4,13 +4,16 @@ The made-up records depend only on the names and kinds of columns, and on the va
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
+from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import TableAnswer
@@ -18,7 +21,7 @@ from noisycount.query.grouping import GroupBy, Key, KeySet, NumberRanges, Period
 from noisycount.query.person_values import row_conditions
 from noisycount.query.predicate import And, Column, Comparison, Literal, Membership, Not, Or, Pattern, Predicate, Range
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, Schema, TableTraits
 from noisycount.release.drawing import count_levels, draw_answer
 from noisycount.release.goal import StoppingSchedule
 from noisycount.release.publishing import build_result, shown_counts
@@ -70,21 +73,57 @@ def _value(part: GroupBy, key: Key) -> object:
 MOST_UNITS = 2000  # enough to show the form of an answer, and quick to count
 _MISSING = 0.04  # share of missing values
 _ROWS = (1, 1, 1, 2, 3)  # numbers of rows of a person, drawn uniformly
+_ROWS_OF_TABLE = (0, 1, 1, 2, 3)  # numbers of rows of a person in one of several tables
 _START = date(2020, 1, 1)
 _DAYS, _AROUND = 2000, 60  # days after _START if the query names no day; days before the first and after the last
 
 
-def made_up(columns: Mapping[str, Kind], unit: str | None, examples: Examples, units: int) -> MemorySource:
-    """Make up records of persons or rows. The same query always gets the same records."""
+def made_up(
+    columns: Mapping[str, Kind],
+    unit: str | None,
+    examples: Examples,
+    units: int,
+    tables: Mapping[str, TableTraits] = MappingProxyType({}),
+) -> Source:
+    """Make up records of persons or rows. The same query always gets the same records.
+
+    Args:
+        columns: The kind of each column.
+        unit: The column that identifies the person; None: every row is a unit.
+        examples: Values near which the values of columns are drawn.
+        units: The number of persons or rows.
+        tables: The traits of each table of a data set of several tables.
+    """
     chance = Random(repr(sorted(columns.items(), key=str)) + repr(examples))  # noqa: S311 - no secret
     draws = {name: _draw(kind, examples.get(name, []), chance) for name, kind in columns.items()}
+    flags = [name for name, traits in tables.items() if traits.rows == name]
+    row_tables: list[str | None] = [*flags] or [None]
     records: list[Record] = []
     for person in range(units):
-        for _ in range(1 if unit is None else chance.choice(_ROWS)):
-            row = {name: draw() if chance.random() > _MISSING else None for name, draw in draws.items()}
-            records.append(row if unit is None else {unit: person, **row})
-    schema = dict(columns) if unit is None else {unit: Kind.INTEGER, **columns}
-    return MemorySource(records, schema, unit)
+        for table in row_tables:
+            of_table = [name for name in draws if table is None or tables[name.partition(".")[0]].rows == table]
+            for _ in range(_row_number(unit, None if table is None else tables[table], chance)):
+                row = {name: draws[name]() if chance.random() > _MISSING else None for name in of_table}
+                row |= {flag: flag == table for flag in flags}
+                records.append(row if unit is None else {unit: person, **row})
+    schema = {**({} if unit is None else {unit: Kind.INTEGER}), **columns, **dict.fromkeys(flags, Kind.BOOLEAN)}
+    source = MemorySource(records, schema, unit)
+    if unit is None or not tables:
+        return source
+    from noisycount.engines.tables import JoinedCounting, TablesSource  # noqa: PLC0415 - slow to import
+
+    def refuse_statement(_: object) -> Sequence[int]:
+        raise SourceError("made-up records have no links to check")
+
+    counting = JoinedCounting(source.count, source.count_cells, source.count_keys, refuse_statement)
+    return TablesSource((), {}, Schema(columns, unit=unit, tables=tables), unit, None, counting)
+
+
+def _row_number(unit: str | None, traits: TableTraits | None, chance: Random) -> int:
+    """Draw the number of rows of a unit, in one of several tables if its traits are given."""
+    if unit is None or (traits is not None and traits.is_one_row_a_unit):
+        return 1
+    return chance.choice(_ROWS if traits is None else _ROWS_OF_TABLE)
 
 
 def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], object]:
@@ -165,7 +204,7 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda column: column.name)}
     facts: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     facts["confidence"] = query.confidence
-    with made_up(kinds, unit, _examples(plan), units) as source:
+    with made_up(kinds, unit, _examples(plan), units, plan.schema.tables) as source:
         answer, stopped = draw_answer(plan, source)
         exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.of(count_levels(plan, source))
     if (goal := plan.goal) is not None and stopped is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from noisycount.catalog.catalog import part_name
 from noisycount.catalog.folder import Copies, Copy
 from noisycount.config.config import Config
 from noisycount.config.places import resolve_ledger_url, sqlite_url
@@ -222,9 +223,11 @@ class CopyFolder:
         if folder is None:
             return cls(None, ())
         with existing_ledger(configuration) as ledger:
-            stored_names = catalog_of(ledger, configuration).written
-        names = dict.fromkeys([*stored_names, *(account,) * (account is not None)])
-        copies = Copies(folder).all(filter(None, names))
+            records = catalog_of(ledger, configuration).written
+        owners = {name: name for name in (*records, account) if name}
+        for name, record in records.items():
+            owners |= {part_name(name, table): name for table in (*record.parts, *record.lookups)}
+        copies = (replace(each, dataset=owners.get(each.dataset or "")) for each in Copies(folder).all(owners))
         return cls(folder, tuple(copy for copy in copies if account is None or copy.dataset == account))
 
     @property

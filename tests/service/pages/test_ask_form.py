@@ -4,10 +4,12 @@ import pytest
 from starlette.datastructures import FormData
 
 from noisycount.query.language import parse
+from noisycount.query.predicate import Column
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.typed import ColumnGrouping
-from noisycount.service.pages.form import AskForm, Condition, FormError, Price, operators_of, where_of
+from noisycount.service.pages.conditions import Condition, FormError, operators_of, where_of
+from noisycount.service.pages.form import AskForm, Price
 from noisycount.service.pages.preview import dots_picture
 from noisycount.service.questions import Question
 from noisycount.tasks.plan import plan_at_epsilon
@@ -47,7 +49,7 @@ def row(column: str, operator: str = "", low: str = "", high: str = "") -> list[
 def test_every_operator_is_of_the_language(column: str) -> None:
     """Whatever is chosen, the row parses; none is offered that the kind of the column refuses."""
     for operator in operators_of(COLUMNS[column]):
-        text = operator.text(column, COLUMNS[column], VALUES[column], "value-0")
+        text = operator.text(Column(column, COLUMNS[column]), VALUES[column], "value-0")
         parse(text, COLUMNS)
 
 

@@ -43,7 +43,7 @@ _SALTS = ("", "salt", "it's")
 
 def random_tables(schema: Mapping[str, Kind], number: int, seed: str) -> Iterator[TableQuestion]:
     """Yield random tables of the columns of a schema, with listed and with hidden keys."""
-    maker = _TableMaker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
+    maker = TableMaker(Draws(seed), [Column(name, kind) for name, kind in schema.items()])
     wheres = random_predicates(schema, number, f"where of {seed}")
     for index, where in enumerate(wheres):
         condition = where if index % 3 == 0 else None
@@ -57,13 +57,13 @@ def random_person_tables(schema: Mapping[str, Kind], number: int, seed: str) -> 
     wheres = random_person_predicates(schema, number, f"where of {seed}")
     for where in wheres:
         values: list[Column] = [*filter(None, map(value_of, random_person_values(rows, draws)))]
-        maker = _TableMaker(draws, [*values, *rows] if draws.is_one_in(3) else values)
+        maker = TableMaker(draws, [*values, *rows] if draws.is_one_in(3) else values)
         condition = where if draws.is_one_in(2) else None
         yield maker.keys(condition) if draws.is_one_in(3) else maker.cells(condition)
 
 
 @frozen
-class _TableMaker:
+class TableMaker:
     """A generator of random tables of some columns."""
 
     draws: Draws

@@ -31,7 +31,8 @@ from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
 from noisycount.service.pages.ask import address_and_name, calls_of, confirmation_values, preview_values, purpose_text
-from noisycount.service.pages.form import FormError, Price, amount
+from noisycount.service.pages.conditions import FormError
+from noisycount.service.pages.form import Price, amount
 from noisycount.service.pages.layout import has_png, on_one_line, page
 from noisycount.service.pages.stored_answer import (
     CountEstimate,

@@ -32,7 +32,8 @@ from noisycount.service.auth import LimitedUser, draft_of
 from noisycount.service.drafts import request_key
 from noisycount.service.errors import InFlightError, problem_of
 from noisycount.service.keys import User
-from noisycount.service.pages.form import ROW_CHOICES, AskForm, FormError, Price, operators_of
+from noisycount.service.pages.conditions import FormError, operators_of, row_choices
+from noisycount.service.pages.form import AskForm, Price
 from noisycount.service.pages.layout import draft_address, page, redirect
 from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
@@ -195,7 +196,7 @@ def _page(request: Request, state: ServiceState, user: User, values: dict[str, A
         **{"error": None, "preview": None, "rehearsal": None, "at": None, **confirmation_values(state), **values},
         columns=offer.columns,
         operators=operators_of,
-        row_choices=[(choice, words) for choice, (words, _) in ROW_CHOICES.items()],
+        row_choices=row_choices(offer.columns),
         calls=calls,
     )
 

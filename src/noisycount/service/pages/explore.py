@@ -17,7 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.readers.values import NOISE_KINDS
 from noisycount.service.auth import ChartUser
 from noisycount.service.keys import User
-from noisycount.service.pages.form import FormError
+from noisycount.service.pages.conditions import FormError
 from noisycount.service.pages.layout import (
     PAGE_HEADERS,
     download,

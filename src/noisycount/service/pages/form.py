@@ -3,194 +3,23 @@
 Errors carry the field that they are about.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Self
 
 from noisycount.errors import NoisyCountError, PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
-from noisycount.query.impossible import Public, impossible_hints
-from noisycount.query.normal_form import parse_predicate
-from noisycount.query.person_values import is_of_person
-from noisycount.query.predicate import Predicate, quoted_name, quoted_text, tests
+from noisycount.query.impossible import Public
+from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.typed import LARGEST, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
-from noisycount.release.text_orders import text_order_refusals
+from noisycount.service.pages.conditions import NO_VALUES, ROW_CHOICES, Condition, FormError, RowChoice, where_of
 from noisycount.tasks.plan import plan_for_error
 from noisycount.validation import exact_epsilon
-
-
-class FormError(ValueError):
-    """A field of a form cannot be read. `field` is its identifier on the page."""
-
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.field = field
-
-
-@frozen
-class FormOperator:
-    """An operator that the form offers for a column."""
-
-    name: str  # in the form and in the question language
-    words: str  # on the page
-    needs: int  # number of fields for values; a list is typed into one field
-    takes_list: bool = False
-
-    def text(self, column: str, kind: Kind, values: tuple[str, str], field: str) -> str:
-        """Return the condition in the question language."""
-        texts = values[0].split(",") if self.takes_list else values[: self.needs]
-        fields = [field] * len(texts) if self.takes_list else [field, field.replace("value-", "to-")]
-        literals = [_literal(column, kind, text, text_field) for text, text_field in zip(texts, fields, strict=False)]
-        operands = f"({', '.join(literals)})" if self.takes_list else " and ".join(literals)
-        return f"{quoted_name(column)} {self.name} {operands}".rstrip()
-
-
-_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-
-
-def _literal(column: str, kind: Kind, text: str, field: str) -> str:
-    """Return a typed value as a literal of the question language."""
-    value = text.strip()
-    if not value:
-        raise FormError(field, f"{column} needs a value: {kind.example}")
-    if not kind.is_number:
-        return quoted_text(value)
-    number = value.replace("−", "-")
-    if _NUMBER.fullmatch(number) is None:
-        raise FormError(field, f"{column} is compared with {value!r}: give {kind.example}")
-    return number
-
-
-def _operators(needs: int, *pairs: str) -> list[FormOperator]:
-    """Return operators with the same number of values, from pairs 'name: words'."""
-    return [FormOperator(name, words, needs) for name, _, words in (pair.partition(": ") for pair in pairs)]
-
-
-_EQUAL = _operators(1, "=: is", "<>: is not")
-_BETWEEN = _operators(2, "between: is from … to …")
-_LISTED = [replace(each, takes_list=True) for each in _operators(1, "in: is one of", "not in: is none of")]
-_MISSING = _operators(0, "is null: is missing", "is not null: is not missing")
-_NUMBERS = _operators(1, ">=: is at least", "<=: is at most", ">: is more than", "<: is less than")
-_TIMES = _operators(1, ">=: is not before", "<=: is not after", ">: is after", "<: is before")
-_LIKE = _operators(1, "like: is like (% stands for anything)", "not like: is not like (% stands for anything)")
-
-_OF_NUMBERS = (*_NUMBERS, *_BETWEEN, *_EQUAL, *_LISTED, *_MISSING)
-_OF_TIMES = (*_TIMES, *_BETWEEN, *_EQUAL, *_MISSING)
-_OF_TEXTS = (*_EQUAL, *_LISTED, *_LIKE, *_MISSING)
-_OF_BOOLEANS = (*_operators(0, "= true: is true", "= false: is false"), *_MISSING)
-
-
-def operators_of(kind: Kind) -> tuple[FormOperator, ...]:
-    """Return the operators for a column of a kind.
-
-    Example:
-        >>> [operator.words for operator in operators_of(Kind.BOOLEAN)]
-        ['is true', 'is false', 'is missing', 'is not missing']
-    """
-    if kind.is_number:
-        return _OF_NUMBERS
-    if kind.is_moment:
-        return _OF_TIMES
-    return _OF_BOOLEANS if kind is Kind.BOOLEAN else _OF_TEXTS
-
-
-@frozen
-class Condition:
-    """A row of the form: one condition."""
-
-    column: str
-    operator: str = ""  # name of an operator; an unknown name means the first operator of the column
-    values: tuple[str, str] = ("", "")  # as typed
-
-    def chosen(self, kind: Kind) -> FormOperator:
-        """Return the operator of the condition."""
-        operators = operators_of(kind)
-        return next((each for each in operators if each.name == self.operator), operators[0])
-
-    def text(self, columns: Mapping[str, Kind], row: int) -> str:
-        """Return the condition in the question language; `row` is the index of its row."""
-        kind = columns.get(self.column)
-        if kind is None:
-            raise FormError("chosen", f"there is no column {self.column!r}: choose another")
-        return self.chosen(kind).text(self.column, kind, self.values, f"value-{row}")
-
-
-_NO_VALUES: Public = MappingProxyType({})
-_MOST_GROUPS = 10**9
-
-
-# For each choice of the form which rows of a person must satisfy the conditions: its words, and the question.
-ROW_CHOICES = {
-    "some": ("some row matches", "{}"),
-    "none": ("no row matches", "none({})"),
-    "every": ("every row matches", "every({})"),
-    "least": ("so many rows match", "count({}) >= {}"),
-}
-
-
-@frozen
-class RowChoice:
-    """The rows of a person that must satisfy the conditions of the form, as typed."""
-
-    choice: str = "some"  # key of `ROW_CHOICES`
-    least: str = ""  # number of rows for the choice `least`
-
-    def question(self, condition: str) -> str:
-        """Return the question about persons whose rows satisfy a condition as chosen."""
-        number = self.least.strip()
-        if self.choice == "least" and not (number.isascii() and number.isdigit() and 0 < int(number) < _MOST_GROUPS):
-            raise FormError("least", f"rows must be a whole number from 1, such as 3, got {self.least!r}")
-        return ROW_CHOICES.get(self.choice, ROW_CHOICES["some"])[1].format(condition, number)
-
-
-def where_of(
-    conditions: Sequence[Condition],
-    text: str,
-    columns: Mapping[str, Kind],
-    public: Public = _NO_VALUES,
-    rows: RowChoice = RowChoice(),  # noqa: B008 - frozen
-) -> str | None:
-    """Return all conditions and the typed text, joined by `and`, or None if there are none.
-
-    Raises:
-        FormError: If a part is outside the language, orders texts as numbers, or no record can match it.
-    """
-    parts = [condition.text(columns, row) for row, condition in enumerate(conditions)]
-    for row, part in enumerate(parts):
-        _require_possible(part, columns, public, f"value-{row}")
-    typed_text, is_of_persons = text.strip(), False
-    if typed_text:
-        normal = _require_possible(typed_text, columns, public, "where")
-        is_of_persons = any(map(is_of_person, tests(normal)))
-        if not is_of_persons:
-            parts.append(f"({typed_text})" if parts else typed_text)
-    if len(parts) > 1:
-        _require_possible(" and ".join(parts), columns, public, "chosen")
-    if not parts and rows.choice != "some" and not is_of_persons:
-        raise FormError("chosen", f"choose a condition first, as a person counts if {ROW_CHOICES[rows.choice][0]}")
-    where = rows.question(" and ".join(parts)) if parts else ""
-    if not is_of_persons:
-        return where or None
-    return f"{where if rows.choice != 'some' else f'any({where})'} and ({typed_text})" if where else typed_text
-
-
-def _require_possible(text: str, columns: Mapping[str, Kind], public: Public, field: str) -> Predicate:
-    """Return the predicate of a text. Raise FormError if it is outside the language, or no record can match it."""
-    try:
-        normal = parse_predicate(text, columns).normal
-        hints = [*text_order_refusals([normal]), *impossible_hints([normal], public)]
-    except PredicateError as error:
-        raise FormError(field, str(error)) from None
-    if hints:
-        raise FormError(field, "; ".join(hints))
-    return normal
 
 
 @frozen
@@ -225,6 +54,7 @@ class Grouping:
 
 
 _LARGEST = 2**53
+_MOST_GROUPS = 10**9
 
 
 @frozen
@@ -409,7 +239,7 @@ class AskForm:
             return replace(self, groups=_without(self.groups, str(fields["remove_group"])))
         return None
 
-    def query(self, columns: Mapping[str, Kind], public: Public = _NO_VALUES) -> Query:
+    def query(self, columns: Mapping[str, Kind], public: Public = NO_VALUES) -> Query:
         """Return the query that the form states about some columns, of which some have public values."""
         where = where_of(self.conditions, self.text, columns, public, self.rows)
         wheres = [] if where is None else [where]
