@@ -7,7 +7,8 @@ All exceptions, each below the one that it is a kind of:
     │   └── QueryError      parts of a query that do not go together; also a ValueError
     ├── PurposeError        a query without the purpose that the owner requires
     ├── SourceError         records that cannot be read or counted
-    │   └── EncodingError   a file in another encoding than stated
+    │   ├── EncodingError   a file in another encoding than stated
+    │   └── SeveralTablesError  a file with several tables, of which none is chosen
     ├── OverrunError        a count that took too long
     ├── LedgerError         a ledger that cannot be read or written
     │   ├── BudgetError     a price above the remaining budget
@@ -17,7 +18,7 @@ All exceptions, each below the one that it is a kind of:
 An invalid argument of a function of the mathematics raises ValueError.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import TypeVar
 
@@ -142,6 +143,17 @@ class EncodingError(SourceError):
     def __init__(self, message: str, likely: str = "cp1252") -> None:
         super().__init__(message)
         self.likely = likely
+
+
+class SeveralTablesError(SourceError):
+    """A file with several tables, of which none is chosen.
+
+    `names` are the names of the tables.
+    """
+
+    def __init__(self, message: str, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
 
 
 class OverrunError(NoisyCountError):

@@ -51,8 +51,7 @@ def check(  # noqa: PLR0913 - one argument per option
     """
     from noisycount.tasks.opening import dataset_of_source
 
-    with output.status("reading"):
-        dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
+    dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
     check_source = _check_tables if isinstance(dataset.source, TableGroup) else _check_records
     if not check_source(dataset, configuration, renews=renews, as_json=as_json):
         ctx.exit(STATUSES[SourceError])

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from difflib import unified_diff
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
+from noisycount.catalog.catalog import ROW
 from noisycount.config.config import (
     FILE_NAME,
     TEMPLATE,
@@ -93,6 +95,10 @@ def init(inputs: InitOptions) -> None:
     likely mean, each with the reason. SOURCE is a file, a folder or a pattern of Parquet files, whose folders may be
     named by columns (year=2024), or the address of a server, with its TABLE. No password is written. Without SOURCE, or
     if SOURCE is a folder without Parquet files, the file is an example for you to edit, in that folder.
+
+    With --unit, SOURCE can also be a folder with several tables, or a database or workbook with several. They become
+    one data set. Tables are joined by the column of persons, or by a column that identifies the rows of such a table.
+    What only you can decide is written as comments: public look-ups, and columns of persons under another name.
     """
     if inputs.table is not None and inputs.table_there is not None:
         raise click.UsageError(
@@ -104,6 +110,8 @@ def init(inputs: InitOptions) -> None:
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
         table = table if "#" in place else None  # `_write_description` refuses a table besides that of the address
         _write_description(replace(inputs, place=address, table=table), address, served_table_at(address))
+        return
+    if place is not None and table is None and _write_tables(inputs, folder.resolve()):
         return
     if place is not None and _means_records(folder):
         _write_description(replace(inputs, table=table), place, folder.resolve())
@@ -141,15 +149,10 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     from noisycount.tasks.init import Draft
 
     path, existing = Path(FILE_NAME), find_config(Path.cwd())
-    if inputs.adds and existing is None:
-        raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
-    if not inputs.adds and os.path.lexists(path):
-        raise _exists_error(path)
+    _require_writable(inputs, path, existing)
     unit, table = inputs.unit, inputs.table
     configuration = load_config(existing) if existing else default_config()
-    name = inputs.name or name_for(source)
-    if inputs.adds and name in configuration.datasets:
-        raise ConfigError(f"{existing} has a data set {name!r} already: give this one another by --name")
+    name = _free_name(inputs, source, configuration)
     former_dataset = None
     with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
         dataset = configuration.table_of(configuration.dataset(place), table)
@@ -180,6 +183,62 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     for effect in draft.effects:
         output.print_text(effect)
     _show_next_steps(inspection, draft.name, unit)
+
+
+def _write_tables(inputs: InitOptions, place: Path) -> bool:
+    """Write a configuration for the tables of a folder or a file. Return False if the place is one table."""
+    from noisycount.tasks.init_tables import Examined, GroupDraft, find_places, join_tables
+
+    if inputs.unit is None or inputs.unit == ROW or not place.exists():
+        return False
+    path, existing = Path(FILE_NAME), find_config(Path.cwd())
+    configuration = load_config(existing) if existing else default_config()
+    _require_writable(inputs, path, existing)
+
+    @cache
+    def examine_dataset(name: str, source: Path, table: str | None, unit: str | None) -> Examined:
+        dataset = DatasetConfig(name, source, table=table, unit=unit)
+        return _inspect(dataset, None, configuration, applies_proposals=inputs.takes_proposals)
+
+    def examine(dataset: DatasetConfig) -> Examined:
+        if not isinstance(dataset.source, Path):
+            raise TypeError(f"dataset must be a file, got {dataset.source}")
+        return examine_dataset(dataset.name, dataset.source, dataset.table, dataset.unit)
+
+    places = find_places(place, examine, configuration.ledger_file)
+    if not places:
+        return False
+    tables = join_tables(places, inputs.unit, examine)
+    name = _free_name(inputs, place, configuration)
+    if inputs.adds and configuration.path is not None:
+        path = configuration.path
+        draft = GroupDraft(name, inputs.unit, tables, path.parent)
+        _edit_configuration(path, draft.added_to, is_accepted=inputs.is_accepted)
+        output.print_text(f"added {name} to {output.seen_from_here(path)}, with {len(tables):,} tables of {place}")
+    else:
+        draft = GroupDraft(name, inputs.unit, tables, Path.cwd())
+        _write_new_file(path, draft.text)
+        output.print_text(f"wrote {path}, with {len(tables):,} tables of {output.seen_from_here(place)}")
+    if doubtful_names := [table.name for table in tables if table.doubt is not None]:
+        output.print_text(f"Decide in it how {', '.join(doubtful_names)} can be used: the lines are comments.")
+    output.print_text(f"Then see what is read, and how the tables join: noisycount check {name}")
+    return True
+
+
+def _require_writable(inputs: InitOptions, path: Path, existing: Path | None) -> None:
+    """Raise ConfigError if there is nothing to add to, or if a new file would replace another one."""
+    if inputs.adds and existing is None:
+        raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
+    if not inputs.adds and os.path.lexists(path):
+        raise _exists_error(path)
+
+
+def _free_name(inputs: InitOptions, source: Source, configuration: Config) -> str:
+    """Return the name of a new data set. Raise ConfigError if the configuration has the name already."""
+    name = inputs.name or name_for(source)
+    if inputs.adds and name in configuration.datasets:
+        raise ConfigError(f"{configuration.path} has a data set {name!r} already: give this one another by --name")
+    return name
 
 
 def _inspect(

@@ -297,6 +297,23 @@ def _free_name(catalog: Catalog) -> str:
     return next(name for name in names if name not in catalog.written)
 
 
+def is_known_file(path: Path) -> bool:
+    """Return True if a file has the ending of a known format."""
+    return files().knows(path)
+
+
+def can_have_tables(path: Path) -> bool:
+    """Return True if a file has the ending of a format whose files can have several tables."""
+    return files().can_have_tables(path)
+
+
+def column_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns of Parquet files. Reads no record."""
+    with files().open_unprepared(path) as source:
+        whole = source.schema.entire
+        return (*whole, *whole.others)
+
+
 # Encodings that an owner need not state, as UTF-16 has a byte order mark; None: the file has no encoding.
 UTF = {"utf-8", "utf-16", None}
 

@@ -14,6 +14,7 @@ from noisycount.catalog.sources import CheckedFiles
 from noisycount.catalog.tables import GroupTable, TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
+from noisycount.display.texts import toml_key
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.finding import Finding, Severity
 from noisycount.engines.places import ServedTable, files_of, state_of
@@ -55,6 +56,11 @@ class Inspection:
     def unit(self) -> str | None:
         """Column that identifies the person; None if every row is one unit, or if the unit is not stated."""
         return None if self.dataset.unit == ROW else self.dataset.unit
+
+    @property
+    def block(self) -> str | None:
+        """Name of the block of one of several tables; None for another data set."""
+        return None if self.group is None else f"{toml_key(self.group)}.tables.{self.dataset.name}"
 
     @property
     def source(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Facts, Table, padded, seen_from_here
-from noisycount.display.texts import toml_key, toml_value
+from noisycount.display.texts import toml_value
 from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cell, quoted_cells
 from noisycount.engines.formats import ColumnFormat, FileFormat
@@ -308,9 +308,9 @@ def public_value_words(inspection: Inspection) -> str:
 
 def _block_words(inspection: Inspection) -> str:
     """Return a sentence on the block of one of several tables; empty for other data sets."""
-    if inspection.group is None:
+    if inspection.block is None:
         return ""
-    block = f"[datasets.{toml_key(inspection.group)}.tables.{inspection.dataset.name}]"
+    block = f"[datasets.{inspection.block}]"
     return f" A table in braces on one line takes no further lines: write it as a block {block} first."
 
 

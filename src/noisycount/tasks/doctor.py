@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from noisycount.catalog.folder import Certificates
+from noisycount.catalog.tables import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import signed
@@ -135,7 +136,8 @@ def _server_place(source: str, configuration: Config) -> ServerPlace | None:
             return ServerPlace.read(f"{source.partition('#')[0]}#{_NO_TABLE}")
         except SourceError as error:
             raise ConfigError(f"SOURCE: {error}") from None
-    table = configuration.dataset(source).source
+    records = configuration.dataset(source).source
+    table = records.server if isinstance(records, TableGroup) else records
     place = table.place if isinstance(table, ServedTable) else None
     return place if isinstance(place, ServerPlace) else None
 
@@ -167,7 +169,7 @@ class TickTimes:
 
         Reads no record of the data set. Raise ConfigError if the data set is on a server, or if there is no size.
         """
-        if isinstance(dataset.source, ServedTable):
+        if dataset.is_served:
             raise ConfigError(
                 "--tick measures made-up files on this machine, and cannot measure a server: "
                 "set [server] slot to several times the duration of the slowest query there"

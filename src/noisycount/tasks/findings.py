@@ -287,6 +287,6 @@ def _kind_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator
 
 def _table_name(inspection: Inspection) -> str:
     dataset = inspection.dataset
-    if inspection.group is not None:
-        return f"{toml_key(inspection.group)}.tables.{dataset.name}"
+    if inspection.block is not None:
+        return inspection.block
     return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))

@@ -32,6 +32,12 @@ _HEAD = """\
 [ledger]
 """
 
+
+def head_text(url: str) -> str:
+    """Return the beginning of a configuration, with the address of its ledger."""
+    return f"{_HEAD}url = {toml_value(url)}\n"
+
+
 _SERVED = """\
 # Seconds after which a count is stopped:
 # timeout = 600
@@ -48,12 +54,12 @@ _UNIT_DRAFT = """\
 unit = "COLUMN"
 """
 
-_SIZE = """\
+SIZE = """\
 # The number of persons (or rows), only if it is public:
 # size = 1000
 """
 
-_BUDGET = """\
+BUDGET = """\
 # The privacy budget: the largest sum of all prices in epsilon, an exact number in quotes.
 budget = "2"
 # The reason for this budget, in a sentence that the report shows:
@@ -136,14 +142,19 @@ class Draft:
     name: str  # name of the data set
     unit: str | None  # privacy unit that the owner stated, a column or `row`; None: not stated
     applied: tuple[Proposal, ...] = ()  # proposals that the check has applied
+    joins: tuple[str, ...] = ()  # lines that join one of several tables to the others
 
     @property
     def text(self) -> str:
         """Whole text of the configuration."""
         former = self.inspection.former
         url = (former and former.url) or "sqlite:///ledger.db"
-        head = f"{_HEAD}url = {toml_value(url)}\n"
-        return f"{head}\n{self.table}"
+        return f"{head_text(url)}\n{self.table}"
+
+    @property
+    def part(self) -> str:
+        """Section of one of several tables."""
+        return "\n".join(filter(None, [self._file(), self._columns(), self._kinds()]))
 
     @property
     def table(self) -> str:
@@ -151,9 +162,9 @@ class Draft:
         parts = [
             self._file(),
             _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n",
-            _SIZE,
+            SIZE,
             self._columns(),
-            _BUDGET,
+            BUDGET,
             self._kinds(),
             _VALUES.format(toml_key(self.name)),
         ]
@@ -182,9 +193,13 @@ class Draft:
         findings = (each for each in self.inspection.check.findings if each.title in {LEFT_OUT, FILLED_UP})
         return [finding_words(self.inspection, each) for each in findings]
 
+    @property
+    def _block(self) -> str:
+        return self.inspection.block or toml_key(self.name)
+
     def _file(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form
-        lines = [f"[datasets.{toml_key(self.name)}]", f"source = {toml_value(inspection.source)}"]
+        lines = [f"[datasets.{self._block}]", f"source = {toml_value(inspection.source)}", *self.joins]
         if inspection.former is not None:
             account = f"account = {toml_value(inspection.former.account)}"
             lines.append(_with_comment(account, "the name of earlier answers in the ledger"))
@@ -222,7 +237,7 @@ class Draft:
         """Return the section of the kinds of the columns; empty if it has no lines."""
         proposed = self._proposed
         lines = [line for column in self.inspection.check.columns for line in self._column(column, proposed)]
-        return "\n".join([f"{_KINDS}[datasets.{toml_key(self.name)}.kinds]", *lines, ""]) if lines else ""
+        return "\n".join([f"{_KINDS}[datasets.{self._block}.kinds]", *lines, ""]) if lines else ""
 
     def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:

@@ -24,7 +24,7 @@ from noisycount.engines.duckdb.apart import EXACT, read_apart
 from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
 from noisycount.engines.places import pending_logs
 from noisycount.engines.views.relations import UnitClaim
-from noisycount.errors import SourceError, install_hint
+from noisycount.errors import SeveralTablesError, SourceError, install_hint
 from noisycount.frozen import frozen
 from noisycount.query.close_names import close_names
 from noisycount.query.schema import Kind
@@ -145,9 +145,10 @@ def choose_table(place: Path, names: Sequence[str], table: str | None, noun: str
     if table is not None:
         raise SourceError(f"table names no {noun} of {str(place)!r}, got {table!r}: use {close_names(table, names)}")
     listed = close_names("", names) + ", …" * (len(names) > _LISTED)
-    raise SourceError(
+    raise SeveralTablesError(
         f"{str(place)!r} has {len(names):,} {noun}s ({listed}): state the one with the records, by --table "
-        f"or by table = {toml_value(names[0])} in noisycount.toml"
+        f"or by table = {toml_value(names[0])} in noisycount.toml",
+        names,
     )
 
 

@@ -230,6 +230,17 @@ class DuckDBSource(CountedSource):
         Schema({}, types).for_questions(source.unit, columns)  # names of no column are refused
         return check
 
+    @staticmethod
+    def knows(path: Path) -> bool:
+        """Return True if a file has the ending of a known format."""
+        return any(path.name.lower().endswith(ending) for ending in files.FORMATS)
+
+    @staticmethod
+    def can_have_tables(path: Path) -> bool:
+        """Return True if a file has the ending of a format whose files can have several tables."""
+        kinds = (kind for ending, kind in files.FORMATS.items() if path.name.lower().endswith(ending))
+        return any(kind.has_tables for kind in kinds)
+
     @classmethod
     def shares_records(cls, path: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
         """Return True if two tables of a file have records in common, such as a table and a view of it."""

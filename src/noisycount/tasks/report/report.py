@@ -13,7 +13,7 @@ from noisycount.catalog.catalog import ROW, DatasetRecord
 from noisycount.config.config import Config
 from noisycount.display.numbers import number_of
 from noisycount.display.texts import redacted_names
-from noisycount.engines.places import ServedTable, is_lake, is_server
+from noisycount.engines.places import is_lake, is_server
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.frozen import frozen
 from noisycount.ledger.address import require_no_row
@@ -113,9 +113,7 @@ def unproven_top_ups(rows: Sequence[Row], configuration: Config) -> list[Unprove
     entries = {entry.key: entry for entry in entries_of(rows)}
     descriptions = [(row["dataset"], DatasetRecord.read(row["question"])) for row in rows if row["kind"] == DESCRIPTION]
     server_names = {name for name, record in descriptions if record.relations}
-    server_names |= {
-        dataset.account for dataset in configuration.datasets.values() if isinstance(dataset.source, ServedTable)
-    }
+    server_names |= {dataset.account for dataset in configuration.datasets.values() if dataset.is_served}
     editions = {(name, record.version) for name, record in descriptions if record.edition is not None}
     top_ups = []
     for entry in entries.values():
