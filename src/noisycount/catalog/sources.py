@@ -291,11 +291,17 @@ class FileSource(LazySource):
         try:
             LazySource.prepare(self, columns)
         except SourceError:
-            if self.copy is None:
+            if not self.discard_copy():
                 raise
-            self.copy.files[0].unlink(missing_ok=True)
             LazySource.prepare(self, columns)
         self.keep_proofs()
+
+    def discard_copy(self) -> bool:
+        """Remove the copy of the values that is read, as it may be damaged. Return False if there is none."""
+        if self.copy is None:
+            return False
+        self.copy.files[0].unlink(missing_ok=True)
+        return True
 
     def keep_proofs(self) -> None:
         """Store new proofs that columns can be read, if there are some."""
@@ -317,8 +323,7 @@ class FileSource(LazySource):
             if (source := self._open_copy()) is not None:
                 return source
         except SourceError:
-            if self.copy is not None:
-                self.copy.files[0].unlink(missing_ok=True)  # the copy is damaged and is made again
+            self.discard_copy()
         self.copy, self.kept_proofs = None, self.content.proof_count
         with self._read(record.unit, record) as source:
             self._keep(record)
@@ -358,9 +363,8 @@ class FileSource(LazySource):
                 if (source := self._open_copy(session)) is not None:
                     return source
             except SourceError:
-                if self.copy is None:
+                if not self.discard_copy():
                     raise
-                self.copy.files[0].unlink(missing_ok=True)
             self._open().close()  # makes the copy
         raise SourceError(
             f"{self.shown} is one of several tables, of which a copy is made in the folder beside the ledger, and it "

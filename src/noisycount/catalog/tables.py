@@ -162,11 +162,18 @@ class TableGroupSource(LazySource):
         return all(source.has_exact_version for source in self.sources.values())
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Open the tables, and raise an error for unreadable or unexpected values; see `Source.prepare`."""
-        LazySource.prepare(self, columns)
-        for source in self.sources.values():
-            if isinstance(source, FileSource):
-                source.keep_proofs()
+        """Open the tables, and raise an error for unreadable or unexpected values. Damaged copies are made again."""
+        files = [source for source in self.sources.values() if isinstance(source, FileSource)]
+        try:
+            LazySource.prepare(self, columns)
+        except SourceError:
+            if not sum(source.discard_copy() for source in files):  # all of them
+                raise
+            with self.lock:
+                self.close_opened()
+            LazySource.prepare(self, columns)
+        for source in files:
+            source.keep_proofs()
 
     def _open(self) -> CheckedSource:
         options: dict[str, Any] = {

@@ -305,7 +305,8 @@ class DuckDBSource(CountedSource):
             if session is None:
                 duck.lock(connection)
         except BaseException:
-            cursors.close()
+            if session is None:  # a shared connection has other tables
+                cursors.close()
             raise
         return cls(
             cursors, place, schema, description, state, relation, kind, values, proofs or (), seconds, copied, view
