@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 
 from noisycount.config.config import load_config
+from noisycount.engines.table_checks import TablesCheck
 from noisycount.tasks.check_tables import GroupInspection, examine_tables
 from noisycount.tasks.opening import existing_ledger
+from tests.engines.test_several_tables import clustered_hospital, served_hospital
 from tests.helpers.commands import Run
 from tests.helpers.hospital import CONFIGURATION, Hospital, random_hospital, write_hospital
+from tests.helpers.postgresql import Server
 
-pytestmark = pytest.mark.thorough  # each table is read
+pytestmark = pytest.mark.thorough  # seconds, as each check reads seven tables, and Spark plans each statement anew
 
 
 def examined(configuration: Path, *, renews: bool = False) -> GroupInspection:
@@ -150,3 +153,32 @@ def test_command_shows_tables(tmp_path: Path, run: Run) -> None:
     blocked = run("check", "clinic")
     assert blocked.status == 4
     assert "Table drugs. Not readable" in blocked.output
+
+
+def numbers_of(configuration: Path) -> TablesCheck:
+    """Return the numbers of persons and links of all tables, which must be joined."""
+    inspection = examined(configuration)
+    assert inspection.numbers is not None, inspection.refusal
+    return inspection.numbers
+
+
+def test_a_server_has_the_numbers_of_files(tmp_path: Path, postgresql: Server) -> None:
+    """The same tables on PostgreSQL have the same persons and links."""
+    hospital = random_hospital(5)
+    on_server, in_files = tmp_path / "server", tmp_path / "files"
+    on_server.mkdir()
+    in_files.mkdir()
+    assert numbers_of(served_hospital(postgresql, hospital, on_server)) == numbers_of(
+        write_hospital(hospital, in_files)
+    )
+
+
+def test_a_cluster_has_the_numbers_of_files(tmp_path: Path, spark_url: str) -> None:
+    """The same tables on Spark have the same persons and links."""
+    hospital = random_hospital(6)
+    on_cluster, in_files = tmp_path / "cluster", tmp_path / "files"
+    on_cluster.mkdir()
+    in_files.mkdir()
+    assert numbers_of(clustered_hospital(spark_url, hospital, on_cluster)) == numbers_of(
+        write_hospital(hospital, in_files)
+    )
