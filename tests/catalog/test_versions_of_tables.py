@@ -191,6 +191,18 @@ def test_tables_of_one_file_or_of_folders(clinic: Path, engine: str) -> None:
 
 
 @pytest.mark.thorough
+def test_a_value_that_became_unreadable_is_refused_by_its_column(clinic: Path) -> None:
+    """The error names the file and the column, not the copy that could not be made, and holds no value."""
+    assert paid() == (2, 50)
+    with (clinic / "visits.csv").open("a", encoding="utf-8") as file:
+        file.write("a,8,W1,SECRET\n")
+    with pytest.raises(NoisyCountError, match=r"visits\.csv.*cost") as caught:
+        paid()
+    assert "\n" not in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.thorough
 def test_two_data_sets_refuse_to_share_a_table(clinic: Path) -> None:
     """A table of persons of two data sets would have two budgets."""
     other = '[datasets.other]\nsource = "copy.csv"\nunit = "patient"\n'

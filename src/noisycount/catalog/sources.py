@@ -365,7 +365,9 @@ class FileSource(LazySource):
             except SourceError:
                 if not self.discard_copy():
                     raise
-            self._open().close()  # makes the copy
+            with self._open() as opened:  # makes the copy, unless a value cannot be read
+                opened.prepare()
+                self.require_described(opened)
         raise SourceError(
             f"{self.shown} is one of several tables, of which a copy is made in the folder beside the ledger, and it "
             "could not be written: check permissions and space, or make the table a Parquet file"
