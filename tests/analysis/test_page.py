@@ -39,7 +39,7 @@ def test_the_table_of_sums_is_computed() -> None:
 def test_the_text_below_the_table_holds() -> None:
     """The ratios, and errors of one sign."""
     ratios = [float(row[5]) / float(row[4]) for row in rows(6)]
-    assert f"the bound with constants {min(ratios):.1f} to {max(ratios):.1f} times" in " ".join(TEXT.split())
+    assert f"the bound with constants is {min(ratios):.1f} to {max(ratios):.1f} times" in " ".join(TEXT.split())
     assert f"up to {max(float(row[2]) / float(row[4]) for row in rows(6)):.1f} times the exact" in " ".join(
         TEXT.split()
     )

@@ -191,7 +191,7 @@ def test_a_server_without_its_driver_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert message == (
         "ledger 'host/ledger' needs the package psycopg; install noisycount's extra postgres: "
         "pip install '.[postgres]' in the folder of its sources, or 'PATH.whl[postgres]' from a "
-        "wheel of it"
+        "wheel of it (Install and first count: noisycount docs start/install)"
     )
 
 

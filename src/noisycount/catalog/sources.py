@@ -347,7 +347,10 @@ class FileSource(LazySource):
         files().require_stable(self.place, self.settings.table, self._claim(record.unit))
         self.copy = content = Contents(self.folder).of((copy,))
         self.kept_proofs, chosen = content.proof_count, self.settings.columns
-        return files().of_copy(copy, record.columns, content.proofs, unit=record.unit, columns=chosen, session=session)
+        forms = record.columns
+        if record.form is None and chosen is not None:  # of a database, only these columns are copied
+            forms = {name: form for name, form in forms.items() if name in {*chosen, record.unit}}
+        return files().of_copy(copy, forms, content.proofs, unit=record.unit, columns=chosen, session=session)
 
     def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
         """Open the Parquet files or the copy of the values in a connection that several tables share.

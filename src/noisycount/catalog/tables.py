@@ -103,8 +103,7 @@ class TableGroupSource(LazySource):
             )
         schemas = {}
         for table in self.group.tables:
-            source = self.sources[table.name].describe(table.facts.unit, self.known[table.name])
-            source.close_opened()
+            source = self._described(table)
             schemas[table.name] = with_public_values(
                 source.record.schema(table.settings.columns), table.settings.values
             )
@@ -113,6 +112,19 @@ class TableGroupSource(LazySource):
         self._require_one_kind(records)
         self.record = self._joined_record(unit, records).after(self.former)
         return self
+
+    def _described(self, table: GroupTable) -> LazySource:
+        """Return the source of a table with its description. A refusal names the table."""
+        try:
+            source = self.sources[table.name].describe(table.facts.unit, self.known[table.name])
+        except SourceError as error:
+            if type(error) is not SourceError:
+                raise
+            refusal = f"table {table.name!r}: {error}"
+        else:
+            source.close_opened()
+            return source
+        raise SourceError(refusal)
 
     def _joined_record(self, unit: str, records: dict[str, DatasetRecord]) -> DatasetRecord:
         """Return the description of all tables together."""

@@ -314,16 +314,20 @@ def test_whoever_knows_more_dependent_records_can_see_less() -> None:
 
 
 def test_the_page_on_dependent_records_gives_the_numbers_of_the_curves() -> None:
-    """Every cell of its two tables, as rounded there."""
+    """Every cell of its table, and the numbers of the sentence below it, as rounded there."""
     known_rate = nc.privacy_curve(NOISE, nc.Binomial(1000, 0.017))
     curves = [nc.privacy_curve(NOISE), known_rate, nc.privacy_curve(NOISE, SURVEY)]
-    by_epsilon, by_knowledge = rows(4), rows(3)
-    assert (len(by_epsilon), len(by_knowledge)) == (5, 4)
+    by_epsilon = rows(4)
+    assert len(by_epsilon) == 5
     for epsilon, *stated in by_epsilon:
         assert [round(curve.delta(epsilon), 6) for curve in curves] == stated
-    for known, positives, stated in by_knowledge:
-        found = nc.privacy_curve(NOISE, SURVEY.given(int(known), int(positives))).delta(0.1)
-        assert round(found, 6) == stated
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    known = {positives: nc.privacy_curve(NOISE, SURVEY.given(400 * positives // 7, positives)) for positives in (7, 14)}
+    first, second = (round(curve.delta(0.1), 6) for curve in known.values())
+    stated = (
+        f"{first} for an adversary who knows 400 records, of which 7 are positive, and {second} for 800, of which 14"
+    )
+    assert stated in text
 
 
 def test_the_words_of_the_page_on_dependent_records_are_true() -> None:

@@ -1,4 +1,7 @@
-"""Checks of a data set of several tables (`check_tables`, `check_tables_display`): persons, links, and each table."""
+"""Checks of a data set of several tables: persons, links, and each table.
+
+Tests of `tasks/check_tables.py` and `tasks/check_tables_display.py`.
+"""
 
 from pathlib import Path
 

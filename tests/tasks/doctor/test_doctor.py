@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from noisycount.cli.main import STATUSES
-from noisycount.engines.conformance.suite import examine, suite, suite_hash
+from noisycount.engines.conformance.suite import examine, suite
 from noisycount.errors import SourceError
 from tests.helpers.commands import Refused, Run
 from tests.helpers.engine_mutants import MUTANTS
 from tests.helpers.engines_under_test import MemoryUnderTest
 from tests.helpers.postgresql import Server
-from tests.helpers.transcripts import said
 
 EXAMINED = "noisycount.engines.conformance.suite.examine"
 
@@ -172,8 +171,3 @@ def test_engine_is_counted_once_its_owner_has_a_certificate(
     (here / KEPT).write_text("[{}]")
     again = run("count", "visits", "--where", "age > 31", "--epsilon", "1")
     assert "holds a certificate of another form: remove it, and make" in again.errors
-
-
-def test_a_page_shows_the_suite_of_today() -> None:
-    """A change of the suite changes what is shown of it."""
-    assert said(suite_hash())

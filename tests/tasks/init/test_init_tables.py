@@ -1,4 +1,4 @@
-"""Drafts of several tables (`init FOLDER --unit`, `init_tables`): how they are found, joined and written."""
+"""Drafts of several tables (`init FOLDER --unit`, `tasks/init_tables.py`): how they are found, joined and written."""
 
 import shutil
 import sqlite3

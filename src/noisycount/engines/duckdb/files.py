@@ -72,8 +72,8 @@ def is_written(connection: Connection, copy: Path, relation: str) -> bool:
     return True
 
 
-def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnFormat]) -> str:
-    """Return the relation of a copy.
+def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnFormat], unit: str | None) -> str:
+    """Return the relation of a copy. A unit without a form may be of any type.
 
     Raises:
         SourceError: The copy does not have the columns and types of the forms.
@@ -81,7 +81,8 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
     copied = connection.sql(f"SELECT * FROM {relation}")
     types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}
-    if not types.items() <= dict(zip(copied.columns, map(str, copied.types), strict=True)).items():
+    found = dict(zip(copied.columns, map(str, copied.types), strict=True))
+    if {name: type_ for name, type_ in found.items() if name in types or name != unit} != types:
         raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
     return relation
 
@@ -294,7 +295,7 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> d
 
 def _copy(connection: Connection, place: Path, description: Description) -> Relation:
     allow(connection, place)
-    sql = require_copy(connection, place, description.kinds or {})
+    sql = require_copy(connection, place, description.kinds or {}, description.unit)
     return Relation(sql, part=lambda *_: sql)
 
 
