@@ -32,7 +32,7 @@ from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words
 from noisycount.display import output
 from noisycount.display.numbers import number_of
 from noisycount.display.texts import pasteable
-from noisycount.engines.places import ServedTable, files_of, is_server, is_several
+from noisycount.engines.places import ServedTable, ServerPlace, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.readers.options import (
@@ -96,9 +96,10 @@ def init(inputs: InitOptions) -> None:
     named by columns (year=2024), or the address of a server, with its TABLE. No password is written. Without SOURCE, or
     if SOURCE is a folder without Parquet files, the file is an example for you to edit, in that folder.
 
-    With --unit, SOURCE can also be a folder with several tables, or a database or workbook with several. They become
-    one data set. Tables are joined by the column of persons, or by a column that identifies the rows of such a table.
-    What only you can decide is written as comments: public look-ups, and columns of persons under another name.
+    With --unit, SOURCE can also be a folder with several tables, a database or workbook with several, or the address
+    of a server without TABLE. They become one data set. Tables are joined by the column of persons, or by a column that
+    identifies the rows of such a table. What only you can decide is written as comments: public look-ups, and columns
+    of persons under another name.
     """
     if inputs.table is not None and inputs.table_there is not None:
         raise click.UsageError(
@@ -106,12 +107,15 @@ def init(inputs: InitOptions) -> None:
         )
     place, table = inputs.place, inputs.table or inputs.table_there
     folder = Path(place or ".")
+    if place is not None and is_server(place) and table is None and "#" not in place and inputs.unit is not None:
+        _write_tables(inputs, place)
+        return
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
         table = table if "#" in place else None  # `_write_description` refuses a table besides that of the address
         _write_description(replace(inputs, place=address, table=table), address, served_table_at(address))
         return
-    if place is not None and table is None and _write_tables(inputs, folder.resolve()):
+    if place is not None and table is None and folder.exists() and _write_tables(inputs, folder.resolve()):
         return
     if place is not None and _means_records(folder):
         _write_description(replace(inputs, table=table), place, folder.resolve())
@@ -185,40 +189,42 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     _show_next_steps(inspection, draft.name, unit)
 
 
-def _write_tables(inputs: InitOptions, place: Path) -> bool:
-    """Write a configuration for the tables of a folder or a file. Return False if the place is one table."""
-    from noisycount.tasks.init_tables import Examined, GroupDraft, find_places, join_tables
+def _write_tables(inputs: InitOptions, place: Path | str) -> bool:
+    """Write a configuration for the tables of a folder, a file or a server. Return False if the place is one table."""
+    from noisycount.tasks.init_tables import Examined, GroupDraft, find_places, join_tables, server_places
 
-    if inputs.unit is None or inputs.unit == ROW or not place.exists():
+    if inputs.unit is None or inputs.unit == ROW:
         return False
     path, existing = Path(FILE_NAME), find_config(Path.cwd())
     configuration = load_config(existing) if existing else default_config()
     _require_writable(inputs, path, existing)
 
     @cache
-    def examine_dataset(name: str, source: Path, table: str | None, unit: str | None) -> Examined:
+    def examine_dataset(name: str, source: Path | ServedTable, table: str | None, unit: str | None) -> Examined:
         dataset = DatasetConfig(name, source, table=table, unit=unit)
         return _inspect(dataset, None, configuration, applies_proposals=inputs.takes_proposals)
 
     def examine(dataset: DatasetConfig) -> Examined:
-        if not isinstance(dataset.source, Path):
-            raise TypeError(f"dataset must be a file, got {dataset.source}")
+        if not isinstance(dataset.source, Path | ServedTable):
+            raise TypeError(f"dataset must have one table, got {dataset.source}")
         return examine_dataset(dataset.name, dataset.source, dataset.table, dataset.unit)
 
-    places = find_places(place, examine, configuration.ledger_file)
+    ledger = configuration.ledger_file
+    places = server_places(place) if isinstance(place, str) else find_places(place, examine, ledger)
     if not places:
         return False
     tables = join_tables(places, inputs.unit, examine)
-    name = _free_name(inputs, place, configuration)
+    shown = ServerPlace.read_server(place).shown if isinstance(place, str) else output.seen_from_here(place)
+    name = _free_name(inputs, Path(shown.partition("?")[0]) if isinstance(place, str) else place, configuration)
     if inputs.adds and configuration.path is not None:
         path = configuration.path
         draft = GroupDraft(name, inputs.unit, tables, path.parent)
         _edit_configuration(path, draft.added_to, is_accepted=inputs.is_accepted)
-        output.print_text(f"added {name} to {output.seen_from_here(path)}, with {len(tables):,} tables of {place}")
+        output.print_text(f"added {name} to {output.seen_from_here(path)}, with {len(tables):,} tables of {shown}")
     else:
         draft = GroupDraft(name, inputs.unit, tables, Path.cwd())
         _write_new_file(path, draft.text)
-        output.print_text(f"wrote {path}, with {len(tables):,} tables of {output.seen_from_here(place)}")
+        output.print_text(f"wrote {path}, with {len(tables):,} tables of {shown}")
     if doubtful_names := [table.name for table in tables if table.doubt is not None]:
         output.print_text(f"Decide in it how {', '.join(doubtful_names)} can be used: the lines are comments.")
     output.print_text(f"Then see what is read, and how the tables join: noisycount check {name}")

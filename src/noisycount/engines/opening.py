@@ -78,6 +78,19 @@ def served(  # noqa: PLR0913 - one argument a property of the records
     return source
 
 
+def table_names(place: ServerPlace) -> list[str]:
+    """Return the names of the tables of a server, in the schema of the account.
+
+    Raises:
+        SourceError: If the server cannot be read, or is a cluster, whose tables are not listed.
+    """
+    if place.is_cluster:
+        raise SourceError(f"{place.shown!r} is a cluster, whose tables are not listed: name one behind a #")
+    from noisycount.engines.sql.source import SqlSource  # noqa: PLC0415 - on first use
+
+    return SqlSource.table_names(place)
+
+
 def join_files(facts: Sequence[TableFacts], **options: Any) -> TablesSource:  # noqa: ANN401 - those of `join`
     """Open several tables of files together; see `duckdb.tables.join`."""
     from noisycount.engines.duckdb.tables import join  # noqa: PLC0415 - on first use

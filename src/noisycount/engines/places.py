@@ -342,6 +342,17 @@ class ServerPlace:
             raise SourceError(f"{address.shown!r} names no table: write it after a #, as {EXAMPLE}")
         return cls(address.url, address.table, f"{address.shown}#{address.table}")
 
+    @classmethod
+    def read_server(cls, text: str) -> Self:
+        """Parse the address of a server, without a table."""
+        address = Address.read(text)
+        return cls(address.url, address.table, address.shown)
+
+    def with_table(self, name: str) -> Self:
+        """Return the place of a table of the server, in the schema of the account."""
+        written = name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"'
+        return type(self).read(f"{self.url}#{quote(written)}")
+
     @property
     def engine(self) -> str:
         """Engine in the address: `postgresql`, `spark`, `sc`."""

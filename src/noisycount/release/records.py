@@ -28,7 +28,7 @@ from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
-from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served
+from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served, table_names
 from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.engines.table_checks import TablesCheck
 from noisycount.engines.views.relations import UnitClaim
@@ -305,6 +305,11 @@ def is_known_file(path: Path) -> bool:
 def can_have_tables(path: Path) -> bool:
     """Return True if a file has the ending of a format whose files can have several tables."""
     return files().can_have_tables(path)
+
+
+def server_table_names(server: ServerPlace) -> list[str]:
+    """Return the names of the tables of a server, in the schema of the account."""
+    return table_names(server)
 
 
 def column_names(path: Path) -> tuple[str, ...]:

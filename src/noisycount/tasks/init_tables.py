@@ -1,7 +1,7 @@
-"""Drafts of a data set of several tables: the files of a folder, or the tables of a database.
+"""Drafts of a data set of several tables: the files of a folder, or the tables of a database or of a server.
 
-`find_places` lists the tables. `join_tables` finds the column of persons, links and look-ups by names of columns, and
-`GroupDraft` composes the text, in which proposals that only the owner can judge are comments.
+`find_places` and `server_places` list the tables. `join_tables` finds the column of persons, links and look-ups by
+names of columns, and `GroupDraft` composes the text, in which proposals that only the owner can judge are comments.
 """
 
 import re
@@ -15,12 +15,12 @@ from noisycount.config.config import DatasetConfig
 from noisycount.config.places import name_for
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.finding import Proposal
-from noisycount.engines.places import COLUMNAR
+from noisycount.engines.places import COLUMNAR, ServedTable, ServerPlace
 from noisycount.errors import ConfigError, SeveralTablesError, SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import KEYWORDS
 from noisycount.query.schema import Kind
-from noisycount.release.records import can_have_tables, column_names, is_known_file
+from noisycount.release.records import can_have_tables, column_names, is_known_file, server_table_names
 from noisycount.tasks.check import Inspection
 from noisycount.tasks.init import BUDGET, SIZE, Draft, head_text
 
@@ -45,7 +45,7 @@ class TablePlace:
     """The place of one of several tables."""
 
     name: str  # name in questions
-    place: Path
+    place: Path | ServedTable
     table: str | None = None  # table of a database or sheet of a workbook
 
     def dataset(self, unit: str | None) -> DatasetConfig:
@@ -76,6 +76,18 @@ def find_places(place: Path, examine: Examine, without: Path | None = None) -> l
     ):
         return []
     return _with_names([table for entry in entries for table in _tables_of(entry, examine)])
+
+
+def server_places(address: str) -> list[TablePlace]:
+    """Return the tables of a server that one data set can join. Raises ConfigError if there are fewer than two."""
+    server = ServerPlace.read_server(address)
+    names = server_table_names(server)
+    if len(names) < _ENOUGH:
+        raise ConfigError(
+            f"{server.shown!r} has {len(names)} tables in the schema of this account: name one behind a #, as in "
+            f"{server.shown}#visits"
+        )
+    return _with_names([TablePlace(name, ServedTable(server.with_table(name))) for name in names])
 
 
 def _is_table(entry: Path) -> bool:

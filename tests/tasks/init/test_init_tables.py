@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers.commands import Refused, Run
 from tests.helpers.hospital import random_hospital, write_hospital
+from tests.helpers.postgresql import Server
 
 pytestmark = pytest.mark.thorough  # each table is read
 
@@ -121,3 +122,27 @@ def test_a_unit_of_no_table_is_refused(here: Path, refused: Refused) -> None:
     """The line names the option."""
     hospital(here)
     assert "--unit 'person': no table has such a column" in refused("init", "clinic", "--unit", "person")
+
+
+@pytest.mark.thorough
+def test_tables_of_a_server_become_one_data_set(here: Path, run: Run, refused: Refused, postgresql: Server) -> None:
+    """An address without a table means all tables in the schema of the account, and they are counted there."""
+    name = postgresql.database()
+    with postgresql.shell(name) as shell:
+        shell.execute(
+            "CREATE TABLE patients (patient integer PRIMARY KEY, sex text);"
+            "INSERT INTO patients VALUES (1, 'F'), (2, 'M');"
+            'CREATE TABLE "lab results" (patient integer NOT NULL, test text);'
+            "INSERT INTO \"lab results\" VALUES (1, 'CRP'), (1, 'CRP')"
+        )
+    assert "wrote noisycount.toml, with 2 tables" in run("init", postgresql.url(name), "--unit", "patient").output
+    tables = configuration(here)[name]["tables"]
+    assert tables["patients"]["one_row_a_unit"] is True
+    assert {*tables} == {"patients", "lab_results"}
+    where = "patients.sex = 'F' and any(lab_results.test = 'CRP')"
+    found = run("count", name, "--where", where, "--epsilon", "1", "--json").object
+    assert found["where"] == "any(lab_results.test = 'CRP') and any(patients.sex = 'F')"
+    empty = postgresql.database()
+    assert "has 0 tables in the schema of this account: name one behind a #" in refused(
+        "init", postgresql.url(empty), "--unit", "patient", "--add"
+    )

@@ -289,6 +289,17 @@ class SqlSource(TypedSource):
         return without_server_errors(place.shown, read)
 
     @classmethod
+    def table_names(cls, place: ServerPlace) -> list[str]:
+        """Return the names of the tables in the schema of the account, in order."""
+        server = Server.at(place, _IDENTIFY_TIMEOUT)
+
+        def names() -> list[str]:
+            with server.transaction(has_own_path=True) as connection:
+                return sorted(sa.inspect(connection).get_table_names())
+
+        return without_server_errors(place.shown, names)
+
+    @classmethod
     def relation_identities(cls, place: ServerPlace, public_tables: Sequence[str]) -> tuple[str, ...]:
         """Return the identity of a table, and those of tables whose records it shares; see `ServerDialect`."""
         server = Server.at(place, _IDENTIFY_TIMEOUT)
