@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.config.config import load_config
 from noisycount.errors import ConfigError
 

@@ -1,90 +1,25 @@
 """Data sets of several tables of the same persons: described, opened and counted together.
 
-`TableGroup` is what their owner states. `TableGroupSource` describes each table as `sources` does, and `engines.tables`
+`TableGroupSource` describes each table as `sources` does, and `engines.tables`
 joins the open ones.
 """
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Self
 
-from noisycount.catalog.catalog import DatasetRecord, DatasetSettings
+from noisycount.catalog.catalog import DatasetRecord
 from noisycount.catalog.sources import FileSource, LazySource
+from noisycount.catalog.table_group import GroupTable, TableGroup
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.opening import join_files, join_served
-from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.engines.table_checks import TablesCheck, check_tables
-from noisycount.engines.table_facts import TableFacts, columns_to_read, joined_schema
+from noisycount.engines.table_facts import joined_schema
 from noisycount.engines.tables import TablesSource
 from noisycount.errors import ConfigError, SourceError
-from noisycount.frozen import frozen
 from noisycount.query.public_values import with_public_values
-from noisycount.query.schema import Stated
-
-
-@frozen
-class GroupTable:
-    """A table of a data set of several tables, as its owner states it."""
-
-    facts: TableFacts
-    place: Path | ServedTable
-    settings: DatasetSettings  # its own settings; the columns are those that questions may use
-
-    @property
-    def name(self) -> str:
-        """Name of the table in questions."""
-        return self.facts.name
-
-    @property
-    def is_public(self) -> bool:
-        """True for a public look-up."""
-        return self.facts.on is not None
-
-
-@frozen
-class TableGroup:
-    """The tables of a data set."""
-
-    tables: tuple[GroupTable, ...]
-    persons: str | None = None  # table that has a row of every person who counts; None: persons of all tables count
-
-    def __str__(self) -> str:
-        return "tables " + ", ".join(table.name for table in self.tables)
-
-    @property
-    def facts(self) -> tuple[TableFacts, ...]:
-        """Facts of each table."""
-        return tuple(table.facts for table in self.tables)
-
-    @property
-    def values(self) -> dict[str, Stated]:
-        """Public values of columns, by their names in questions."""
-        return {
-            f"{table.name}.{column}": values
-            for table in self.tables
-            for column, values in table.settings.values.items()
-        }
-
-    @property
-    def private_tables(self) -> list[GroupTable]:
-        """Tables with records of persons."""
-        return [table for table in self.tables if not table.is_public]
-
-    @property
-    def server(self) -> ServedTable | None:
-        """A table on the server or cluster that counts all tables; None if they are files or on an object store."""
-        served = (each.place for each in self.tables if isinstance(each.place, ServedTable))
-        return next((place for place in served if isinstance(place.place, ServerPlace)), None)
-
-    def settings_to_open(self, table: GroupTable) -> DatasetSettings:
-        """Return the settings of a table, with the columns that links read among those that can be counted."""
-        chosen = table.settings.columns
-        if chosen is None:
-            return table.settings
-        return replace(table.settings, columns=[*dict.fromkeys([*chosen, *columns_to_read(table.name, self.facts)])])
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display import output

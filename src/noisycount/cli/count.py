@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from noisycount.catalog.catalog import Catalog
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.cli.main import StoppedError
 from noisycount.config.config import Config
 from noisycount.display.output import print_json, status

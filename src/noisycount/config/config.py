@@ -16,7 +16,7 @@ from types import MappingProxyType
 import click
 
 from noisycount.catalog.catalog import ROW
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.config.places import (
     PLAIN_NAME,
     SERVER_KEYS,

@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote as quote_word
 from urllib.parse import quote, unquote
 
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.config.toml_table import FILE_KEYS, TomlTable
 from noisycount.engines.places import SECONDS, LakePlace, ServedTable, ServerPlace, files_of, is_lake, is_server
 from noisycount.errors import ConfigError, SourceError

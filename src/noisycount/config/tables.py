@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from noisycount.catalog.catalog import ROW, DatasetSettings
-from noisycount.catalog.tables import GroupTable, TableGroup
+from noisycount.catalog.table_group import GroupTable, TableGroup
 from noisycount.config.places import SERVER_KEYS
 from noisycount.config.toml_table import FILE_KEYS, TomlTable, read_file_form, read_kinds, read_values, suggestion
 from noisycount.engines.places import ServedTable, ServerPlace

@@ -20,7 +20,8 @@ from noisycount.catalog.sources import (
     LazySource,
     require_described,
 )
-from noisycount.catalog.tables import TableGroup, TableGroupSource
+from noisycount.catalog.table_group import TableGroup
+from noisycount.catalog.tables import TableGroupSource
 from noisycount.display.texts import redacted_name
 from noisycount.display.values import Shown
 from noisycount.engines.check import Check, ColumnCheck

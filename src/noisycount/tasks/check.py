@@ -11,7 +11,7 @@ from pathlib import Path
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, part_name
 from noisycount.catalog.folder import Certificates, Copies, make_private
 from noisycount.catalog.sources import CheckedFiles
-from noisycount.catalog.tables import GroupTable, TableGroup
+from noisycount.catalog.table_group import GroupTable, TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import source_text
 from noisycount.display.texts import toml_key

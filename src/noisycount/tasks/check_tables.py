@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import number_of
 from noisycount.engines.finding import Finding, Severity, by_severity

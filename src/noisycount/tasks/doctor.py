@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from noisycount.catalog.folder import Certificates
-from noisycount.catalog.tables import TableGroup
+from noisycount.catalog.table_group import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import signed

@@ -166,7 +166,7 @@ def numbers_of(configuration: Path) -> TablesCheck:
 
 
 def test_a_server_has_the_numbers_of_files(tmp_path: Path, postgresql: Server) -> None:
-    """The same tables on PostgreSQL have the same persons and links."""
+    """PostgreSQL has the persons and links of the same tables."""
     hospital = random_hospital(5)
     on_server, in_files = tmp_path / "server", tmp_path / "files"
     on_server.mkdir()
@@ -177,7 +177,7 @@ def test_a_server_has_the_numbers_of_files(tmp_path: Path, postgresql: Server) -
 
 
 def test_a_cluster_has_the_numbers_of_files(tmp_path: Path, spark_url: str) -> None:
-    """The same tables on Spark have the same persons and links."""
+    """Spark has the persons and links of the same tables."""
     hospital = random_hospital(6)
     on_cluster, in_files = tmp_path / "cluster", tmp_path / "files"
     on_cluster.mkdir()
