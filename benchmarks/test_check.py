@@ -68,7 +68,7 @@ def _check(path: Path) -> Run:
     def check() -> None:
         inspection = examine(DatasetConfig(str(path), path), default_config())
         findings = findings_of(inspection)
-        assert verdict(inspection, findings).startswith("Ready")
+        assert verdict(findings, is_unit_stated=inspection.is_unit_stated).startswith("Ready")
         assert inspection_facts(inspection)
         assert column_table(inspection, findings)[1]
         assert finding_table(inspection, findings)
