@@ -78,6 +78,13 @@ def seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def processor_seconds(action: Callable[[], object]) -> float:
+    """Return the processor time that an action takes, in all threads of this process."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
+
+
 def medians(rounds: int, *runs: Run) -> list[float]:
     """The median time of each run, all run in turn, so that a busy moment meets every one.
 

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from benchmarks.comparison import Comparison, Show, medians, seconds, sized
+from benchmarks.visits import write_visits
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.query.normal_form import parse_predicate
 
@@ -41,14 +42,7 @@ QUESTIONS = {
 def visits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Ten million visits of a million patients in a Parquet file."""
     path = tmp_path_factory.mktemp("visits") / "visits.parquet"
-    with duckdb.connect() as connection:
-        connection.execute(
-            f"COPY (SELECT (hash(number) % {ROWS // 10})::BIGINT AS patient, "
-            "['ICU', 'A', 'B', 'C'][1 + (hash(number, 'ward') % 4)::INTEGER] AS ward, "
-            "DATE '2025-01-01' + (hash(number, 'day') % 365)::INTEGER AS day, "
-            "(hash(number, 'dose') % 100)::INTEGER AS dose "
-            f"FROM range({ROWS}) AS numbers(number)) TO '{path}' (FORMAT parquet)"
-        )
+    write_visits(path, ROWS)
     yield path
     path.unlink()
 

@@ -1,7 +1,5 @@
 """A finer answer and a count within a share, beside a plain count, in processor time."""
 
-import time
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.comparison import Comparison, Show, medians, sized
+from benchmarks.comparison import Comparison, Show, medians, processor_seconds, sized
 from noisycount.analysis.within import stopping_rule
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
@@ -20,13 +18,6 @@ ROUNDS = 21
 RECORDS = sized(10**6, 1000)
 RICH = Dataset("records", Fraction(10**6))
 HALF = Fraction(1, 2)
-
-
-def processor_seconds(action: Callable[[], object]) -> float:
-    """The processor time that an action takes, in all threads of this process."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
 
 
 def test_a_top_up_takes_at_most_twice_and_sixty_prices_thrice_a_plain_count(show: Show, tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 # ruff: noqa: S608, as all SQL here is our own
 
 import resource
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from benchmarks.comparison import Comparison, Show, medians, sized
+from benchmarks.comparison import Comparison, Show, medians, processor_seconds, sized
+from benchmarks.visits import write_visits
 from noisycount.catalog.catalog import Catalog
 from noisycount.config.config import load_config
 from noisycount.query.normal_form import parse_predicate
@@ -47,14 +47,8 @@ QUESTIONS = {
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Write ten million visits of a million patients, and a row for each patient, as Parquet files."""
     folder = tmp_path_factory.mktemp("clinic")
+    write_visits(folder / "visits.parquet", ROWS)
     with duckdb.connect() as connection:
-        connection.execute(
-            f"COPY (SELECT (hash(number) % {ROWS // 10})::BIGINT AS patient, "
-            "['ICU', 'A', 'B', 'C'][1 + (hash(number, 'ward') % 4)::INTEGER] AS ward, "
-            "DATE '2025-01-01' + (hash(number, 'day') % 365)::INTEGER AS day, "
-            "(hash(number, 'dose') % 100)::INTEGER AS dose "
-            f"FROM range({ROWS}) AS numbers(number)) TO '{folder}/visits.parquet' (FORMAT parquet)"
-        )
         connection.execute(
             "COPY (SELECT number AS patient, ['F', 'M'][1 + (hash(number, 'sex') % 2)::INTEGER] AS sex, "
             "(1920 + hash(number, 'born') % 90)::INTEGER AS born, "
@@ -69,13 +63,6 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder
     for file in folder.glob("*.parquet"):
         file.unlink()
-
-
-def processor_seconds(action: Callable[[], object]) -> float:
-    """Return the processor time that an action takes."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

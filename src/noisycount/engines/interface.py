@@ -190,6 +190,12 @@ def _require_known(used: Iterable[Column], schema: Mapping[str, Kind], use: str)
             )
 
 
+def columns_of(parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> set[str]:
+    """Return the names of the columns of the records that a question reads."""
+    names = {column.name for predicate in predicates if predicate for column in columns(predicate)}
+    return names | {column.name for part in parts for column in part.column.stored_columns}
+
+
 class CountedSource(Closeable):
     """A source that accepts questions about the columns of its schema only; see `Source`."""
 

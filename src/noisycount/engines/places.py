@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
+from noisycount.query.predicate import quoted_name
 from noisycount.validation import stat_or_none
 
 # An example of the address of a table.
@@ -350,8 +351,7 @@ class ServerPlace:
 
     def with_table(self, name: str) -> Self:
         """Return the place of a table of the server, in the schema of the account."""
-        written = name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"'
-        return type(self).read(f"{self.url}#{quote(written)}")
+        return type(self).read(f"{self.url}#{quote(quoted_name(name))}")
 
     @property
     def engine(self) -> str:

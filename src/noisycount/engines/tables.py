@@ -1,7 +1,7 @@
 """Several tables of the same persons as the rows of one relation, which all counting statements read unchanged.
 
 `joined_records` writes the relation: the rows of all tables one below the other, each with its person, with the columns
-of its own table, and with a number that states its table. `TablesSource` counts them; `linked` reads links.
+of its own table, and with a number that states its table. `TablesSource` counts them.
 """
 
 import json
@@ -19,7 +19,7 @@ from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.dialect import NOTHING, ONE, Expression, whole
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import CheckedSource, TypedSource
+from noisycount.engines.interface import CheckedSource, TypedSource, columns_of
 from noisycount.engines.table_facts import TableFacts, columns_to_read
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -219,20 +219,16 @@ class TablesSource(TypedSource):
             self.sources[table.name].prepare(None if own is None else {*own, *columns_to_read(table.name, self.tables)})
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        self._prepare((), predicates)
+        self.prepare(columns_of((), predicates))
         return self.counting.count([self._restricted((), each) or each for each in predicates])
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        self._prepare(question.keys.parts, [question.where])
+        self.prepare(columns_of(question.keys.parts, [question.where]))
         return self.counting.count_cells(replace(question, where=self._restricted(question.keys.parts, question.where)))
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        self._prepare(question.parts, [question.where])
+        self.prepare(columns_of(question.parts, [question.where]))
         return self.counting.count_keys(replace(question, where=self._restricted(question.parts, question.where)))
-
-    def _prepare(self, parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> None:
-        columns_read = {column.name for predicate in predicates if predicate for column in tree.columns(predicate)}
-        self.prepare(columns_read | {column.name for part in parts for column in part.column.stored_columns})
 
     def _restricted(self, parts: Sequence[GroupBy], where: Predicate | None) -> Predicate | None:
         """Return a condition that holds only in rows of the table that a question reads, and for persons who count."""

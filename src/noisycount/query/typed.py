@@ -17,7 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.sampling.scalar import as_written
 from noisycount.query.predicate import quoted_name
 from noisycount.query.schema import Kind
-from noisycount.query.tokens import OF_PERSONS
+from noisycount.query.tokens import OF_PERSONS, unquoted_name
 
 if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label
@@ -236,7 +236,7 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
     match = re.fullmatch(r"\s*=(.*)", text[end:], re.DOTALL) if end else _KEYS.fullmatch(text)
     if match is None:
         raise ValueError(f"must be a column and its keys, such as town=Bern,Biel, got {text!r}")
-    name, listed = (text[:end].strip(), match[1]) if end else (_unquoted(match[1]), match[2])
+    name, listed = (text[:end].strip(), match[1]) if end else (unquoted_name(match[1].strip()), match[2])
     if not listed.strip():
         raise ValueError(f"must list keys of {name}, such as {name}=a,b, got {text!r}")
     return name, list(_words(listed, text))
@@ -254,7 +254,7 @@ def _item(piece: str, whole: str) -> ColumnGrouping:
     match = re.fullmatch(r"(\s*)(?::(.*))?", piece[end:], re.DOTALL) if end else _ITEM.fullmatch(piece)
     if match is None or not (end or match[1].strip()):
         raise ValueError(f"must name columns with commas between them, such as town,age:0,18,65, got {whole!r}")
-    name, grouping = piece[:end].strip() if end else _unquoted(match[1]), (match[2] or "").strip()
+    name, grouping = piece[:end].strip() if end else unquoted_name(match[1].strip()), (match[2] or "").strip()
     edges = grouping.split(",")
     if match[2] is None or grouping in PERIODS or all(map(_NUMBER.fullmatch, edges)):
         return ColumnGrouping(name, grouping)
@@ -282,11 +282,6 @@ def _word(quoted: str | None, bare: str) -> TypedKey:
     if quoted is not None:
         return TypedKey(quoted.replace("''", "'"), is_quoted=True)
     return TypedKey(None) if bare.lower() == "null" else TypedKey(bare)
-
-
-def _unquoted(name: str) -> str:
-    name = name.strip()
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
 def share_of(within: str | float | Fraction | None) -> Fraction:

@@ -214,13 +214,15 @@ def _group_source(group: TableGroup, stated: DatasetSettings, catalog: Catalog) 
     known = {}
     for table in group.tables:
         settings = replace(group.settings_to_open(table), name=stated.name, is_part=True, renews=stated.renews)
-        if not table.is_public:
-            _source_of(table.place, settings, catalog)  # refuses records of another data set
         own, own_catalog = part_name(stated.name, table.name), catalog.of_table(stated.name, table.name)
         own_settings = replace(settings, name=own)
-        _, source = _source_of(table.place, own_settings, own_catalog)
+        if table.is_public:
+            _, source = _source_of(table.place, own_settings, own_catalog)
+        else:  # the catalog of all data sets refuses records of another one
+            _, source = _source_of(table.place, settings, catalog)
+            source.settings, source.former = own_settings, own_catalog.written.get(own)
         if isinstance(source, FileSource):
-            source.is_part = True
+            source.name, source.is_part = own, True
         sources[table.name] = source
         known[table.name] = own_catalog.known(own, own_settings)
     return stated.name, TableGroupSource(repr(stated.name), stated, former, group, sources, known)

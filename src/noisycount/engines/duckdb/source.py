@@ -2,7 +2,7 @@
 """Sources of records in files of all known formats, counted by DuckDB in a connection that can read nothing else."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -38,13 +38,13 @@ from noisycount.engines.duckdb.table import (
     whole_schema,
 )
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import CountedSource, missing_units, require_readable
+from noisycount.engines.interface import CountedSource, columns_of, missing_units, require_readable
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Predicate, columns
+from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
+from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -455,21 +455,16 @@ class DuckDBSource(CountedSource):
         require_state(self.path, self.state, "was open")
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        self._prepare((), predicates)
+        self.prepare(columns_of((), predicates))
         return self._counting.counts(predicates)
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        self._prepare(question.keys.parts, [question.where])
+        self.prepare(columns_of(question.keys.parts, [question.where]))
         return self._counting.cells(question)
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        self._prepare(question.parts, [question.where])
+        self.prepare(columns_of(question.parts, [question.where]))
         return self._counting.keys(question)
-
-    def _prepare(self, parts: Iterable[GroupBy], predicates: Iterable[Predicate | None]) -> None:
-        """Prepare the columns that a question reads, if the caller has not prepared them."""
-        columns_read = {column.name for predicate in predicates if predicate for column in columns(predicate)}
-        self.prepare(columns_read | {column.name for part in parts for column in part.column.stored_columns})
 
     @property
     def _counting(self) -> Counting:
