@@ -1,29 +1,23 @@
 import json
 import re
+import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from noisycount.service.errors import INTERNAL, PROBLEMS, problem_reply
 from noisycount.service.state import ServiceState
-from tests.helpers.reference_pages import blocks, rows, section, text
+from tests.helpers.reference_pages import blocks, section
 from tests.helpers.service_callers import Caller, calling, configured, serving
-from tests.helpers.service_process import Service
+from tests.http_page import PAGE, operations, page
 from tests.service.test_routes import ROWS, Rule
 
-PAGE = "http.md"
-
-ROUTES = rows(text(PAGE), "route", "who may call it", "status", "what it does")
 JSON = {"Content-Type": "application/json"}
-REFUSALS = ("type", "status", "title", "Retry-After", "when")
-WHO = {
-    Rule.ANYBODY: "anybody",
-    Rule.KNOWN: "every user with a key",
-    Rule.GRANTED: "users of the data set",
-    Rule.OWN: "the user who asked, and owners",
-}
 
 
 @pytest.fixture
@@ -45,76 +39,30 @@ def document(caller: Caller) -> dict[str, Any]:
     return dict(caller.get("/openapi.json").json())
 
 
-def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every route of the document."""
-    return {
-        f"{method.upper()} {path}": operation
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    }
+def test_second_half_is_that_of_the_document() -> None:
+    """Routes, parameters, bodies and refusals are those of the service; `python -m tests.http_page` writes them."""
+    assert PAGE.read_text(encoding="utf-8") == page()
 
 
-def test_routes_are_those_of_the_document(document: dict[str, Any]) -> None:
-    """Each route, the status of its success, and its sentence."""
-    told = {
-        route: (next(s for s in each["responses"] if s < "300"), each["description"])
-        for route, each in operations(document).items()
-    }
-    assert {route: (status, what) for route, _, status, what in ROUTES} == told
+def test_page_has_every_route_status_and_member(document: dict[str, Any]) -> None:
+    """Nothing of the document is left out on the way to the page."""
+    text = PAGE.read_text(encoding="utf-8").partition("## Routes")[2]
+    for route, operation in operations(document).items():
+        assert text.count(f"| `{route}`") == 1
+        assert operation["summary"] != operation["operationId"].partition("_")[0].title()
+        assert all(f"**{status}**" in text for status in operation["responses"] if status >= "400")
+        assert all(f"* `{parameter['name']}` " in text for parameter in operation.get("parameters", []))
+    for schema in document["components"]["schemas"].values():
+        assert all(f"* `{member}` *" in text for member in schema["properties"])
 
 
 def test_roles_are_those_that_are_tested() -> None:
-    """Whom each route answers, as the tests of all routes hold it to."""
-    assert {route: who for route, who, _, _ in ROUTES} == {
-        route: WHO[row.rule] for route, row in ROWS.items() if "/v1/" in route or "healthz" in route
-    }
-
-
-def test_statuses_are_those_of_the_document(document: dict[str, Any]) -> None:
-    """The page lists the statuses that every route has, and those of single routes."""
-    sentence = re.search(r"Every route can refuse with ([^.]+)\.", text(PAGE))
-    assert sentence is not None
-    always = set(re.findall(r"\d{3}", sentence[1]))
-    for route, operation in operations(document).items():
-        expected = set(always)
-        if route not in {"GET /healthz", "GET /v1/datasets"}:
-            expected.add("504")
-        if route.endswith("/releases"):
-            expected |= {"403", "409"}
-        assert {status for status in operation["responses"] if status >= "300"} == expected, route
-
-
-@pytest.mark.parametrize("name", ["Question", "Refining", "Revealing"])
-def test_bodies_are_those_of_the_document(document: dict[str, Any], name: str) -> None:
-    """Each member with its type, its range unless it is that of most texts, its default and its sentence."""
-    schema = document["components"]["schemas"][name]
-    required = schema.get("required", [])
-    told = [
-        (
-            member,
-            written(each).removesuffix(", 1 to 100 characters" if name == "Question" else ", at most 100 characters"),
-            "must be given"
-            if member in required
-            else json.dumps(each["default"])
-            if each.get("default") is not None
-            else "none",
-            each["description"],
-        )
-        for member, each in schema["properties"].items()
-    ]
-    assert rows(section(PAGE, name), "member", "type and range", "default", "what it is") == told
-
-
-def test_bodies_belong_to_the_routes_of_the_page(document: dict[str, Any]) -> None:
-    """The first line below each body names its routes."""
-    for name in ("Question", "Refining", "Revealing"):
-        line = section(PAGE, name).strip().partition(".")[0]
-        found = {
-            route.rpartition("/")[2]
-            for route, operation in operations(document).items()
-            if f"/{name}'" in str(operation.get("requestBody"))
-        }
-        assert set(re.findall(r"`(\w+)`", line)) == found
+    """Only the routes that need no key on the page answer without one; the others are for users and owners."""
+    sentence = section("http.md", "Authentication").partition("need none")[0]
+    open_routes = {name for name, row in ROWS.items() if row.rule is Rule.ANYBODY and f"`{name}`" in sentence}
+    assert open_routes == {"GET /healthz", "GET /openapi.json"} == set(re.findall(r"`(GET [^`]+)`", sentence))
+    rules = {row.rule for name, row in ROWS.items() if "/v1/" in name}
+    assert rules == {Rule.KNOWN, Rule.GRANTED, Rule.OWN}
 
 
 def test_header_is_that_of_the_document(document: dict[str, Any]) -> None:
@@ -151,92 +99,55 @@ def test_same_key_gives_the_same_bytes(caller: Caller) -> None:
 
 
 def test_refusals_are_those_of_the_code() -> None:
-    """Every kind of problem, with its status, its title and when to ask again."""
-    found = rows(text(PAGE), *REFUSALS)
-    told = {
-        (f"urn:noisycount:{each.name}", str(each.status), each.title, "5 s" if each.again else "")
-        for each in (*PROBLEMS.values(), INTERNAL)
+    """Each kind of refusal that a program can get stands there once with its status."""
+    found = {
+        (int(status), name)
+        for status, causes in re.findall(r"^\* \*\*(\d+)\*\* (.+)$", section("http.md", "Refusals"), re.MULTILINE)
+        for name in re.findall(r"`([a-z-]+)`: ", causes)
     }
-    own = {row[:4] for row in found if not row[0].endswith((":form", ":route"))}
-    patient = {(*row[:3], "" if row[2] == "Too many requests" else row[3]) for row in own}
-    assert patient == told
-    assert len(found) == len(told) + 3
+    problems = {(each.status, each.name) for each in (*PROBLEMS.values(), INTERNAL)}
+    browser = {(403, "forbidden"), (403, "forged")}  # of pages only
+    assert found == problems - browser | {(422, "form"), (400, "form"), (404, "route"), (405, "route")}
     reply = problem_reply(next(iter(PROBLEMS))())
     assert set(json.loads(bytes(reply.body))) == {"type", "title", "status", "detail"}
     assert reply.media_type == "application/problem+json"
 
 
-def test_refusals_of_form_and_route(caller: Caller) -> None:
-    """Refusals without an exception of noisycount are listed with their titles."""
-    found = rows(text(PAGE), *REFUSALS)
-    own = {row[:3] for row in found if row[0].endswith((":form", ":route"))}
-    replies = [
-        caller.post("/v1/risk", {"size": "many"}),
-        caller.request("POST", "/v1/risk", content=b"{", headers=JSON),
-        caller.get("/v1/nothing"),
-        caller.get("/v1/risk"),
-    ]
-    told = {(each.json()["type"], str(each.status_code), each.json()["title"]) for each in replies}
-    spread = {(kind, each, title) for kind, s, title in own for each in s.split(" or ")}
-    assert told == spread
+@pytest.mark.parametrize(
+    ("method", "path", "content", "problem"),
+    [
+        ("POST", "/v1/risk", b'{"size": "many"}', (422, "form")),
+        ("POST", "/v1/risk", b"{", (400, "form")),
+        ("GET", "/v1/nothing", b"", (404, "route")),
+        ("GET", "/v1/risk", b"", (405, "route")),
+    ],
+)
+def test_refusals_of_form_and_route(
+    caller: Caller, method: str, path: str, content: bytes, problem: tuple[int, str]
+) -> None:
+    """Refusals without an exception of noisycount have the status and the type of the page."""
+    reply = caller.request(method, path, content=content, headers=JSON)
+    assert (reply.status_code, reply.json()["type"]) == (problem[0], f"urn:noisycount:{problem[1]}")
 
 
-def written(schema: dict[str, Any]) -> str:
-    """A type and its range, in the words of the page."""
-    if "anyOf" in schema:
-        return _one_of(schema)
-    if "enum" in schema:
-        return " or ".join(map(json.dumps, schema["enum"]))
-    return {"string": _text, "array": _list, "object": _object}.get(schema["type"], _number)(schema)
+def test_session_of_the_page_gets_an_answer(caller: Caller) -> None:
+    """The requests of the page show a data set, preview a question and answer it."""
+    (block,) = blocks(PAGE.read_text(encoding="utf-8"), "sh")
+    replies = [sent(caller, shlex.split(line)) for line in block.replace("\\\n", " ").splitlines()]
+    assert [reply.status_code for reply in replies] == [200, 200, 201]
+    offer, plan, answer = (reply.json() for reply in replies)
+    assert "age" in offer["columns"]
+    assert (plan["answer"], answer["key"]) == (None, "ana:elderly-1")
 
 
-def _one_of(schema: dict[str, Any]) -> str:
-    """Types of which a value has one; that it may be left out is told by its default."""
-    kinds = [each for each in schema["anyOf"] if each != {"type": "null"}]
-    limits = {key: value for key, value in schema.items() if key not in {"anyOf", "title"}}
-    if [each.get("type") for each in kinds] == ["integer", "number"]:
-        return _number({**limits, "type": "number"})
-    null = ["null"] * (1 < len(kinds) < len(schema["anyOf"]))
-    return "; or ".join([*map(written, kinds), *null])
-
-
-def _text(schema: dict[str, Any]) -> str:
-    return f"text, {_size(schema, 'Length')} characters"
-
-
-def _list(schema: dict[str, Any]) -> str:
-    size = f", {_size(schema, 'Items')}" if "maxItems" in schema else ""
-    return f"list{size}: {written(schema['items'])}"
-
-
-def _object(schema: dict[str, Any]) -> str:
-    inner = written(schema["additionalProperties"])
-    return f"object, {_size(schema, 'Properties')} members: {inner}"
-
-
-def _size(schema: dict[str, Any], what: str) -> str:
-    low = schema.get(f"min{what}")
-    return f"{f'{low} to' if low else 'at most'} {schema[f'max{what}']}"
-
-
-def _number(schema: dict[str, Any]) -> str:
-    kind, most = schema["type"], schema.get("maximum", schema.get("le"))
-    if most is None:
-        return str(kind)
-    above = schema.get("exclusiveMinimum", schema.get("gt"))
-    if above is not None:
-        return f"{kind}, above {above}, at most {int(most)}"
-    return f"{kind}, {int(schema.get('minimum', schema.get('ge')))} to {int(most)}"
-
-
-@pytest.mark.thorough
-def test_program_of_the_page_gets_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    """The program in Python gets one answer, and the same bytes again."""
-    (program,) = blocks(text(PAGE), "python")
-    with Service.running("2") as service:
-        (key,) = service.keys(["ana"]).values()
-        program = program.replace("https://counts.example.org", f"http://127.0.0.1:{service.port}")
-        values: dict[str, object] = {}
-        exec(compile(program.replace("nc_…", key), PAGE, "exec"), values)  # noqa: S102 - our page
-    assert values["answer"] == values["again"]
-    assert "±" in capsys.readouterr().out
+def sent(caller: Caller, words: list[str]) -> httpx.Response:
+    """Send the request of a curl command about the survey to the service of the tests."""
+    assert words[0] == "curl"
+    options = list(pairwise(words))
+    headers = dict(value.split(": ", 1) for option, value in options if option == "-H")
+    assert headers.pop("Authorization") == "Bearer $NOISYCOUNT_KEY"
+    (path,) = [urlsplit(word).path.replace("/survey", "/stay") for word in words if word.startswith("https://")]
+    content = [value.encode() for option, value in options if option == "--json"]
+    if not content:
+        return caller.get(path)
+    return caller.request("POST", path, content=content[0], headers={**JSON, **headers})

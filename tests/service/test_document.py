@@ -49,7 +49,7 @@ def test_the_document_has_every_route_and_no_page(state: ServiceState) -> None:
             (content,) = reply["content"].values()
             assert content["example"], (path, status)
         assert {"401", "404", "422", "500"} <= operation["responses"].keys()
-    for name in ("Question", "Refining", "Revealing"):
+    for name in ("Question", "RefineRequest", "RiskRequest"):
         schema = document["components"]["schemas"][name]
         assert schema["additionalProperties"] is False
         assert schema.get("example") or schema["examples"]
@@ -67,7 +67,7 @@ def test_every_example_is_what_the_service_replies(state: ServiceState) -> None:
         assert {"epsilon", "where", "by"} & body.keys()
     body = {"where": "age >= 65", "epsilon": "0.1"}
     named = {"name": "stay", "id": "ana:one"}
-    bodies = {"/v1/refine": schemas["Refining"]["example"], "/v1/risk": schemas["Revealing"]["example"]}
+    bodies = {"/v1/refine": schemas["RefineRequest"]["example"], "/v1/risk": schemas["RiskRequest"]["example"]}
     for method, path in ROUTES:
         place = path.format(**named)
         reply = caller.get(place) if method == "GET" else caller.post(place, bodies.get(path, body), "one")

@@ -48,13 +48,13 @@ def stated_noise(member: str, price: str | None, noise: str | None, scale: str |
 
 router = APIRouter(tags=["meaning"], route_class=JsonRoute)
 
-_REFINING: dict[str, JsonValue] = {"answers": [107], "size": 5912, "rate": "1.7%", "epsilon": "0.15"}
+_REFINE_EXAMPLE: dict[str, JsonValue] = {"answers": [107], "size": 5912, "rate": "1.7%", "epsilon": "0.15"}
 
 
-class Refining(BaseModel):
-    """Noisy answers about one count and a prior assumption, as in the command `refine`."""
+class RefineRequest(BaseModel):
+    """Noisy answers about one count, and an assumption about it, as in the command `refine`."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REFINING})
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REFINE_EXAMPLE})
 
     answers: Annotated[
         list[Annotated[int | float, Field(ge=-(2**53), le=2**53)]],
@@ -89,21 +89,21 @@ class Refining(BaseModel):
         return Refinement.from_answers(self.answers, assumed, noise, level)
 
 
-@router.post("/v1/refine", responses=responses(*REFINEMENT, also=[504]))
-def refine(request: Refining, _: LimitedUser, state: State) -> dict[str, Any]:
+@router.post("/v1/refine", summary="Refine answers", responses=responses(*REFINEMENT, also=[504]))
+def refine(request: RefineRequest, _: LimitedUser, state: State) -> dict[str, Any]:
     """Estimate a count from noisy answers and a public rate. Reads no record."""
     return state.reply(lambda: refinement_json(request.refinement()))
 
 
 _LARGEST = 10**9  # records: larger numbers would take the server too long
 _Records = Annotated[int, Field(ge=1, le=_LARGEST)]
-_REVEALING: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.15"}
+_RISK_EXAMPLE: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.15"}
 
 
-class Revealing(BaseModel):
+class RiskRequest(BaseModel):
     """A count, its noise, and the background knowledge of an adversary, as in the command `risk`."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REVEALING})
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _RISK_EXAMPLE})
 
     size: Annotated[_Records, Field(description="Number of records.")]
     rate: Annotated[str, Field(max_length=100, description="Probability that a record counts: 30% or 30%±2%.")]
@@ -141,7 +141,7 @@ class Revealing(BaseModel):
         )
 
 
-@router.post("/v1/risk", responses=responses(*RISKS, also=[504]))
-def risk(request: Revealing, _: LimitedUser, state: State) -> dict[str, Any]:
+@router.post("/v1/risk", summary="Bound the risk", responses=responses(*RISKS, also=[504]))
+def risk(request: RiskRequest, _: LimitedUser, state: State) -> dict[str, Any]:
     """Bound what an answer reveals to adversaries with more or less background knowledge. Reads no record."""
     return state.reply(lambda: risks_json(request.risks()))

@@ -25,7 +25,7 @@ _SPARE = 8  # threads for what does not wait
 health = APIRouter(tags=["health"])
 
 
-@health.get("/healthz", responses=responses(*HEALTH))
+@health.get("/healthz", summary="Check the service", responses=responses(*HEALTH))
 async def healthz() -> dict[str, str]:
     """Report that the service is running. Needs no key, and reveals nothing about a data set."""
     return {"status": "ok"}

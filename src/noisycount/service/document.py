@@ -5,12 +5,11 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from noisycount.service.errors import INTERNAL, MEDIA_TYPE, PROBLEMS, Problem
+from noisycount.service.errors import MEDIA_TYPE, documented_problems
 
 Schema = dict[str, Any]
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
@@ -47,11 +46,15 @@ def schema_of(value: Any, types: Mapping[str, str], name: str = "") -> Schema:  
 _EXAMPLES: Mapping[str, Any] = json.loads(Path(__file__).with_name("replies.json").read_text(encoding="utf-8"))
 
 
-def documented(name: str, types: str = "", *, some: str = "") -> tuple[Schema, str]:
-    """Return the schema of a reply and the name of its example. `some` lists members that not every reply has."""
+def documented(name: str, description: str, types: str = "", *, some: str = "") -> tuple[Schema, str, str]:
+    """Return the schema of a reply, the name of its example, and its description.
+
+    `some` lists members that not every reply has.
+    """
     example = _EXAMPLES[name]
     shape = schema_of(example, dict(each.split(":") for each in types.split()))
-    return {**shape, "required": [member for member in example if member not in some.split()]}, name
+    required = [member for member in example if member not in some.split()]
+    return {**shape, "required": required}, name, description
 
 
 def with_examples(openapi: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -70,33 +73,53 @@ _BUDGETS = "budget:string|object dataset_budget:string|object quota_remaining:st
 _VALUES = f"values:map listed:array|null low:string|number|null high:string|number|null {_BUDGETS}"
 _ASSUMED = "rate:number|null rate_deviation:number|null groups:integer|null"
 
-HEALTH = documented("health")
-DATASETS = documented("datasets")
-DATASET = documented("dataset", f"unit:string|null size:integer|null affordable:integer|null columns:map {_VALUES}")
-PLAN = documented("plan", f"affordable_answers:integer|null {_QUESTION} {_BUDGETS}", some="answer error epsilon")
+HEALTH = documented("health", "The service is running.")
+DATASETS = documented("datasets", "The names of the data sets.")
+_OFFER = (
+    "The columns, the unit and the budgets, as `show --json` prints them, with `budget_words`: the budgets in words."
+)
+DATASET = documented(
+    "dataset", _OFFER, f"unit:string|null size:integer|null affordable:integer|null columns:map {_VALUES}"
+)
+_PREVIEW = (
+    "The preview, as `count --dry-run --json` prints it, with `affordable_answers`: the number of such answers that the"
+    " remaining budget pays for."
+)
+PLAN = documented(
+    "plan", _PREVIEW, f"affordable_answers:integer|null {_QUESTION} {_BUDGETS}", some="answer error epsilon"
+)
 REHEARSAL = documented(
-    "rehearsal", "where:string|null unit:string|null made_up:integer|null", some="made_up answer error epsilon"
+    "rehearsal",
+    "The answer about `made_up` records, with a `note` that says so.",
+    "where:string|null unit:string|null made_up:integer|null",
+    some="made_up answer error epsilon",
 )
 RELEASE = documented(  # `some` also lists the members that a stored reply of an older service may lack
     "release",
+    "The answer, as `count --json` prints it, without `ledger`. The header Location is its address.",
     f"better:object|null {_QUESTION} {_BUDGETS}",
     some="answer error low high meaning unit unreadable_as_missing neighbours mechanism scale epsilon better hints",
 )
-FOUND = schema_of(dict.fromkeys(("dataset", "analyst", "key"), ""), {}), "release"
+_FOUND = "The stored reply. If the service did not give the answer: its entry in the ledger."
+FOUND = schema_of(dict.fromkeys(("dataset", "analyst", "key"), ""), {}), "release", _FOUND
 REFINEMENT = documented(
-    "refinement", f"answer:number answers:number epsilon:string|null warning:string|null {_ASSUMED}"
+    "refinement",
+    "The estimate, as `refine --json` prints it.",
+    f"answer:number answers:number epsilon:string|null warning:string|null {_ASSUMED}",
 )
 RISKS = documented(
     "risks",
+    "The bounds, as `risk --json` prints them.",
     "scale:string|null sample:integer|null known:integer|null known_positives:integer|null"
     f" usual_epsilon:number|null overlapping_delta:number|null cautions:map {_ASSUMED}",
 )
 
+_PROBLEMS = documented_problems()
 _ALWAYS = (400, 401, 404, 405, 408, 413, 422, 429, 500, 503)
 
 
 def responses(
-    schema: Schema, example: object, *, status: int = 200, also: Sequence[int] = ()
+    schema: Schema, example: object, description: str, *, status: int = 200, also: Sequence[int] = ()
 ) -> dict[int | str, dict[str, Any]]:
     """Return the descriptions of all replies of a route by status: the successful reply, and all errors."""
     refusals: dict[int | str, dict[str, Any]] = {}
@@ -104,19 +127,25 @@ def responses(
         problem = _refusal(refused)
         shape = {**schema_of(problem, {}), "additionalProperties": False}
         shape["properties"]["type"]["format"] = "uri"
-        refusals[refused] = _reply(refused, MEDIA_TYPE, shape, problem)
-    return {status: _reply(status, "application/json", schema, example)} | refusals
+        refusals[refused] = _reply(MEDIA_TYPE, shape, problem, _causes(refused))
+    return {status: _reply("application/json", schema, example, description)} | refusals
 
 
-def _reply(status: int, media: str, schema: Schema, example: object) -> dict[str, Any]:
-    content = {media: {"schema": schema, "example": example}}
-    return {"description": HTTPStatus(status).phrase, "content": content}
+def _reply(media: str, schema: Schema, example: object, description: str) -> dict[str, Any]:
+    return {"description": description, "content": {media: {"schema": schema, "example": example}}}
+
+
+def _causes(status: int) -> str:
+    """Describe an error reply: the end of each `type` that it can have, with its cause."""
+    causes: dict[str, list[str]] = {}
+    for problem in _PROBLEMS[status]:
+        causes.setdefault(problem.name, []).append(problem.when)
+    return " ".join(f"`{name}`: {'; or '.join(when)}." for name, when in causes.items())
 
 
 def _refusal(status: int) -> dict[str, Any]:
     """Return an example of the error reply with a status."""
-    kinds = [problem for problem in (*PROBLEMS.values(), INTERNAL) if problem.status == status]
-    one = kinds[0] if kinds else Problem("route", status, HTTPStatus(status).phrase)
+    one = _PROBLEMS[status][0]
     return {
         "type": f"urn:noisycount:{one.name}",
         "title": one.title,

@@ -1,7 +1,9 @@
 """Refusals of the service, and their replies as problems of RFC 9457: a type, a status, a title and a sentence."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 from click import ClickException
@@ -140,6 +142,7 @@ class Problem:
     name: str  # end of its `type`
     status: int  # HTTP status
     title: str
+    when: str = ""  # cause, for the OpenAPI document; empty if the routes of the document never reply with it
     # A sentence in place of the error's own, which may name files or engines that users must not see. None: no need.
     detail: str | None = None
     again: bool = False  # True if the request may succeed later
@@ -157,35 +160,103 @@ class Problem:
         return JSONResponse(content, self.status, {**usual, **(headers or {})}, MEDIA_TYPE)
 
 
+_REQUEST = Problem("request", 422, "Cannot be asked", "members contradict each other, or are out of range")
+
 PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
-    UnauthenticatedError: Problem("unauthenticated", 401, "No valid key", challenge=True),
-    UncheckedError: Problem("unchecked", 503, "Keys cannot be checked", again=True),
+    UnauthenticatedError: Problem("unauthenticated", 401, "No valid key", "no valid key was sent", challenge=True),
+    UncheckedError: Problem(
+        "unchecked",
+        503,
+        "Keys cannot be checked",
+        "the file of keys, or the keys of the issuer, cannot be read",
+        again=True,
+    ),
     ForbiddenError: Problem("forbidden", 403, "For owners only"),
     ForgedError: Problem("forged", 403, "Not a form of this session"),
-    UnknownError: Problem("unknown", 404, "No such data set"),
-    UnknownReleaseError: Problem("unknown", 404, "No such answer"),
-    ReuseError: Problem("key-reuse", 422, "The key names another request"),
-    InFlightError: Problem("in-flight", 409, "Still in progress", again=True),
-    StoppingError: Problem("stopping", 503, "Stopping", again=True),
-    BusyError: Problem("busy", 503, "Too many requests at once", again=True),
-    RateError: Problem("rate", 429, "Too many requests"),
-    LargeError: Problem("large", 413, "Too large"),
-    SlowError: Problem("slow", 408, "Too slow"),
-    DepthError: Problem("deep", 400, "Nested too deeply"),
-    RepeatedNameError: Problem("doubled", 400, "Repeated header"),
-    QueryError: Problem("request", 422, "Cannot be asked"),
-    PredicateError: Problem("question", 422, "Outside the question language"),
-    BudgetError: Problem("budget", 403, "More than the remaining budget"),
-    OverrunError: Problem("overrun", 504, "Not ready in time", again=True),
-    SourceError: Problem("records", 503, "The records cannot be counted", f"the records cannot be used: {_ASK_OWNER}"),
-    LedgerError: Problem("ledger", 503, "The ledger cannot be used", f"the ledger cannot be used: {_ASK_OWNER}"),
-    ConfigError: Problem("configuration", 503, "Not configured", f"the data set is not ready: {_ASK_OWNER}"),
-    NoisyCountError: Problem("request", 422, "Cannot be asked"),
-    ClickException: Problem("request", 422, "Cannot be asked"),
-    ValueError: Problem("request", 422, "Cannot be asked"),
+    UnknownError: Problem(
+        "unknown", 404, "No such data set", "the data set does not exist, or your key does not include it"
+    ),
+    UnknownReleaseError: Problem(
+        "unknown", 404, "No such answer", "the answer does not exist, or another analyst asked for it"
+    ),
+    ReuseError: Problem(
+        "key-reuse", 422, "The key names another request", "the Idempotency-Key was used with another body"
+    ),
+    InFlightError: Problem(
+        "in-flight", 409, "Still in progress", "a request with this Idempotency-Key is in progress", again=True
+    ),
+    StoppingError: Problem("stopping", 503, "Stopping", "the service is stopping", again=True),
+    BusyError: Problem(
+        "busy", 503, "Too many requests at once", "more than [server] concurrency requests are in progress", again=True
+    ),
+    RateError: Problem("rate", 429, "Too many requests", "you sent more than [server] rate requests in a minute"),
+    LargeError: Problem("large", 413, "Too large", "the body has more than [server] body bytes"),
+    SlowError: Problem(
+        "slow", 408, "Too slow", "the body took longer than 30 s to arrive, or the head longer than 10 s"
+    ),
+    DepthError: Problem("deep", 400, "Nested too deeply", "the JSON has more than [server] depth nested brackets"),
+    RepeatedNameError: Problem("doubled", 400, "Repeated header", "a header such as Idempotency-Key was sent twice"),
+    QueryError: _REQUEST,
+    PredicateError: Problem(
+        "question", 422, "Outside the question language", "the condition is not in the question language"
+    ),
+    BudgetError: Problem(
+        "budget", 403, "More than the remaining budget", "the price exceeds a budget; nothing was charged"
+    ),
+    OverrunError: Problem(
+        "overrun",
+        504,
+        "Not ready in time",
+        "[server] deadline passed; a debit stays, so repeat the request",
+        again=True,
+    ),
+    SourceError: Problem(
+        "records",
+        503,
+        "The records cannot be counted",
+        "the records cannot be counted; the log of the service states why",
+        f"the records cannot be used: {_ASK_OWNER}",
+    ),
+    LedgerError: Problem(
+        "ledger",
+        503,
+        "The ledger cannot be used",
+        "the ledger cannot be used; the log states why",
+        f"the ledger cannot be used: {_ASK_OWNER}",
+    ),
+    ConfigError: Problem(
+        "configuration",
+        503,
+        "Not configured",
+        "the data set is not configured as its records are; the log states why",
+        f"the data set is not ready: {_ASK_OWNER}",
+    ),
+    NoisyCountError: _REQUEST,
+    ClickException: _REQUEST,
+    ValueError: _REQUEST,
 }
 
-INTERNAL = Problem("internal", 500, "An error of the service", "the service failed")
+INTERNAL = Problem(
+    "internal",
+    500,
+    "An error of the service",
+    "noisycount failed; the log of the service states where",
+    "the service failed",
+)
+_FORM = Problem("form", 422, "Wrong form", "a member, a header or the path has a wrong form")
+_NO_JSON = Problem(
+    "form", 400, "No JSON", "the body is no unambiguous JSON: a repeated member, NaN, or another encoding than UTF-8"
+)
+_ROUTES = {
+    404: Problem("route", 404, "No such route", "the path does not exist"),
+    405: Problem("route", 405, "No such route", "the path does not have this method"),
+}
+
+
+def documented_problems() -> Mapping[int, Sequence[Problem]]:
+    """Return the kinds of refusals that the OpenAPI document describes, by status."""
+    kinds = dict.fromkeys((*PROBLEMS.values(), _FORM, _NO_JSON, *_ROUTES.values(), INTERNAL))
+    return {status: [kind for kind in kinds if kind.status == status and kind.when] for status in HTTPStatus}
 
 
 def problem_of(error: Exception) -> Problem:
@@ -240,16 +311,15 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     request.state.problem = "form"
     faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     is_json = all(fault["type"] != "json_invalid" for fault in faults)
-    status, title = (422, "Wrong form") if is_json else (400, "No JSON")
     sentence = "; ".join(map(fault_words, faults[:5]))
-    return Problem("form", status, title).reply(_one_line(sentence))
+    return (_FORM if is_json else _NO_JSON).reply(_one_line(sentence))
 
 
 async def _unrouted(request: Request, error: Exception) -> JSONResponse:
     """Reply to a request for an unknown path, or with a method that the path does not have."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
     request.state.problem = "route"
-    return Problem("route", error.status_code, "No such route").reply(error.detail, error.headers)
+    return replace(_ROUTES[404], status=error.status_code).reply(error.detail, error.headers)
 
 
 def _one_line(words: str) -> str:

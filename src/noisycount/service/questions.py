@@ -215,18 +215,25 @@ router = APIRouter(route_class=JsonRoute)
 _JSON = "application/json"
 
 
-@router.get("/v1/datasets", tags=["data sets"], responses=responses(*DATASETS))
+@router.get("/v1/datasets", summary="List data sets", tags=["data sets"], responses=responses(*DATASETS))
 def datasets(user: LimitedUser, state: State) -> dict[str, Any]:
     """List the data sets that you may see."""
     return state.reply(lambda: {"datasets": [{"dataset": each.name} for each in state.datasets(user)]})
 
 
-@router.get("/v1/datasets/{name}", tags=["data sets"], responses=responses(*DATASET, also=[504]))
+@router.get(
+    "/v1/datasets/{name}",
+    summary="Describe a data set",
+    tags=["data sets"],
+    responses=responses(*DATASET, also=[504]),
+)
 def dataset(
     name: Dataset,
     user: LimitedUser,
     state: State,
-    epsilon: Annotated[str, Parameter(max_length=100, description="ε of the answers that are to be paid for.")] = "0.1",
+    epsilon: Annotated[
+        str, Parameter(max_length=100, description="ε of the answers that `affordable` counts.")
+    ] = "0.1",
 ) -> dict[str, Any]:
     """Return the columns of a data set and your remaining budget."""
     price = exact_epsilon(epsilon)
@@ -238,7 +245,7 @@ def dataset(
     return state.reply(describe)
 
 
-@router.post("/v1/datasets/{name}/plan", tags=["questions"], responses=responses(*PLAN, also=[504]))
+@router.post("/v1/datasets/{name}/plan", summary="Preview", tags=["questions"], responses=responses(*PLAN, also=[504]))
 def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
     """Preview the price and accuracy of a question. Charges and counts nothing."""
 
@@ -250,7 +257,9 @@ def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> 
     return state.reply(preview_question)
 
 
-@router.post("/v1/datasets/{name}/rehearsal", tags=["questions"], responses=responses(*REHEARSAL, also=[504]))
+@router.post(
+    "/v1/datasets/{name}/rehearsal", summary="Rehearse", tags=["questions"], responses=responses(*REHEARSAL, also=[504])
+)
 def rehearsal(name: Dataset, question: Question, user: LimitedUser, state: State) -> dict[str, Any]:
     """Answer the question on made-up records with the same columns. Charges nothing."""
     return state.reply(lambda: rehearsal_json(rehearsal_of(state.session(user, name), question.query())))
@@ -262,8 +271,8 @@ _Name = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=_KEY_FORM,
-        description="What you call this request: the same key and body get the same bytes for"
-        " ever, and are charged once.",
+        description="Your name of the request: 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, with or without double"
+        " quotes. The same key and body always get the same bytes, and are charged once.",
         examples=["2026-11-22-poor-health"],
     ),
 ]
@@ -317,6 +326,7 @@ spends = APIRouter(route_class=SpendRoute)
 
 @spends.post(
     "/v1/datasets/{name}/releases",
+    summary="Answer a question",
     tags=["releases"],
     status_code=201,
     response_class=Response,
@@ -329,10 +339,16 @@ async def release(name: Dataset, question: Question, user: LimitedUser, state: S
     return Response(reply.content, 201, {"Location": f"/v1/releases/{reply.name}"}, _JSON)
 
 
-@router.get("/v1/releases/{id}", tags=["releases"], response_class=Response, responses=responses(*FOUND, also=[504]))
+@router.get(
+    "/v1/releases/{id}",
+    summary="Read an answer",
+    tags=["releases"],
+    response_class=Response,
+    responses=responses(*FOUND, also=[504]),
+)
 def released(
     id: Annotated[  # noqa: A002 - the usual name in a route
-        str, Path(max_length=200, description="The `key` of a reply.", examples=["ana:2026-11-22-poor-health"])
+        str, Path(max_length=200, description="Member `key` of a reply.", examples=["ana:2026-11-22-poor-health"])
     ],
     user: LimitedUser,
     state: State,

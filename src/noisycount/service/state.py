@@ -313,4 +313,6 @@ async def state_of(request: Request) -> ServiceState:
 State = Annotated[ServiceState, Depends(state_of)]
 
 MOST_NAME = 200  # largest number of characters of the name of a data set in a path
-Dataset = Annotated[str, Path(max_length=MOST_NAME, description="The name of a data set.", examples=["survey"])]
+Dataset = Annotated[
+    str, Path(max_length=MOST_NAME, description="Name of a data set in noisycount.toml.", examples=["survey"])
+]
