@@ -71,6 +71,7 @@ def _check_records(dataset: DatasetConfig, configuration: Config, *, renews: boo
     findings = findings_of(inspection)
     _print_verdict(display.verdict(findings, is_unit_stated=inspection.is_unit_stated))
     _print_records(inspection, findings)
+    _print_public_values([inspection])
     return inspection.fits
 
 
@@ -98,6 +99,7 @@ def _check_tables(dataset: DatasetConfig, configuration: Config, *, renews: bool
         output.print_text(f"Table {name}. {verdict(findings, is_unit_stated=False)}", bold=True)
         output.print_text()
         _print_records(table, findings)
+    _print_public_values([*inspection.tables.values()])
     return inspection.fits
 
 
@@ -114,15 +116,31 @@ def _print_verdict(words: str) -> None:
 def _print_records(inspection: "Inspection", findings: "Sequence[Finding]") -> None:
     """Print the facts, the columns, the findings and the proposed lines of one file or table."""
     from noisycount.tasks import check_display as display
-    from noisycount.tasks.findings import proposal_lines, value_lines
+    from noisycount.tasks.findings import proposal_lines
 
     output.print_facts(display.inspection_facts(inspection))
     output.print_table(*display.column_table(inspection, findings))
     header, rows = display.finding_table(inspection, findings)
     if rows:
         output.print_table(header, rows)
-    proposals = display.proposal_words(inspection), proposal_lines(inspection)
-    for words, lines in (proposals, (display.public_value_words(inspection), value_lines(inspection))):
-        if lines:
-            output.print_text(f"{words}\n")
-            output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
+    _print_lines(display.proposal_words(inspection), proposal_lines(inspection))
+
+
+def _print_public_values(tables: "Sequence[Inspection]") -> None:
+    """Print lines that state the values of columns with few values, for the tables of a data set."""
+    from noisycount.tasks.check_display import PUBLIC_VALUES
+    from noisycount.tasks.findings import value_lines
+
+    blocks = [lines for table in tables if (lines := value_lines(table))]
+    words = PUBLIC_VALUES
+    if len(tables) > 1:
+        output.print_text()
+        words += " A table in braces on one line takes no further lines: write it as a block of its own first."
+    _print_lines(words, [line for lines in blocks for line in ("", *lines)][1:])
+
+
+def _print_lines(words: str, lines: "Sequence[str]") -> None:
+    """Print a text and lines for noisycount.toml; nothing if there are no lines."""
+    if lines:
+        output.print_text(f"{words}\n")
+        output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)

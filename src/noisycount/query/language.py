@@ -95,13 +95,14 @@ def parse_value(text: str, schema: Mapping[str, Kind]) -> PersonValue:
     return column
 
 
-def _named(name: str, schema: Schema, beside: Kind) -> tree.Column:
+def _named(name: str, schema: Schema, beside: Kind, table: str | None = None) -> tree.Column:
     """Return the column of a name, matched exactly or by the only name that differs in case.
 
     Args:
         name: The name in the query.
         schema: The schema.
         beside: The kind of the column on the other side of the comparison, for the advice.
+        table: The table of a column in the same function, for the advice.
 
     Raises:
         PredicateError: No column or several columns match, or queries may not use the column.
@@ -124,7 +125,8 @@ def _named(name: str, schema: Schema, beside: Kind) -> tree.Column:
     elif of_tables := [
         each for each in schema if schema.tables and each.partition(".")[2].casefold() == name.casefold()
     ]:
-        written = " or ".join(printable(qualified_name(each)) for each in of_tables)
+        nearest = [each for each in of_tables if each.partition(".")[0] == table] or of_tables
+        written = " or ".join(printable(qualified_name(each)) for each in nearest)
         raise PredicateError(f"where names {shortened(name)} without its table: write {written}")
     else:
         fault, other = "which is no column that questions may use", _no_column(name, beside)
@@ -253,6 +255,7 @@ class _TypedSyntax:
 
     schema: Schema
     is_in_rows: bool = False  # True inside a value of a person, where the name of a table is true of all of its rows
+    table: str | None = None  # table of the column of that value
 
     def predicate(self, node: Node) -> tree.Predicate:
         match node:
@@ -326,7 +329,7 @@ class _TypedSyntax:
     def column(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column:
         match node:
             case ("name", name):
-                return _named(name, self.schema, beside)
+                return _named(name, self.schema, beside, self.table)
             case ("function", name, ("name" | "function", *_) as argument):
                 return _parsed(name, self.column(argument))
             case ("value", name, column, order, condition):
@@ -351,19 +354,22 @@ class _TypedSyntax:
                 f"where has {name}(), which is about all rows of a person, and the data set counts rows: ask about one "
                 "row, or let its owner name the column of persons as unit"
             )
-        value_column, order_column = (None if node is None else self.column(node) for node in (column, order))
+        value_column = None if column is None else self.column(column)
+        table = None if value_column is None else value_column.origin.name.partition(".")[0]
+        inside = replace(self, is_in_rows=True, table=table)
+        order_column = None if order is None else inside.column(order)
         for used in (value_column, order_column):
             if used is not None and next(used.stored_columns) != used:
                 raise PredicateError(f"where has {name}() of {used}: name a column of the records")
-        where = EVERY_ROW if condition is None else replace(self, is_in_rows=True).predicate(condition)
+        where = EVERY_ROW if condition is None else inside.predicate(condition)
         function = Function.ANY if name == NONE else Function(name)
         tables = [] if condition is None else [*dict.fromkeys(_tables_named(condition, self.schema))]
         value = PersonValue.of(function, where, value_column, order_column, next(iter(tables), None))
         if any(each != value.table for each in tables) or (self.schema.tables and value.table is None):
-            table = tree.quoted_name(next(iter(self.schema.tables)))
+            first = tree.quoted_name(next(iter(self.schema.tables)))
             raise PredicateError(
                 f"where has {name}() of rows of {' and '.join(tables) or 'no table'}: name one table, as in "
-                f"{name if name in OF_CONDITIONS else 'count'}({table})"
+                f"{name if name in OF_CONDITIONS else 'count'}({first})"
             )
         return value
 

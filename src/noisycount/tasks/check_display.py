@@ -286,11 +286,12 @@ def finding_words(inspection: Inspection, finding: Finding) -> str:
     return f"{finding.text} ({first}{word} {', '.join(map(signed, finding.lines))})."
 
 
-_PUBLIC_VALUES = (
+PUBLIC_VALUES = (
     "Public values: if everybody knows without the records what these columns can hold, write these lines into "
     "noisycount.toml. Leave out every text that the records alone reveal. Analysts see the lists; tables by them need "
     "no keys, and a mistyped value is refused."
 )
+"""What public values are, and where their lines belong."""
 
 
 def proposal_words(inspection: Inspection) -> str:
@@ -299,11 +300,6 @@ def proposal_words(inspection: Inspection) -> str:
         return f"Proposals: write these lines into noisycount.toml.{_block_words(inspection)}"
     source = shlex.quote(seen_from_here(inspection.dataset.source))
     return f"Proposals: `noisycount init {source} --accept` takes them all; or write these lines into noisycount.toml."
-
-
-def public_value_words(inspection: Inspection) -> str:
-    """Return a text on what public values are, and where their lines belong."""
-    return f"{_PUBLIC_VALUES}{_block_words(inspection)}"
 
 
 def _block_words(inspection: Inspection) -> str:

@@ -3,6 +3,7 @@
 `Demonstration.run` runs it; `steps` explains it in words.
 """
 
+import csv
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ from noisycount.charts.refinement import RefinementCurves, refinement_picture
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.data import survey_path
+from noisycount.data.hospital import hospital_tables
 from noisycount.display.numbers import approximately, percent, signed
 from noisycount.display.output import new_file, status
 from noisycount.errors import NoisyCountError
@@ -34,6 +36,22 @@ def write_survey(file: Path) -> None:
     """Copy the survey to a new file."""
     with new_file(file, "--survey") as copy:
         copy.buffer.write(survey_path().read_bytes())
+
+
+def write_hospital(folder: Path) -> list[Path]:
+    """Write the tables of the made-up hospital to a new folder, each to a CSV file; return the files."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise NoisyCountError(f"--hospital {str(folder)!r} exists already: name another folder") from None
+    except OSError as error:
+        raise NoisyCountError(f"--hospital {str(folder)!r} cannot be written ({error.strerror})") from None
+    files = []
+    for name, rows in hospital_tables().items():
+        with new_file(folder / f"{name}.csv", "--hospital") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        files.append(folder / f"{name}.csv")
+    return files
 
 
 WHERE = "health = 'poor'"

@@ -209,7 +209,7 @@ class Draft:
             lines += [_with_comment(line, why) for line, why in form_lines(form, inspection.check.faults)]
         stated = {line.partition(" =")[0] for line in lines}
         lines += [line for line in self._applied_file_lines if line.partition(" =")[0] not in stated]
-        lines += self._comments(self._proposed.get(None, []), "to correct this", lines)
+        lines += self._comments(self._proposed.get(None, []), "to read the file as it is meant", lines)
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
@@ -272,7 +272,7 @@ class Draft:
         lines = [line for line in lines if not any(each.startswith(line) for each in stated)]
         if lines:
             titles = "; ".join(dict.fromkeys(finding.title for finding, _ in proposed))
-            number = "this" if all(finding.proposals for finding, _ in proposed) else "one of these"
+            number = "write this" if all(finding.proposals for finding, _ in proposed) else "write one of these"
             yield f"# {titles[0].upper()}{titles[1:]}; {place}, {number}:"
             yield from (f"# {line}" for line in lines)
 

@@ -190,10 +190,11 @@ class _Joins:
         """Return a table that only its owner can join, with a proposal if there is one."""
         columns = self._kinds(place)
         first = next(iter(columns), None)
-        for other, column in self._shared(place, persons):
+        shared = self._shared(place, persons)
+        for other, column in shared:
             if column == first and self._is_key(place, column):
                 doubt = (
-                    f"Each {column} has one row in {place.name}, which may be a look-up of {other}. If everybody may "
+                    f"{place.name} has one row for each {column}, so it may be a look-up of {other}. If everybody may "
                     "know all of it, remove the # of these lines:"
                 )
                 lines = ("public = true", f"on = {toml_value(f'{other}.{column}')}")
@@ -205,6 +206,15 @@ class _Joins:
                 "lines:"
             )
             return JoinedTable(self.examine(place.dataset(similar)), similar, (f"unit = {toml_value(similar)}",), doubt)
+        if shared:
+            other, column = shared[0]
+            doubt = (
+                f"{place.name} has no column {self.unit}, but shares {column} with {other}, where some rows have the "
+                f"same {column}. If each row of {place.name} belongs to every {self.unit} with such a row of {other}, "
+                "remove the # of these lines:"
+            )
+            through = f"through = {toml_value(f'{other}.{column}')}"
+            return JoinedTable(self.examine(place.dataset(ROW)), None, (through,), doubt)
         doubt = (
             f"No column joins {place.name} to a table of persons. State unit, or through, or public and on, and remove "
             "the # of these lines; or leave the table out:"

@@ -8,6 +8,7 @@ import pytest
 
 from noisycount.analysis.within import stop_probabilities, stopping_rule
 from noisycount.data import survey_path
+from noisycount.data.hospital import PATIENTS
 from noisycount.engines.duckdb.source import DuckDBSource
 from tests.helpers.commands import Refused, Run
 
@@ -121,3 +122,21 @@ def test_the_survey_is_copied_and_nothing_is_asked(run: Run, refused: Refused, h
     assert "--survey 'mine' exists already: name another" in refused("demo", "--survey", "mine")
     assert (here / "mine").read_text() == "mine"
     assert "cannot be written" in refused("demo", "--survey", "mine/below")
+
+
+def test_the_hospital_is_written_and_described_by_init(run: Run, refused: Refused, here: Path) -> None:
+    """`init` finds the unit of each table, the link of notes, and leaves the look-up of wards to its owner."""
+    shown = run("demo", "--hospital", "hospital")
+    assert "wrote hospital: 7 tables of 4,000 made-up patients" in shown.output
+    patients = (here / "hospital" / "patients.csv").read_text(encoding="utf-8").splitlines()
+    assert patients[0] == "patient,sex,born,smoker"
+    assert len(patients) == PATIENTS + 1
+    assert "Decide in it how wards can be used" in run("init", "hospital", "--unit", "patient").output
+    configuration = (here / "noisycount.toml").read_text(encoding="utf-8")
+    assert 'through = "visits.visit_id"' in configuration
+    assert "# wards has one row for each ward_id, so it may be a look-up of visits." in configuration
+    assert "--hospital 'hospital' exists already: name another folder" in refused("demo", "--hospital", "hospital")
+    assert "cannot be written" in refused("demo", "--hospital", "no/folder")
+    files = run("demo", "--hospital", "again", "--json").object["hospital"]
+    assert files[0] == "again/patients.csv"
+    assert (here / files[0]).read_text(encoding="utf-8").splitlines() == patients

@@ -66,15 +66,19 @@ def test_other_names_of_persons_are_proposed(here: Path, run: Run) -> None:
     (folder / "2024 labs.csv").write_text("Patient,test\n1,x\n1,y\n")
     (folder / "drugs.csv").write_text("patient_id,drug\n1,x\n1,y\n")
     (folder / "beds.csv").write_text("bed,floor\n7,1\n8,1\n")
+    (folder / "stays.csv").write_text("patient,stay\n1,5\n2,5\n")
+    (folder / "notes.csv").write_text("stay,word\n5,fall\n5,home\n")
     (folder / "README.md").write_text("no table")
     run("init", "clinic", "--unit", "patient")
     tables = configuration(here)["clinic"]["tables"]
-    assert {*tables} == {"patients", "table_2024_labs"}
+    assert {*tables} == {"patients", "stays", "table_2024_labs"}
     assert tables["table_2024_labs"]["unit"] == "Patient"
     text = (here / "noisycount.toml").read_text()
     assert '# unit = "patient_id"' in text
     assert '# patient_id = "text"' in text  # as that of the other tables
     assert "No column joins beds" in text
+    assert "notes has no column patient, but shares stay with stays" in text
+    assert '# through = "stays.stay"' in text
 
 
 def test_a_folder_of_one_table_stays_one(here: Path, run: Run) -> None:
