@@ -218,8 +218,15 @@ def test_as_many_answers_as_the_document_admits_are_refined(caller: Caller) -> N
         ("refine", {"answers": [1], "size": 5, "epsilon": "1", "rate": "7"}, "rate must lie"),
         ("risk", {"rate": "10%"}, "size is missing from the body: add it"),
         ("risk", {"size": 5, "rate": "10%"}, "give one of price"),
-        ("risk", {"size": 5, "rate": "100%", "price": "1"}, "makes the property certain"),
-        ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, "covers all of the 5 records"),
+        ("risk", {"size": 5, "rate": "100%", "price": "1"}, '"rate": "100%" makes the property certain'),
+        ("risk", {"size": 5, "rate": "10%", "price": "1", "known": 5}, '"known": 5 covers all of the 5 records'),
+        ("risk", {"size": 5, "rate": "10%", "price": "1", "sample": 6}, '"sample": 6 exceeds the number of records'),
+        ("risk", {"size": 5, "rate": "10%", "price": "1", "known_positives": 2}, "known_positives needs known: give"),
+        (
+            "risk",
+            {"size": 5, "rate": "10%", "price": "1", "known": 2, "known_positives": 3},
+            '"known_positives": 3 exceeds "known": 2: give at most',
+        ),
     ],
 )
 def test_a_wrong_setting_is_refused(caller: Caller, path: str, body: object, words: str) -> None:

@@ -277,6 +277,9 @@ def problem_reply(error: Exception) -> JSONResponse:
     return problem_of(error).reply(_one_line(words), wait)
 
 
+_NUMBERS = {"groups_per_unit", "known", "known_positives", "sample"}  # members that are numbers, not texts
+
+
 def member_spelling(name: str, value: str) -> str:
     """Return a part of a query as a member of the body of a request."""
     member = "where" if name == "wheres" else name
@@ -285,8 +288,8 @@ def member_spelling(name: str, value: str) -> str:
         return f'"keys": {json.dumps({column: keys_text.split(",")}, ensure_ascii=False)}'
     if name == "margins" and value:
         return f'"margins": ["{value}"]'
-    if name == "groups_per_unit" and value:
-        return f'"groups_per_unit": {value}'
+    if name in _NUMBERS and value:
+        return f'"{name}": {value}'
     return f'"{member}": "{value}"' if value else member
 
 

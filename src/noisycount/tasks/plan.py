@@ -15,7 +15,7 @@ from noisycount.analysis.accuracy import failure_probability, negative_probabili
 from noisycount.config.config import DEFAULT_BUDGET
 from noisycount.display.numbers import approximately, at_most, odds_sentence, percent, plus_minus, rounded_up, signed
 from noisycount.display.values import members
-from noisycount.errors import NoisyCountError
+from noisycount.errors import QueryError
 from noisycount.frozen import frozen
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -97,13 +97,13 @@ class Plan:
 def plan_for_guess(guess: float, within: float, confidence: float, queries: int = 1) -> Plan:
     """Return the plan for answers within ±within·guess with a confidence. Reads no data."""
     error = as_written(within, "within") * as_written(guess, "guess")
-    goal = f"--within {within:g} of --guess {guess:g}"
+    goal = f"{{within:{within:g}}} of {{guess:{guess:g}}}"
     return _plan(error, confidence, queries, goal, within, guess)
 
 
 def plan_for_error(error: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
     """Return the plan for answers within ±error records with a confidence."""
-    return _plan(error, confidence, queries, f"--error {float(error):g}", None, guess)
+    return _plan(error, confidence, queries, f"{{error:{float(error):g}}}", None, guess)
 
 
 def plan_at_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
@@ -115,10 +115,10 @@ def plan_at_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, gues
 def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
     error: Fraction, confidence: float, queries: int, goal: str, within: float | None, guess: float | None
 ) -> Plan:
-    """Return the plan for answers within ±error records. Raise NoisyCountError if no ledger stores its price."""
+    """Return the plan for answers within ±error records. Raise QueryError if no ledger stores its price."""
     formula = epsilon_within(error, confidence, queries)
     if not is_in_range(formula):
-        raise NoisyCountError(f"{goal} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal")
+        raise QueryError(f"{goal} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal")
     return Plan(
         epsilon=readable_epsilon_within(error, confidence, queries),
         width=math.floor(error),

@@ -16,7 +16,7 @@ from noisycount.analysis.utility import utility_loss
 from noisycount.display.numbers import approximately, at_least, at_most, odds, odds_sentence, percent, signed
 from noisycount.display.output import Done
 from noisycount.display.values import members
-from noisycount.errors import NoisyCountError
+from noisycount.errors import QueryError
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.mechanism import Mechanism
@@ -43,9 +43,9 @@ class BackgroundKnowledge:
 
 
 def check_known(known: int, size: int) -> None:
-    """Raise NoisyCountError unless at least one of `size` records is unknown to the adversary."""
+    """Raise QueryError unless at least one of `size` records is unknown to the adversary."""
     if known >= size:
-        raise NoisyCountError(f"--known {known} covers all of the {size} records: give at most {size - 1}")
+        raise QueryError(f"{{known:{known}}} covers all of the {size} records: give at most {size - 1}")
 
 
 _LARGEST_EPSILON = Fraction(700)  # largest ε for which privacy curves are computed
@@ -74,26 +74,26 @@ class RiskScenario:
     def __post_init__(self) -> None:
         rate, size = self.assumed.rate, self.assumed.population.records
         if rate is not None and rate.mean in {0, 1}:
-            raise NoisyCountError(
-                f"--rate {rate} makes the property certain, and nothing about it can be hidden: "
+            raise QueryError(
+                f"{{rate:{rate.typed}}} makes the property certain, and nothing about it can be hidden: "
                 "give a rate between 0 and 1"
             )
         if self.sample is not None and self.sample > size:
-            raise NoisyCountError(f"--sample {self.sample} exceeds the number of records, {size}: give at most {size}")
+            raise QueryError(f"{{sample:{self.sample}}} exceeds the number of records, {size}: give at most {size}")
         if self.known is None:
             if self.known_positives is not None:
-                raise NoisyCountError("--known-positives needs --known: give the number of known records too")
+                raise QueryError("{known_positives} needs {known}: give the number of known records too")
             return
         self._check_known(size)
 
     def _check_known(self, size: int) -> None:
         """Check the knowledge of the partly informed adversary. Set `known_positives` to its expectation if it is None.
 
-        Raises NoisyCountError if there is no single rate, or if `known` or `known_positives` is too large.
+        Raises QueryError if there is no single rate, or if `known` or `known_positives` is too large.
         """
         if self.assumed.rate is None:
-            raise NoisyCountError(
-                "--known needs --size and --rate: --strata does not say in which stratum the known records are"
+            raise QueryError(
+                "{known} needs {size} and {rate}: {strata} does not say in which stratum the known records are"
             )
         known_records = self.known or 0
         check_known(known_records, size)
@@ -101,8 +101,8 @@ class RiskScenario:
             expected = round(known_records * self.assumed.rate.mean)
             object.__setattr__(self, "known_positives", expected)
         elif self.known_positives > known_records:
-            raise NoisyCountError(
-                f"--known-positives {self.known_positives} exceeds --known {known_records}: give at most that many"
+            raise QueryError(
+                f"{{known_positives:{self.known_positives}}} exceeds {{known:{known_records}}}: give at most that many"
             )
 
     @property

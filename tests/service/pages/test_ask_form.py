@@ -172,10 +172,11 @@ def test_table_is_what_programs_send() -> None:
     ]
 )  # fmt: skip
 def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) -> None:
-    """An error leads the user to its field."""
+    """An error leads the user to its field, and names no option of a command."""
     with pytest.raises(FormError) as refused:
         form(*fields).query(COLUMNS)
     assert refused.value.field == field
+    assert "--" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

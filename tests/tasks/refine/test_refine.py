@@ -213,7 +213,7 @@ def test_an_answer_that_was_to_be_expected_is_no_warning(run: Run, answer: str) 
 def test_the_suggested_rate_makes_the_answer_unsurprising(run: Run, answer: str) -> None:
     """Asked again as suggested there is no warning; a digit less would not do."""
     told = warning(run, answer, *SURVEY)
-    found = re.search(r"such as --rate (1\.7%±([\d.]+)%)", told)
+    found = re.search(r"such as (1\.7%±([\d.]+)%)", told)
     assert found is not None
     again = run("refine", answer, "--size", "5912", "--rate", found[1], *NOISE, "--json").object
     assert again["surprise"] >= 0.05
@@ -230,7 +230,7 @@ def test_the_suggested_rate_makes_the_answer_unsurprising(run: Run, answer: str)
     [
         (
             ("250", "--size", "5912", "--rate", "1.7%±0.3%"),
-            "if the rate is 1.7 % ± 0.3 %: check the rate, or say how much more .* such as --rate 1.7%±2%",
+            "if the rate is 1.7 % ± 0.3 %: check the rate, or say how much more .* such as 1.7%±2%",
         ),
         *(
             ((answer, "--size", "5912", "--rate", rate), "check the rate, the size and the noise$")
@@ -248,8 +248,8 @@ def test_a_warning_suggests_what_may_help(run: Run, here: Path, words: tuple[str
 
 
 def test_the_warning_has_numbers(run: Run) -> None:
-    """The warning has the expected count, the probability, the rate, and the option to type."""
+    """The warning has the expected count, the probability, the rate, and a rate that fits."""
     assert warning(run, "180", *SURVEY) == (
         "an answer this far from the 101 expected has a probability of 0.00002 if the rate is "
-        "1.7 %: check the rate, or say how uncertain it is, such as --rate 1.7%±0.6%"
+        "1.7 %: check the rate, or say how uncertain it is, such as 1.7%±0.6%"
     )

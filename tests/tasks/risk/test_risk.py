@@ -363,7 +363,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, *NOISE, "--epsilon", "-1"), "between 1e-9 and 1e6, got '-1'"),
         ((*RECORDS, *NOISE, "--sample", "1001"), "--sample 1001 exceeds the number of records, 1000"),
         ((*RECORDS, *NOISE, "--sample", "0"), "'--sample': must be a whole number of records from"),
-        ((*RECORDS, *NOISE, "--known", "1000"), "covers all of the 1000 records: g"),
+        ((*RECORDS, *NOISE, "--known", "1000"), "--known 1000 covers all of the 1000 records: g"),
         ((*RECORDS, *NOISE, "--known", "0"), "'--known': must be a whole number of records from 1"),
         ((*RECORDS, *NOISE, "--known-positives", "3"), "--known-positives needs --known: give the number"),
         (
@@ -374,8 +374,11 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, *NOISE, "--plot", "p.pdf"), "must end in .svg or .png, got 'p.pdf'"),
         ((*RECORDS, *NOISE, "--plot", "no/p.svg"), "'no/p.svg' cannot be written (No such"),
         *(
-            (("--size", "1000", "--rate", rate, *NOISE), "the property certain, and nothing about it can be hidden")
-            for rate in ("0", "100%", "1")
+            (
+                ("--size", "1000", "--rate", rate, *NOISE),
+                f"--rate {typed} makes the property certain, and nothing about it can",
+            )
+            for rate, typed in (("0", "0%"), ("100%", "100%"), ("1", "100%"))
         ),
         (("--strata", "certain.csv", *NOISE), "a certain property has no neighbours"),
         (

@@ -147,7 +147,7 @@ def choose_table(place: Path, names: Sequence[str], table: str | None, noun: str
     listed = close_names("", names) + ", …" * (len(names) > _LISTED)
     raise SeveralTablesError(
         f"{str(place)!r} has {len(names):,} {noun}s ({listed}): state the one with the records, by --table "
-        f"or by table = {toml_value(names[0])} in noisycount.toml",
+        f"(in Python table=), or by table = {toml_value(names[0])} in noisycount.toml",
         names,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
-from noisycount.errors import NoisyCountError, PredicateError, QueryError
+from noisycount.errors import PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Label
 from noisycount.query.impossible import Public
@@ -79,8 +79,8 @@ class Price:
             return self.of_rows()
         try:
             plan = plan_for_error(self._units(), self.confidence_share)
-        except NoisyCountError as error:
-            raise FormError("within", str(error)) from None
+        except QueryError as error:
+            raise FormError("within", error.spelled(label_spelling)) from None
         return {"epsilon": plan.epsilon, "confidence": self.confidence_share}
 
     def of_rows(self) -> dict[str, Any]:
@@ -161,6 +161,7 @@ _LABELS = {
     "groups_per_unit": "Largest number of groups of a person",
     "delta": "δ for hidden keys",
     "within": "Within ±",
+    "error": "Within ±",
     "at_most": "For at most ε",
     "of": "In a table, for",
     "guess": "Public guess of the count",

@@ -126,7 +126,7 @@ def warning(refinement: Refinement) -> str | None:
         True
         >>> text = warning(Refinement.from_answers([200], assumed, DiscreteLaplace(7)))
         >>> text.partition(": ")[2]
-        'check the rate, or say how uncertain it is, such as --rate 1.7%±0.7%'
+        'check the rate, or say how uncertain it is, such as 1.7%±0.7%'
     """
     surprise, assumed = refinement.posterior.surprise, refinement.assumed
     rate, mean = assumed.rate, assumed.population.law().mean
@@ -148,7 +148,7 @@ def _remedy(refinement: Refinement) -> str:
     if wider is None:
         return "check the rate, the size and the noise"
     uncertainty = "how much more uncertain it is" if rate.deviation else "how uncertain it is"
-    return f"check the rate, or say {uncertainty}, such as --rate {wider.typed}"
+    return f"check the rate, or say {uncertainty}, such as {wider.typed}"
 
 
 def _wider_rate(refinement: Refinement, rate: Rate) -> Rate | None:
