@@ -266,7 +266,7 @@ def _read_atoms(answers: AnswersSoFar, background: BackgroundKnowledge) -> Atoms
     rate = background.rate
     if rate is None or rate.deviation or rate.mean in {0, 1}:
         raise NoisyCountError(
-            f"--rate {rate.typed} must be one known rate between 0 and 1 for a list of answers: records "
+            f"--rate {rate} must be one known rate between 0 and 1 for a list of answers: records "
             "of an uncertain rate depend on each other"
         )
     return Atoms.nested(size, [rate.mean])
