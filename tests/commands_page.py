@@ -1,6 +1,6 @@
 """The page of all commands, from their own helps: `python -m tests.commands_page`.
 
-An option with the same text in three or more commands is described once, at the top of the page.
+An option with the same text in several commands is described once, at the top of the page.
 """
 
 import re
@@ -22,7 +22,7 @@ _HEAD = """\
 # Commands
 
 With this page you look up what a command does and which options it has. Each section is what the command prints for
-`--help`. Its line *Also* names options that many commands have:
+`--help`. Its line *Also* names options that several commands have:
 
 * `-h, --help`: Show the help. Every command has it.
 * `--config FILE`: Read this configuration file. Default: `noisycount.toml` here or in a folder above. Every command
@@ -69,9 +69,9 @@ def _option(block: str) -> tuple[str, str]:
 
 @cache
 def _shared_options() -> frozenset[tuple[str, str]]:
-    """Return the options that have the same text in three or more commands, except those of all commands."""
+    """Return the options that have the same text in several commands, except those of all commands."""
     numbers = Counter(_option(block) for command in names() for block in _OPTION.findall(_help(command)))
-    return frozenset(option for option, number in numbers.items() if number > 2 and option[0] not in _OF_ALL)
+    return frozenset(option for option, number in numbers.items() if number > 1 and option[0] not in _OF_ALL)
 
 
 def _own_options(options: re.Match[str]) -> str:

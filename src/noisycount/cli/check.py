@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("source", shell_complete=complete_sources)
 @unit_option
 @table_option
-@flag("--renew renews", "Replace the description of the columns in the ledger by the columns as they are now.")
+@flag("--renew renews", "Replace the columns in the ledger by those of now.")
 @common_options
 @click.pass_context
 def check(  # noqa: PLR0913 - one argument per option
@@ -39,15 +39,10 @@ def check(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Show the owner what is in the records, and faults to correct.
 
-    For owners only: it shows facts about the data, cells and true counts. SOURCE is a file or a data set of
-    noisycount.toml. The first line says if queries can be answered. A table shows each column: its kind, the number of
-    missing cells and of cells that do not fit the kind, and its commonest texts. With more than 40 columns it shows
-    those with findings first. A second table shows the findings, with line numbers in the file. The last lines correct
-    them in noisycount.toml; `noisycount init SOURCE --accept` applies them all. If all cells fit and the privacy unit
-    is stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
-
-    A data set of several tables has these parts for each table. Before them stand the persons of each table, and
-    findings about persons and links of all tables.
+    For owners only: it shows facts about the data, cells and true counts: whether queries can be answered, the kind
+    of each column with its missing and unreadable cells, and findings. The last lines correct them in
+    noisycount.toml; `noisycount init SOURCE --accept` applies them all. If all cells fit and the privacy unit is
+    stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
     """
     from noisycount.tasks.opening import dataset_of_source
 

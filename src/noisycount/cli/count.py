@@ -194,8 +194,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     "--where wheres",
     str,
     "TEXT",
-    "Count records that satisfy a condition, written as in SQL's WHERE. Default: all records. Repeat it for a table "
-    "of several counts.",
+    "Count records that satisfy a condition, as in SQL's WHERE. Default: all. Repeat it for a table of several counts.",
     multiple=True,
     shell_complete=complete_condition,
 )
@@ -204,13 +203,13 @@ def _known_schema(ctx: click.Context) -> Schema:
     "--within",
     typed.parse_within,
     "20%",
-    "Set the accuracy as a share of the count, in place of --epsilon. Needs --at-most or --guess.",
+    "Set the accuracy as a share of the count. Needs --at-most or --guess.",
 )
 @options.value_option(
     "--at-most",
     values.parse_at_most,
     "E",
-    "Set the largest price in ε for --within. Only the price that the accuracy needs is charged.",
+    "Set the largest price in ε for --within. Only what the accuracy needs is charged.",
 )
 @options.value_option(
     "--of",
@@ -218,14 +217,12 @@ def _known_schema(ctx: click.Context) -> Schema:
     "largest",
     "Choose which counts of a table --within applies to: largest, total or 90%-of-cells.",
 )
-@options.value_option(
-    "--guess", values.parse_guess, "100", "Fix the price of --within in advance, by a public guess of the count."
-)
+@options.value_option("--guess", values.parse_guess, "100", "Fix the price of --within by a public guess of the count.")
 @options.value_option(
     "--confidence",
     typed.parse_confidence,
     "95%",
-    "Set the probability with which stated errors hold.",
+    "Set the probability with which errors hold.",
     default="95%",
 )
 @options.unit_option
@@ -234,54 +231,51 @@ def _known_schema(ctx: click.Context) -> Schema:
     "--analyst",
     str,
     "NAME",
-    "Name the analyst who asks. Required if noisycount.toml configures analysts.",
+    "Name the analyst. Required if noisycount.toml has analysts.",
     shell_complete=options.complete_analysts,
 )
-@options.value_option("--purpose", values.parse_purpose, "TEXT", "State what the answer is for. The ledger stores it.")
+@options.value_option("--purpose", values.parse_purpose, "TEXT", "State the purpose. The ledger stores it.")
 @options.value_option(
     "--slot",
     values.parse_tick,
     "SECONDS",
-    "Answer only at the end of a time slot, so that the duration reveals nothing about the records. Choose a slot"
-    " several times as long as the longest count takes. A refusal that reads no record does not wait.",
+    "Answer only at the end of a slot, so that the duration reveals nothing. Choose several times the longest"
+    " duration of a count.",
 )
 @options.flag(
     "--dry-run is_trial",
-    "Show how the query is understood, its price and the remaining budget. Counts and charges nothing.",
+    "Show the meaning of the query, its price and the remaining budget. Charges nothing.",
 )
 @options.repeatable_option(
     "--by",
     typed.parse_by,
     "COLUMNS",
-    "Count each group of some columns, such as town,sex. Group numbers by edges, age:0,18,65, and dates by "
-    "visit:month, :quarter or :year.",
+    "Count each group of columns: town,sex. Group numbers by edges, age:0,18,65, and dates by visit:month,"
+    " :quarter or :year.",
     shell_complete=complete_columns,
 )
 @options.repeatable_option(
     "--keys",
     typed.parse_keys,
     "COLUMN=A,B",
-    "List the groups of a column: town=Bern,Biel,null or visit=2026-01..2026-12. Each one is a row, even without"
-    " records. Never look them up in the records. Default: the public values of the column.",
+    "List the groups of a column: town=Bern,Biel,null or visit=2026-01..2026-12. Never look them up in the"
+    " records. Default: the public values.",
     shell_complete=complete_keys,
 )
 @options.value_option(
     "--keys-from",
     options.FILE,
     "FILE",
-    "Read the groups from a public CSV or Parquet file with the columns of --by, one row per group; or with one of "
-    "these columns, for its keys.",
+    "Read the groups from a public CSV or Parquet file with all columns of --by, or with one of them.",
 )
 @options.flag("--other", "Add a row for all other keys together.")
-@options.value_option(
-    "--questions", options.FILE, "FILE", "Read conditions from a file, one per line, as if each was given by --where."
-)
+@options.value_option("--questions", options.FILE, "FILE", "Read conditions from a file, one per line.")
 @options.value_option(
     "--delta",
     values.parse_delta,
     "D",
-    "Without --keys, show the keys whose noisy count passes a threshold. D bounds the probability that a key held by "
-    "one person is shown. With Gaussian noise, D is the δ of the price.",
+    "Show hidden keys whose noisy count passes a threshold. D bounds the probability that a key of one person is"
+    " shown. With Gaussian noise, D is the δ of the price.",
 )
 @options.value_option("--noise", _parse_noise, "laplace|gaussian", "Choose the noise of a table.  [default: laplace]")
 @options.value_option("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
@@ -289,25 +283,24 @@ def _known_schema(ctx: click.Context) -> Schema:
     "--margins",
     typed.parse_margins,
     "NAMES",
-    "Measure sums over the table too, each for a share of the price: total,town or all.",
+    "Measure sums of the table too: total,town or all.",
 )
 @options.value_option(
     "--groups-per-unit",
     values.parse_groups,
     "G",
-    "Count each person in at most G groups, which needs less noise.",
+    "Count each person in at most G groups.",
 )
 @options.flag(
     "--cumulative",
-    "Measure ranges of groups too, which makes sums of consecutive groups more accurate. The table must have one"
-    " ordered column.",
+    "Measure ranges of groups too, for accurate sums of consecutive groups of one ordered column.",
 )
-@options.plot_option("Draw the table as .svg or .png.")
+@options.plot_option("Draw the table")
 @options.value_option(
     "--output",
     options.FILE,
     "FILE",
-    "Write all rows to a new file that ends in .csv, .parquet, .json or .arrow.",
+    "Write all rows to a new .csv, .parquet, .json or .arrow file.",
     callback=_check_output_suffix,
 )
 @options.common_options
@@ -321,11 +314,10 @@ def count(
 ) -> None:
     """Count records that satisfy a condition, with noise and a budget.
 
-    SOURCE is a file or a data set of noisycount.toml. Choose the price by --epsilon, or by the accuracy that you need:
-    with --within and --at-most the price rises until the count is that accurate, and no further. A repeated query
-    returns the stored answer and costs nothing. At a higher price it costs the difference.
+    Choose the price by --epsilon, or by the accuracy: with --within and --at-most the price rises until the count
+    is that accurate. A repeated query costs nothing, and a higher price the difference.
 
-    A table, by --by or several --where, is one query: one price pays for all of its rows.
+    A table, by --by or several --where, has one price for all of its rows.
     """
     parts |= {name: parts[name] or None for name in ("by", "keys")}
     query = Query(is_list=inputs.questions is not None or len(parts["wheres"]) > 1, **parts)

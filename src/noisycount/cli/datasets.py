@@ -84,22 +84,19 @@ def _parse_name(text: str) -> str:
 @unit_option
 @value_option("--name", _parse_name, "NAME", "Name the data set. Default: the name of the file.")
 @table_option
-@flag("--add adds", "Add SOURCE to the existing noisycount.toml, here or in a folder above. The change is shown first.")
-@flag("--accept takes_proposals", "Apply all proposals of `check`, and check the records again with them.")
+@flag("--add adds", "Add SOURCE to the existing noisycount.toml. The change is shown first.")
+@flag("--accept takes_proposals", "Apply all proposals of `check`.")
 @flag("--yes is_accepted", "Write the change of --add without asking.")
 @fill(InitOptions)
 def init(inputs: InitOptions) -> None:
     """Write a commented noisycount.toml.
 
-    The file goes into the current folder and describes SOURCE: how it is read, its columns, and what their texts most
-    likely mean, each with the reason. SOURCE is a file, a folder or a pattern of Parquet files, whose folders may be
-    named by columns (year=2024), or the address of a server, with its TABLE. No password is written. Without SOURCE, or
-    if SOURCE is a folder without Parquet files, the file is an example for you to edit, in that folder.
+    The file goes into the current folder and describes SOURCE: how it is read, its columns, and what their texts
+    most likely mean, each with the reason. SOURCE is a file, a folder or a pattern of Parquet files, or the address
+    of a server, with its TABLE. Without SOURCE, the file is an example to edit.
 
-    With --unit, SOURCE can also be a folder with several tables, a database or workbook with several, or the address
-    of a server without TABLE. They become one data set. Tables are joined by the column of persons, or by a column that
-    identifies the rows of such a table. What only you can decide is written as comments: public look-ups, and columns
-    of persons under another name.
+    With --unit, SOURCE can also be a folder, a database, a workbook or a server with several tables. They become
+    one data set.
     """
     if inputs.table is not None and inputs.table_there is not None:
         raise click.UsageError(
@@ -337,8 +334,8 @@ def _exists_error(path: Path) -> ConfigError:
 def show(source: str, table: str | None, configuration: Config, *, as_json: bool) -> None:
     """Show what can be asked of a data set, and what was asked.
 
-    SOURCE is a file or a data set of noisycount.toml. Shows its columns with their kinds, the privacy unit, the
-    remaining budget, and all answers so far. Counts no records and charges nothing.
+    Shows the columns with their kinds, the privacy unit, the remaining budget, and all answers so far. Charges
+    nothing.
     """
     from noisycount.tasks import show as task
 
@@ -366,9 +363,8 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
 def copies(source: str | None, configuration: Config, *, removes: bool, as_json: bool) -> None:
     """Show or remove the copies of text files.
 
-    A CSV file is read once. A copy with the values of its texts is stored next to the ledger, readable by its owner
-    alone, and later queries count the copy. SOURCE is a file or a data set of noisycount.toml. Default: the copies of
-    all data sets. A query creates a missing copy again.
+    Of a text file, a copy of its values is stored next to the ledger, readable by its owner alone. A query creates
+    a missing copy again. Default: the copies of all data sets.
     """
     from noisycount.catalog.folder import discard
     from noisycount.tasks.backup import CopyFolder
@@ -391,7 +387,7 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
 @click.argument("source", shell_complete=complete_sources)
 @flag(
     "--tick finds_tick",
-    "Measure the slot of [server], in place of testing the engine. It is written if you accept the change.",
+    "Measure the slot of [server], and write it if you accept.",
 )
 @value_option(
     "--size", click.IntRange(1), "N", "With --tick, measure with N made-up persons. Default: the public size of SOURCE."
@@ -411,15 +407,13 @@ def doctor(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Test that the engine of a data set counts correctly.
 
-    SOURCE is the address of a server, with or without a table behind a #; a data set of noisycount.toml; or a file,
-    whose engine is DuckDB. The test writes made-up records to temporary tables, for which it needs the right to create
-    temporary tables (TEMPORARY of the database) and no other. None of your records are read. It compares about thirty
-    thousand answers with their definition. If all are right, a certificate is stored next to the ledger, and data sets
-    on this engine can be counted. If one is wrong, the exit status is 1.
+    SOURCE can be the address of a server alone. The test writes made-up records to temporary tables (right
+    TEMPORARY of the database) and reads none of yours. It compares about thirty thousand answers with their
+    definition. If all are right, a certificate is stored next to the ledger, and data sets on this engine can be
+    counted. If one is wrong, the exit status is 1.
 
-    With --tick it measures the duration of twenty counts and a table over made-up records, and proposes the slot of
-    [server]: 4 times the longest duration, rounded up. Measure your largest data set on the machine that serves. With
-    --json nothing is written.
+    With --tick it measures counts of made-up records, and proposes the slot of [server]: 4 times the longest
+    duration, rounded up. Measure your largest data set on the machine that serves. With --json nothing is written.
     """
     if finds_tick:
         _find_tick(source, size, configuration, is_accepted=is_accepted, as_json=as_json)

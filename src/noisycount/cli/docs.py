@@ -20,8 +20,8 @@ def _complete_page(_: click.Context, __: click.Parameter, incomplete: str) -> li
 def docs(page: str) -> None:
     """Open the documentation in the browser.
 
-    The address is printed as well. PAGE is the address of a page, such as how-to/keys. The first page has links to
-    all others, and a search. The pages are files of this installation: no network is needed.
+    PAGE is the address of a page, such as how-to/keys. The pages are files of this installation: no network is
+    needed.
     """
     found = find_page(page)
     print_facts([("page", found.title), ("address", found.address)])

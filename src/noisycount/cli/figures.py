@@ -40,14 +40,13 @@ def _parse_formats(text: str) -> list[str]:
     "--only keys",
     _parse_names,
     "NAME",
-    "Draw only these figures, with commas between them: a figure such as naldi2014.1, or all of naldi2014, naldi2015, "
-    "breutigam or ours. Default: all.",
+    "Draw only these figures, such as naldi2014.1, or all of naldi2014, naldi2015, breutigam or ours.",
 )
 @value_option(
     "--format formats",
     _parse_formats,
     "KINDS",
-    "Write each figure in these formats, with commas between them: svg, png, csv, json.",
+    "Write each figure in these formats: svg, png, csv, json.",
     default="svg,csv",
 )
 @value_option(
@@ -61,8 +60,8 @@ def _parse_formats(text: str) -> list[str]:
 def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) -> None:
     """Draw the figures of the papers exactly, and judge their claims.
 
-    Writes each figure with its data, and a page (index.html) with all figures. The page compares each claim of the
-    papers with the exact number. No data is read.
+    Writes each figure with its data, and a page (index.html) that compares each claim of the papers with the exact
+    number. No data is read.
     """
     if "png" in formats:
         check_png()

@@ -81,9 +81,8 @@ def verify(
 ) -> None:
     """Check that no row of the ledger was changed, removed or added outside noisycount.
 
-    Each row carries the hash of the row before it, so the hash of the last row, the head, stands for all rows. Keep the
-    head where a person who can write to the ledger cannot change it: comparing with it detects that the ledger was
-    replaced by an older copy. If there is no ledger yet, the command reports this and fails only if a head was given.
+    Each row carries the hash of the row before it, so the hash of the last row, the head, stands for all rows. Keep
+    the head where a person who can write to the ledger cannot change it: comparing with it detects an older copy.
     """
     known_head = known_head or configuration.known_head
     if place is not None:
@@ -120,10 +119,8 @@ def verify(
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Write every row with its hash: one JSON object per line, or one for all rows (--json).
 
-    Anybody who has the rows can check the hashes, as the page “Contributing” describes. The rows contain the
-    version of the records, and the size and the time of the file: protect the export like the ledger itself. If a row
-    was changed, all rows are written as they are, a warning on standard error names the first changed row, and the exit
-    status is 5.
+    Anybody who has the rows can check the hashes, as the page “Contributing” describes. Protect the export like the
+    ledger itself. If a row was changed, a warning names the first one, and the exit status is 5.
     """
     with existing_ledger(configuration) as ledger:
         rows = ledger.rows() if ledger else []
@@ -179,9 +176,9 @@ def report(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Report each data set with its privacy unit, releases, spent and remaining budget.
 
-    Numbers are rounded up for spending and down for remaining budgets; JSON has the exact numbers. If a row of the
-    ledger was changed, the report ends before it and says so, and the exit status is 5. Rows deleted from the end are
-    detected only with --head.
+    Spending is rounded up, and remaining budgets down; JSON has the exact numbers. If a row of the ledger was
+    changed, the report ends before it, and the exit status is 5. Rows deleted from the end are detected only with
+    --head.
     """
     result = report_of(configuration, known_head)
     text = report_text(result, configuration, "json" if as_json else form)
@@ -200,14 +197,13 @@ def report(  # noqa: PLR0913 - one argument per option
     epilog="Example: noisycount ledger backup ledger-2026-11-23",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@flag("--copies with_copies", "Back up the copies of text files too. They contain records, and can be created again.")
+@flag("--copies with_copies", "Back up the copies of text files too, which contain records.")
 @common_options
 def backup(folder: Path, configuration: Config, *, with_copies: bool, as_json: bool) -> None:
     """Copy the ledger into a new folder, and verify the copy.
 
-    DIR is created complete or not at all, and only its owner can read it. It holds the ledger as it was at one moment,
-    even if queries arrive meanwhile, with the keys and certificates from the folder next to it. The copy must contain
-    the head of noisycount.toml. Back up a ledger on PostgreSQL by pg_dump.
+    DIR is created complete or not at all, and only its owner can read it. It holds the ledger as it was at one
+    moment, with its keys and certificates. Back up a ledger on PostgreSQL by pg_dump.
     """
     copy = back_up(configuration, folder, configuration.known_head, with_copies=with_copies)
     if as_json:

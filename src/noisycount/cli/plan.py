@@ -83,12 +83,12 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     "--guess-from",
     str,
     "KEY",
-    "Use a stored answer as the guess, by its key in the ledger or the beginning of the key.",
+    "Use a stored answer as the guess, by its key or the beginning of it.",
 )
 @options.value_option("--error", values.parse_error, "15", "Set the accuracy in records.")
 @options.value_option("--epsilon", values.parse_epsilon, "E", "Show the accuracy that this ε gives.")
 @options.value_option(
-    "--confidence", parse_confidence, "95%", "Set the probability with which the accuracy holds.", default="95%"
+    "--confidence", parse_confidence, "95%", "Set the probability with which errors hold.", default="95%"
 )
 @options.value_option(
     "--queries",
@@ -107,10 +107,10 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     "--dataset",
     str,
     "SOURCE",
-    "Use the remaining budget of this data set in place of --budget.",
+    "Use the remaining budget of this data set.",
     shell_complete=options.complete_sources,
 )
-@options.plot_option("Draw fifty possible answers, and the price of other goals, as .svg or .png.")
+@options.plot_option("Draw fifty possible answers, and the price of other goals")
 @options.repeatable_option(
     "--cells",
     _parse_cells,
@@ -122,7 +122,7 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     "--delta",
     values.parse_delta,
     "D",
-    "Compare with Gaussian noise at the same ε and this δ. Required for --hidden.",
+    "Compare with Gaussian noise at this δ. Required for --hidden.",
 )
 @options.value_option("--rho", values.parse_rho, "R", "Set the price of Gaussian noise in ρ.")
 @options.value_option(
@@ -133,9 +133,9 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
 )
 @options.flag(
     "--size-public is_size_public",
-    "State that the number of persons is public: neighbouring data sets replace one person.",
+    "State that the number of persons is public.",
 )
-@options.flag("--hidden is_hidden", "Plan a table with hidden keys, which only the records contain. Needs --delta.")
+@options.flag("--hidden is_hidden", "Plan a table with hidden keys. Needs --delta.")
 @options.flag("--cumulative is_cumulative", "Measure ranges of cells too.")
 @options.common_options
 @options.fill(PlanGoal)
@@ -149,10 +149,9 @@ def plan(
 ) -> None:
     """Choose ε from the accuracy that you need.
 
-    A guess of the count must be public: never use the true count. No data is read. The ledger is read only for
-    --guess-from and --dataset.
+    A guess of the count must be public: never use the true count. No data is read.
 
-    For a table (--cells) it shows the accuracy of the counts of each level, for each noise that the price can buy.
+    For a table (--cells) it compares the noises that the price can buy.
     """
     if (design := _read_design(goal, table)) is not None:
         other_goals = (goal.within, goal.at_most, goal.guess, goal.guess_from, goal.error, goal.budget)

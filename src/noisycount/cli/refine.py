@@ -119,8 +119,7 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
     "--epsilon",
     values.parse_epsilon,
     "E",
-    "Set the ε that `noisycount count` printed: once for all answers, once per answer, or once per level of a table "
-    "with sums.",
+    "Set the ε of the answers: once for all, or once per answer or level of a table.",
     multiple=True,
 )
 @options.value_option(
@@ -133,45 +132,38 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
     "--scale", values.parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.", multiple=True
 )
 @options.value_option("--level", parse_confidence, "95%", "Set the probability of the interval.", default="95%")
-@options.plot_option(
-    "Draw the assumption, the answer and the estimate as .svg or .png; for a table, the answers and estimates of its "
-    "cells and of the sums of each level."
-)
+@options.plot_option("Draw the answer and the estimate")
 @options.value_option(
     "--answers answers_file",
     options.FILE,
     "FILE",
-    "Refine each answer in a table by itself. Each is about a different count.",
+    "Refine each answer in a table by itself.",
 )
-@options.value_option(
-    "--size-column", str, "NAME", "Read the number of records from this column of --answers, in place of --size."
-)
-@options.value_option("--rate-column", str, "NAME", "Read the rate from this column of --answers, in place of --rate.")
+@options.value_option("--size-column", str, "NAME", "Read --size from this column of --answers.")
+@options.value_option("--rate-column", str, "NAME", "Read --rate from this column of --answers.")
 @options.value_option(
     "--table file",
     options.FILE,
     "FILE",
-    "Refine a published table as a whole: the output of `count --by --output`, any CSV, TSV or Parquet file, noisy "
-    "measurements of the census, or page views of Wikimedia.",
+    "Refine a published table as a whole: of `count --by --output`, any CSV, TSV or Parquet file, of the census,"
+    " or of Wikimedia.",
 )
 @options.value_option(
     "--key",
     str,
     "KEY",
-    "Refine a table or a count of the ledger, by its key or the first 6 or more characters of it. It costs nothing.",
+    "Refine a table or count of the ledger, by its key or 6 characters of it.",
     is_eager=True,
 )
 @options.repeatable_option(
     "--by",
     _parse_column_names,
     "COLUMNS",
-    "Name the key columns of --table from coarse to fine: county,town. An empty key marks a sum.",
+    "Name the key columns of --table from coarse to fine: county,town.",
 )
 @options.value_option("--total", values.parse_count, "N", "State the number of records, if it is public.")
-@options.value_option(
-    "--below", _parse_threshold, "T", "Read an empty answer as one that was left out because it was below T."
-)
-@options.value_option("--below-column", str, "NAME", "Read the threshold of --below from this column.")
+@options.value_option("--below", _parse_threshold, "T", "Read an empty answer as one below T.")
+@options.value_option("--below-column", str, "NAME", "Read --below from this column.")
 @options.value_option(
     "--prior",
     _parse_prior,
@@ -183,7 +175,7 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
 @options.flag("--ranks has_ranks", "Estimate the rank of each cell, 1 for the largest.")
 @options.value_option("--geocode", str, "CODE", "Choose the place in measurements of the census.")
 @options.value_option("--query", str, "NAME", 'Choose the query of the census, such as "votingage * hispanic".')
-@options.value_option("--day", _parse_day, "DAY", "State the day of Wikimedia's page views, if the file name lacks it.")
+@options.value_option("--day", _parse_day, "DAY", "State the day of Wikimedia's page views.")
 @options.repeatable_option(
     "--tier tiers", _parse_tiers, "TIER=CODES", "State the countries in Wikimedia's higher risk tiers: medium=TR,UA."
 )
@@ -192,7 +184,7 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
     "--out",
     options.FILE,
     "FILE",
-    "Write the table to a new file, with columns such as mean, median, low and high added.",
+    "Write the table with its estimates to a new file.",
 )
 @options.flag("--overwrite is_replacing", "Replace the file of --out if it exists.")
 @options.common_options
@@ -200,15 +192,13 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
 def refine(query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     """Estimate the true count from a noisy answer and a known rate.
 
-    Several ANSWERs about the same count, each with independent noise, give one estimate. Give --epsilon once for all of
-    them, or once for each. Leave out an answer that was topped up: its noise and that of the more accurate answer are
-    dependent. To refine answers about different counts, put them into a file (--answers, CSV or Parquet).
+    Several ANSWERs about the same count, each with independent noise, give one estimate. Leave out an answer that
+    was topped up. Put answers about different counts into a file (--answers).
 
-    Refining costs no privacy: it uses only published answers and public assumptions. Without a rate, all counts are
-    assumed equally likely.
+    Refining costs no privacy. Without a rate, all counts are assumed equally likely.
 
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
-    distribution is learned from all of them. If --key is that of one count, add --size, and --rate if it is known.
+    distribution is learned from all of them. If --key is that of one count, add --size.
     """
     has_kind, has_scale = query.noise is not None, bool(query.scale)
     if has_kind != has_scale or (query.epsilon and has_kind):

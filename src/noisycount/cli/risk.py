@@ -58,25 +58,20 @@ _KINDS = [*NOISE_KINDS, _NONE]
 @options.population_options
 @options.value_option("--noise", click.Choice(_KINDS), "KIND", f"Choose the kind of noise: {' or '.join(_KINDS)}.")
 @options.value_option("--scale", parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.")
-@options.value_option(
-    "--price", parse_epsilon, "E", "Derive the noise from the price in ε of an answer of `noisycount count`."
-)
-@options.value_option(
-    "--key", str, "KEY", "Use the noise of a stored answer, by its key in the ledger or the beginning of the key."
-)
+@options.value_option("--price", parse_epsilon, "E", "Derive the noise from the price in ε of an answer.")
+@options.value_option("--key", str, "KEY", "Use the noise of a stored answer, by its key or the beginning of it.")
 @options.value_option(
     "--sample",
     parse_size,
     "M",
-    "Assume that the answer counts only a random sample of M records, with the noise added to it.",
+    "Assume that the answer counts only a random sample of M records.",
 )
 @options.value_option("--known", parse_size, "N", "Add an adversary who knows N records.")
 @options.value_option(
     "--known-positives",
     parse_count,
     "N",
-    "Set how many of the --known records count. Default: the number expected by the rate. It makes no difference if "
-    "all records are counted and the rate is known.",
+    "Set how many of the --known records count. Default: the number expected by the rate.",
 )
 @options.value_option("--epsilon", parse_epsilon, "E", "Show δ at this ε. Default: 1/scale for Laplace noise, else 1.")
 @options.value_option("--ledger dataset", str, "NAME", "Evaluate all answers so far about this data set together.")
@@ -84,25 +79,23 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "--atoms",
     click.Path(path_type=Path, dir_okay=False),
     "FILE",
-    "With --ledger, state how the queries overlap. FILE is a table with one row for each atom: the records that "
-    "exactly the same queries count. Its columns are rate, the probability that a record is in the atom, and 1, 2, …: "
-    "1 if that query counts the atom, else 0.",
+    "With --ledger, state how the queries overlap. Each row of the table is a group of records that the same"
+    " queries count: its rate, and in columns 1, 2, … 1 if that query counts it, else 0.",
 )
 @options.value_option(
     "--least",
     parse_size,
     "N",
-    "With --ledger, let the adversary know all groups with an expected size below N records. Default: 10.",
+    "With --ledger, let the adversary know all groups below N expected records. Default: 10.",
 )
-@options.plot_option("Draw δ against ε, one line an adversary, as .svg or .png.")
+@options.plot_option("Draw δ against ε for each adversary")
 @options.common_options
 @options.fill(RiskOptions)
 def risk(inputs: RiskOptions, plot: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Show what an answer reveals about one person.
 
     In the worst case the adversary knows all other records, as differential privacy assumes. Other adversaries know
-    some records, or only the rate. They usually learn less; they can learn more only if the rate itself is uncertain.
-    No data is read.
+    some records, or only the rate. No data is read.
     """
     if inputs.dataset is not None:
         _print_list_risks(inputs, plot, configuration, as_json=as_json)

@@ -41,7 +41,7 @@ _MISSING_PACKAGES = f"the service needs more packages: {install_hint('server')}"
     default=1,
     show_default=True,
     metavar="N",
-    help="Serve by N processes that share the ledger, sessions and rate limits. A process that ends is started again.",
+    help="Serve by N processes that share the ledger and sessions.",
 )
 @options.flag("--demo is_demo", "Serve the survey of `noisycount demo`, with a temporary ledger.")
 @click.option(
@@ -57,8 +57,8 @@ def serve(  # noqa: PLR0913 - its options
 ) -> None:
     """Serve a team by HTTP, for programs and browsers.
 
-    Data sets and budgets are those of noisycount.toml. `noisycount analysts add` issues keys. Answers leave at the
-    ticks that [server] slot sets. Use a proxy for encryption.
+    Data sets and budgets are those of noisycount.toml. `noisycount analysts add` issues keys. Use a proxy for
+    encryption.
     """
     try:
         from noisycount.service.server import demonstration, listening, run  # noqa: PLC0415 - loads the whole service
@@ -150,8 +150,7 @@ def complete_key_holders(ctx: click.Context, _: click.Parameter, incomplete: str
 def analysts() -> None:
     """Issue, list and revoke keys to a server.
 
-    A key identifies the analyst and the data sets that the analyst may query. Keys are stored next to the ledger as
-    keyed hashes, in a file that only its owner can read.
+    A key identifies the analyst and the data sets that the analyst may query.
     """
 
 
@@ -189,8 +188,7 @@ def add(  # noqa: PLR0913 - its options
 ) -> None:
     """Issue a key to NAME, which is shown once.
 
-    A person may have several keys, to change from one to the next before it expires. If noisycount.toml has [analysts]
-    with budgets, NAME must be one of them.
+    A person may have several keys. If noisycount.toml has [analysts] with budgets, NAME must be one of them.
     """
     check_analyst(name, configuration)
     allowed_datasets = granted_datasets(Role(role), datasets, configuration)

@@ -137,8 +137,8 @@ def common_options(command: Command) -> Command:
 
 
 def plot_option(words: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds `--plot FILE`. `words` says in its help what the picture shows."""
-    text = f"{words} An older picture of that name is replaced."
+    """Return a decorator that adds `--plot FILE`. `words` begins its help with what the picture shows."""
+    text = f"{words} as .svg or .png, in place of an older file."
     return click.option("--plot", type=FILE, callback=_check_picture_file, metavar="FILE", help=text)
 
 
