@@ -60,6 +60,7 @@ MORE_EXAMPLES = {  # objects with fields that the example of the page lacks
 NOT_ALWAYS = re.compile(r"(?:^|; |: )only (?:if|with|for)\b")
 FIELD = re.compile(r"^( *)\* ((?:`[^`]+`(?:, )?)+) \*(.+?)\*(?:: (.*))?$")
 SHAPE = re.compile(r"^( *)\* \[.+?\]\(#([\w-]+)\)")
+PLURAL = re.compile(r"\b((?:object|text|integer|number|list|exact)s)\b")
 LINK = re.compile(r"\[.+?\]\(#([\w-]+)\)")
 Fields = dict[str, tuple[str, str]]
 
@@ -103,6 +104,7 @@ def fields(part: str) -> Fields:
             parents.append(names[0])
             link = LINK.search(match[3])
             type_ = LINK.sub("objects" if match[3].startswith("list of") else "object", match[3])
+            type_ = PLURAL.sub(r"list of \1", type_.removeprefix("list of "))
             for name in names:
                 _add(known, {name: (type_, match[4] or "")})
                 below = shape(link[1]) if link else {}
@@ -133,11 +135,11 @@ def is_of(value: object, type_: str) -> bool:
     simple |= {"text": (str,), "object": (dict,), "list": (list,)}
     if type_ in simple:
         return kind in simple[type_]
-    assert type_ in {"exact text", "time"}, type_
+    assert type_ in {"exact", "time"}, type_
     if kind is not str:
         return False
     try:
-        return Fraction(str(value)) is not None if type_ == "exact text" else _is_utc(str(value))
+        return Fraction(str(value)) is not None if type_ == "exact" else _is_utc(str(value))
     except ValueError:
         return False
 
@@ -238,5 +240,5 @@ def test_examples_are_those_of_their_heading() -> None:
 def test_times_have_a_zone() -> None:
     """A time without one would be no time here."""
     assert is_of("2026-01-31T12:00:00+00:00", "time")
-    assert not is_of("2026-01-31", "exact text")
+    assert not is_of("2026-01-31", "exact")
     assert not is_of("2026-01-31T12:00:00+02:00", "time")
