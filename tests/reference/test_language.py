@@ -254,11 +254,9 @@ def test_values_compare_as_the_page_says(value: str, question: str, is_: str) ->
     assert judged(question, record) is TRUTHS[is_]
 
 
-@pytest.mark.parametrize(
-    ("p", "q", "not_p", "both", "either"), rows(text(PAGE), "p", "q", "not p", "p and q", "p or q")
-)
+@pytest.mark.parametrize(("p", "q", "not_p", "both", "either"), cases("p", "q", "not p", "p and q", "p or q"))
 def test_truth_tables(p: str, q: str, not_p: str, both: str, either: str) -> None:
-    """Each connective by what its operands are, in the words of the page."""
+    """Each connective has the truth value of SQL, which the page describes."""
     schema = {"p": Kind.BOOLEAN, "q": Kind.BOOLEAN}
     source = MemorySource([{"p": TRUTHS[p], "q": TRUTHS[q]}], schema)
     for question, is_ in (("not p", not_p), ("p and q", both), ("p or q", either)):
@@ -267,8 +265,8 @@ def test_truth_tables(p: str, q: str, not_p: str, both: str, either: str) -> Non
 
 
 def test_truth_tables_are_whole() -> None:
-    """The page has all nine pairs of truth values."""
-    found = rows(text(PAGE), "p", "q", "not p", "p and q", "p or q")
+    """The cases have all nine pairs of truth values."""
+    found = cases("p", "q", "not p", "p and q", "p or q")
     assert len({row[:2] for row in found}) == len(found) == 9
 
 
