@@ -1,4 +1,4 @@
-"""Statements of `docs/promises.md` and of the attacks in `docs/contributing.md` about tests."""
+"""Statements of `docs/promises.md` and of `audits/README.md` about tests."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[1]
 PROMISES = PROJECT / "docs/promises.md"
-ATTACKS = PROJECT / "docs/contributing.md"
+ATTACKS = PROJECT / "audits/README.md"
 PAGES = [PROMISES, ATTACKS]
 NAMED = re.compile(r"`((?:tests|audits)/[\w/]+\.py)::(\w+)`")
 TESTED = re.compile(r"`(?:tests|audits)/")
@@ -32,9 +32,8 @@ def sheet() -> str:
 
 
 def text_of(page: Path) -> str:
-    """Return the text about promises or attacks of a page."""
-    text = page.read_text(encoding="utf-8")
-    return text if page == PROMISES else text.partition("## Attacks and their tests")[2].partition("\n## ")[0]
+    """Return the text of a page."""
+    return page.read_text(encoding="utf-8")
 
 
 def rows(text: str) -> list[list[str]]:
