@@ -37,7 +37,7 @@ def study() -> Iterator[Path]:
 
 def test_an_owner_is_told_who_else_can_read_the_records(run: Run, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By `init` and by `serve`, until nobody else can; what is made beside them nobody else can read."""
-    words = f"every account of this machine can read {study / 'survey.parquet'}, and so count without a budget: "
+    words = f"every account of this machine can read {study / 'survey.parquet'}, and count without a budget: "
     remedy = f"chmod go= {study / 'survey.parquet'}"
     monkeypatch.chdir(study)
     assert words + remedy in run("init", "survey.parquet", "--unit", "person").words

@@ -46,10 +46,18 @@ def test_a_dump_of_postgresql_is_restored_by_the_commands_of_the_page(postgresql
         ]
         assert f"head: {head}" in run(*words[1:]).output
         assert run(*words[1:-1], f"9:{head.partition(':')[2]}").status == 5
+        (renaming,) = (block.text for block in blocks_of(PAGE, "sql"))
+        with postgresql.shell("postgres") as shell:
+            shell.execute("CREATE ROLE noisycount LOGIN")
+            for statement in renaming.split(";\n"):
+                shell.execute(statement.encode())
+        assert f"head: {head}" in run("ledger", "verify", "--ledger", postgresql.url("ledger")).output
+        postgresql.shell("ledger", user="noisycount").close()  # the role may connect again
     finally:
         with postgresql.shell("postgres") as shell:
-            shell.execute("DROP DATABASE IF EXISTS restored WITH (FORCE)")
-            shell.execute("DROP DATABASE ledger WITH (FORCE)")
+            for name in ("restored", "damaged", "ledger"):
+                shell.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+            shell.execute("DROP ROLE IF EXISTS noisycount")
 
 
 def test_log_lines_have_the_members_of_the_page(tmp_path: Path) -> None:

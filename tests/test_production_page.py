@@ -1,6 +1,8 @@
 """The service behaves as `docs/how-to/production.md` shows, and PostgreSQL keeps a ledger as that page describes."""
 
+import json
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,9 @@ from noisycount.config.service import ServiceConfig
 from noisycount.data import survey_path
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
+from noisycount.service.keys import Keyring, Role
 from tests.helpers.postgresql import Server
+from tests.helpers.service_callers import calling, configured, serving
 from tests.helpers.transcripts import PROJECT, blocks_of
 
 PAGE = PROJECT / "docs/how-to/production.md"
@@ -40,6 +44,29 @@ def test_the_configuration_states_every_default(tmp_path: Path) -> None:
     assert load_config(tmp_path / "noisycount.toml").service == ServiceConfig()
     keys = set(tomllib.loads(block("toml", "[server]"))["server"])
     assert keys == set(ServiceConfig.__dataclass_fields__) - {"oidc"}
+
+
+def test_the_first_question_of_the_page_is_answered(tmp_path: Path) -> None:
+    """The body of the request that tries the proxy is a question of the service."""
+    words = shlex.split(block("sh", "first-question"))
+    question = json.loads(words[words.index("--json") + 1])
+    with serving(configured(tmp_path)) as state:
+        assert calling(state).ask(question, "first-question").status_code == 201
+
+
+def test_keys_are_stored_behind_the_link_of_the_page(tmp_path: Path) -> None:
+    """With a ledger in PostgreSQL, the folder of keys may be a link to a folder that the unit can write to."""
+    *_, target, link = map(Path, shlex.split(block("sh", "ln -s")))
+    state, folder = tmp_path / target.name, tmp_path / "etc"
+    state.mkdir(mode=0o700)
+    folder.mkdir()
+    (folder / link.name).symlink_to(state)
+    survey = '[datasets.survey]\nsource = "survey.parquet"\nunit = "person"\n'
+    (folder / "noisycount.toml").write_text(survey + block("toml", ADDRESS), encoding="utf-8")
+    configuration = load_config(folder / "noisycount.toml")
+    Keyring.of(configuration).issue("ana", Role.ANALYST, ["survey"], None)
+    assert {"access.json", "access.secret"} <= {path.name for path in state.iterdir()}
+    assert [key.name for key in Keyring.of(configuration).issued()] == ["ana"]
 
 
 @pytest.fixture

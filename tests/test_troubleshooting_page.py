@@ -150,6 +150,21 @@ def set_clock_back(run: Run, here: Path) -> str:
     return refusal(run, "count survey --where 'age >= 60' --epsilon 0.1")
 
 
+def stop_ledger_server(run: Run, here: Path) -> str:
+    """Return the refusal of a ledger on a server that does not run."""
+    configure(here, SURVEY)
+    file = here / "noisycount.toml"
+    address = 'url = "postgresql+psycopg://a@127.0.0.1:1/ledger"'
+    file.write_text(re.sub(r'url = ".*"', address, file.read_text("utf-8")), encoding="utf-8")
+    return refusal(run, "ledger verify")
+
+
+def block_keys(run: Run, here: Path) -> str:
+    """Return the refusal of a key where the folder of keys cannot be made."""
+    (here / "ledger.db.data").touch()
+    return refuse("analysts add ana --data-set survey", run, here)
+
+
 def keep_output(run: Run, here: Path) -> str:
     """Return the refusal of an output whose file exists."""
     (here / "ages.csv").touch()
@@ -210,11 +225,13 @@ CAUSES: list[Cause] = [
     lose_ledger,
     empty_ledger,
     hold_ledger,
+    stop_ledger_server,
     set_clock_back,
     refused("refine --key abcdef"),
     keep_output,
     refused("doctor survey --tick"),
     refused("analysts add ana"),
+    block_keys,
     partial(call, "nc_wrong", RELEASES, [FIFTY]),
     partial(call, "valid", "/v1/datasets/payroll/releases", [FIFTY]),
     partial(call, "valid", RELEASES, [FIFTY, SIXTY]),

@@ -385,7 +385,9 @@ def test_numbers_outside_figures_are_told_by_paper() -> None:
     assert [claim.source for claim in nc.claims("naldi2015")] == ["eq. (3)"]
     assert [len(nc.claims(key)) for key in ("naldi2014", "breutigam", "ours")] == [4, 2, 0]
     assert len(nc.claims()) == 7
-    with pytest.raises(ValueError, match=r"must name a paper, got 'naldi2015.1': use one of naldi"):
+    with pytest.raises(
+        ValueError, match=r"must be one of naldi.*, got 'naldi2015.1': for those of a figure use figure"
+    ):
         nc.claims("naldi2015.1")
 
 

@@ -196,9 +196,7 @@ def test_a_spend_needs_a_key(state: ServiceState) -> None:
     caller = calling(state)
     for key in (None, "", "a b", "a:b", "x" * 101, '"half'):
         refused = caller.post("/v1/datasets/stay/releases", COUNT, key)
-        words = (
-            "a spend needs the header Idempotency-Key: a name" if key is None else "must be 1 to 100 of the characters"
-        )
+        words = "the header Idempotency-Key is missing: choose" if key is None else "must be 1 to 100 of the characters"
         assert (problem(refused), words in refused.json()["detail"]) == ((422, "form"), True)
     assert state.ledger.entries() == []
     assert caller.get("/v1/datasets/stay").json()["remaining"] == "2"

@@ -103,7 +103,7 @@ def _print_address(host: str, port: int, key: str | None, *, is_closed: bool) ->
         facts += [("log in", f"{address}/login"), ("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
     print_facts(facts)
     if is_closed:
-        print_text("nobody has a key yet: `noisycount analysts add` gives one out, also while this runs")
+        print_text("no key has been issued yet: `noisycount analysts add` issues one, also while the service runs")
     if not _is_loopback(host):
         print_text(
             f"{host} can be reached from elsewhere, and without encryption: keys and answers can be"
@@ -238,10 +238,11 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
     if as_json:
         print_json({"revoked": [_key_json(key, keyring.now()) for key in revoked_keys]})
     elif revoked_keys:
-        number = f"{signed(len(revoked_keys))} {'key' if len(revoked_keys) == 1 else 'keys'}"
+        noun, pronoun = ("key", "it") if len(revoked_keys) == 1 else ("keys", "them")
         names = ", ".join(sorted({key.name for key in revoked_keys}))
         ids = ", ".join(key.id for key in revoked_keys)
-        print_text(f"revoked {number} of {names}: {ids}; every server at this ledger knows already")
+        revoked = f"revoked {signed(len(revoked_keys))} {noun} of {names}: {ids}"
+        print_text(f"{revoked}; servers of this configuration refuse {pronoun} now")
     else:
         print_text(f"no key of {who} was left to revoke")
 
@@ -263,7 +264,7 @@ def list_(configuration: Config, *, as_json: bool) -> None:
         ]
         print_table(_HEADER, rows)
     else:
-        print_text("nobody has a key yet; `noisycount analysts add NAME` issues one")
+        print_text("no key has been issued yet: `noisycount analysts add NAME` issues one")
 
 
 def _key_json(key: IssuedKey, now: datetime) -> dict[str, Any]:

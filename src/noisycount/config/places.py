@@ -87,8 +87,8 @@ def readers_words(place: Source) -> str | None:
         return None
     existing = next(path for path in (place, *place.parents) if path.exists())  # for a pattern, its folder
     return (
-        f"{readers} can read {existing}, and so count without a budget: chmod {'-R ' if existing.is_dir() else ''}go= "
-        f"{quote_word(str(existing))} ends that; a key to `noisycount serve` lets a colleague ask without reading"
+        f"{readers} can read {existing}, and count without a budget: chmod {'-R ' if existing.is_dir() else ''}go= "
+        f"{quote_word(str(existing))} prevents that. A colleague can ask with a key to `noisycount serve`"
     )
 
 

@@ -184,9 +184,12 @@ def _figure(key: str, draw: Callable[[], Drawing]) -> Figure:
 
 def _claims(text: dict[str, Any], checks: Sequence[ClaimCheck]) -> tuple[Claim, ...]:
     """Return the claims of a figure or paper of `figures.toml`, each with our result and a verdict."""
-    pairs = zip(text.get("claims", ()), checks, strict=True)
+    stated = text.get("claims", ())
+    if len(stated) != len(checks):
+        raise ValueError(f"figures.toml has {len(stated)} claims, the code {len(checks)} checks: give one for each")
     return tuple(
-        Claim(claim["source"], claim["says"], check.found, Verdict.of(*check.parts_hold)) for claim, check in pairs
+        Claim(claim["source"], claim["says"], check.found, Verdict.of(*check.parts_hold))
+        for claim, check in zip(stated, checks, strict=True)
     )
 
 

@@ -157,7 +157,7 @@ def _rules_of_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> 
     yield is_wrong, "{groups_per_unit} is for persons, and a row is in one group only: leave it out"
     words = "{groups_per_unit:1} where persons are counted: a person in several groups would be in a sum several times"
     yield is_person and query.cumulative and groups != 1, f"{{cumulative}} needs {words}"
-    words = "state in how many hidden groups a person counts, which nobody knows, such as {groups_per_unit:1}"
+    words = "state in how many hidden groups a person counts at most, such as {groups_per_unit:1}"
     yield is_person and has_hidden_keys and groups is None, f"{{groups_per_unit}} is missing: {words}"
 
 

@@ -91,7 +91,7 @@ class Assumed:
         """The assumption in English, with the expected count and its standard deviation."""
         size, prior = signed(self.population.records), self.population.law()
         if self.is_flat:
-            records = f"of {size} records each count is as likely, as no rate is known"
+            records = f"every count from 0 to {size} is equally likely, as no rate is given"
         elif self.groups is None:
             records = f"each of {size} counts with a chance of {self.rate}"
         else:

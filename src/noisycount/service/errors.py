@@ -132,7 +132,9 @@ class ForgedError(ServiceError):
 MEDIA_TYPE = "application/problem+json"
 _AGAIN = {"Retry-After": "5"}
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="noisycount"'}
-_ASK_OWNER = "the owner finds the cause in the log of the service, and by `noisycount check`"
+_ASK_OWNER = (
+    "the owner finds the cause in the log of the service, and by `noisycount check` and `noisycount ledger verify`"
+)
 
 
 @frozen
@@ -331,7 +333,7 @@ def _one_line(words: str) -> str:
 
 _REPEATED = 2**53  # largest number that a message repeats
 _NAME = "Idempotency-Key"
-_MISSING = f"a spend needs the header {_NAME}: a name of your choice for this request"
+_MISSING = f"the header {_NAME} is missing: choose a new name for each question that may cost ε"
 _MALFORMED = f'{_NAME} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, such as "poor-1"'
 
 

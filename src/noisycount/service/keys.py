@@ -356,7 +356,7 @@ def check_analyst(name: str, configuration: Config) -> None:
     if configuration.analysts and name not in configuration.analysts:
         raise ConfigError(
             f"NAME {name!r} is not among [analysts] of noisycount.toml: add [analysts.{name}] "
-            f"there, or {suggestion(name, configuration.analysts)}"
+            f"there ({suggestion(name, configuration.analysts)})"
         )
 
 

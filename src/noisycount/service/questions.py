@@ -153,7 +153,7 @@ class Spend:
             reply = state.ledger.replies.get(self.name) or self._answer_question(state)
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
-                "this Idempotency-Key was used for another request, which it names for ever: choose another key"
+                "this Idempotency-Key was used for another request, and stays its name: choose another key"
             )
         return reply
 

@@ -132,13 +132,15 @@ def _rows_words(newest: Head, known_head: Head | None) -> str:
         return "no row: nothing was asked yet, and nothing was verified"
     rows = number_of("row", newest.number)
     if known_head is None:
-        return f"{rows}, consistent in themselves; not compared with a head that was written down"
+        themselves = "itself" if newest.number == 1 else "themselves"
+        return f"{rows}, consistent in {themselves}; not compared with a head that was written down"
     later = newest.number - known_head.number
     if not later:
         return f"{rows}, each as it was written: the last has the head that was written down"
+    after = "1 after it is consistent in itself" if later == 1 else f"{later:,} after it are consistent in themselves"
     return (
         f"{rows}, each as it was written up to row {known_head.number:,}, which has the head that"
-        f" was written down; the {later:,} after it are consistent in themselves"
+        f" was written down; the {after}"
     )
 
 

@@ -223,7 +223,7 @@ def test_without_a_rate_each_count_is_as_likely(run: Run) -> None:
     assert told["mean"] == pytest.approx(alone.mean)
     assert (told["flat"], told["rate"], told["groups"]) == (True, None, None)
     shown = run("refine", "300", "--size", "200", "--epsilon", "0.5").words
-    assert "assumed of 200 records each count is as likely, as no rate is known" in shown
+    assert "assumed every count from 0 to 200 is equally likely, as no rate is given" in shown
     assert "if all counts are as likely: check the size and the noise" in shown
 
 

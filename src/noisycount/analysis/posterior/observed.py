@@ -143,7 +143,7 @@ def observed(
         checked_mechanism(one)
     if len(answers) != len(mechanisms) or not answers:
         raise ValueError(
-            f"answer and mechanism must be equally many and at least one, got {len(answers)} and {len(mechanisms)}"
+            f"mechanism must be a list with one mechanism for each answer, got {len(mechanisms)} for {len(answers)}"
         )
     values = [one.answer if is_published(one) else one for one in answers]
     return tuple(zip(values, mechanisms, strict=True))

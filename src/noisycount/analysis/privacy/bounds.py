@@ -110,7 +110,7 @@ def checked_epsilons(epsilon: ArrayLike) -> list[float]:
     try:
         numbers = np.asarray(epsilon, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"epsilon must be numbers, got {epsilon!r}") from None
+        raise ValueError(f"epsilon must be a number or an array of numbers, got {epsilon!r}") from None
     if not ((numbers >= 0) & (numbers < np.inf)).all():
         raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
     return numbers.ravel().tolist()

@@ -101,8 +101,8 @@ def _answering(mechanism: Mechanism) -> Answering:
     if isinstance(mechanism, Exact):
         return mechanism
     raise ValueError(
-        f"mechanism must be Exact or additive noise where there are several, got {mechanism!r}: "
-        "a list of samples has no exact curve here"
+        f"mechanism must be one of noisycount's mechanisms, or a list of noises and Exact, got {mechanism!r}: "
+        "for samples use samples_curve or parts_curve"
     )
 
 

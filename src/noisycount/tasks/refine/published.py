@@ -183,7 +183,7 @@ class GroupedRows:
             names = "; ".join(name for name, _, _ in self.levels)
             number = "one level" if len(self.levels) == 1 else f"{len(self.levels)} levels"
             number_given = "1 is given" if len(noises) == 1 else f"{len(noises)} are given"
-            number_given = number_given if noises else "the file does not say them"
+            number_given = number_given if noises else "the file does not state it"
             raise NoisyCountError(
                 f"{place} needs the noise of {number} ({names}), and {number_given}: "
                 "give --epsilon, or --noise and --scale, once for each in this order"
