@@ -34,6 +34,7 @@ A `SOURCE` is a path, the address of a table, or the name of a data set of [nois
 _OF_ALL = {"-h, --help", "--config FILE"}
 _OPTION = re.compile(r"^  (-\S.*\n(?: {8,}\S.*\n)*)", re.MULTILINE)
 _OPTIONS = re.compile(r"^Options:\n((?:  -.*\n(?: {8,}\S.*\n)*)*)", re.MULTILINE)
+_PARTS = re.compile(r"^Commands:\n(?:  .*\n)+", re.MULTILINE)
 _DOCUMENTATION = re.compile(r"^  Documentation: .*\n +noisycount docs .*\n", re.MULTILINE)
 
 
@@ -91,7 +92,7 @@ def _section(command: str) -> str:
     """Return the section of a command: its help, or that of all commands for an empty name."""
     level = "###" if " " in command else "##"
     text = _help(command)
-    text = _OPTIONS.sub(_own_options, _DOCUMENTATION.sub("", text)) if command else text
+    text = _OPTIONS.sub(_own_options, _PARTS.sub("", _DOCUMENTATION.sub("", text))) if command else text
     text = re.sub(r"\n{3,}", "\n\n", text).rstrip()
     return f"\n{level} {command or 'noisycount'}\n\n```text\n{text}\n```\n"
 

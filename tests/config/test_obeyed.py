@@ -114,7 +114,6 @@ def write(folder: Path, ending: str) -> str:
     return path.name
 
 
-HEADING = ("key", "type", "default", "unit and range", "example")
 TABLES = {"t": COLUMNS, "u": OTHER}
 
 
@@ -147,9 +146,8 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def examples(table: str, known: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The keys that these tests do not know yet, with the example of the page of the configuration."""
-    for key, *_, example in rows(
-        section("configuration.md", table), "key", "type", "default", "unit and range", "example"
-    ):
+    for example, *_ in rows(section("configuration.md", table), "line", "default", "meaning"):
+        key = example.split(" = ")[0].partition(".")[0]
         if key not in known:
             yield key, example
 
