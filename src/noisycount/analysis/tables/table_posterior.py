@@ -174,7 +174,7 @@ class TablePosterior(Columns, Charted):
 
     Attributes:
         tree: The cells, and the sums of cells.
-        prior: The stated or learned division of counts before any answer.
+        prior: The stated or learned division of counts before any answer; `prior.words` describes it.
         solution: The computed distributions.
     """
 
