@@ -141,7 +141,7 @@ def american(day: int) -> str:
         ([american(n) for n in range(1, 29)], Kind.DATE, "they are dates with the month first"),
         (["ja"] * 9, Kind.TEXT, "they are texts"),
         (["yes", "no"] * 9, Kind.BOOLEAN, "they are true or false"),
-        (["yes", "no"] * 9 + ["maybe"], Kind.TEXT, "some say neither yes nor no"),
+        (["yes", "no"] * 9 + ["maybe"], Kind.TEXT, "some are neither yes nor no"),
         (["1", "2", "x"], Kind.TEXT, "they are texts"),
         (["1,234", "5,678"], Kind.TEXT, "their comma stands before decimals or between thousands"),
         (["1.234", "5.678", "9"], Kind.TEXT, "their point stands before decimals or between"),

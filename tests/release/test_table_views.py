@@ -116,8 +116,8 @@ def test_the_odds_of_a_table_name_the_secret(unit: str, groups: int | None, leve
     plan = table_plan([cells], price, groups, is_replacement=False)
     plain = f"a 50:50 guess about one {unit} becomes at most 63:37"
     whether = (
-        f"a 50:50 guess whether one {unit} is in the records becomes at most 63:37; about the "
-        f"group of one known to be in them, at most {known}"
+        f"a 50:50 guess whether one {unit} is in the records becomes at most 63:37; a guess about the "
+        f"group of a {unit} known to be in them, at most {known}"
     )
     assert plan.odds(unit) == (plain if known is None else whether)
     public = table_plan([cells], price, groups, is_replacement=True)

@@ -98,9 +98,9 @@ def _has_no_login(configuration: Config) -> bool:
 def _print_address(host: str, port: int, key: str | None, *, is_closed: bool) -> None:
     url_host = f"[{host}]" if ":" in host else host
     address = f"http://{url_host}:{port}"
-    facts = [("address", address)]
+    facts = [("address", address), ("log in", f"{address}/login")]
     if key is not None:
-        facts += [("log in", f"{address}/login"), ("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
+        facts += [("key", key), ("ends", "with Ctrl-C, and the ledger with it")]
     print_facts(facts)
     if is_closed:
         print_text("no key has been issued yet: `noisycount analysts add` issues one, also while the service runs")

@@ -291,7 +291,7 @@ def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
         if not is_said and not _words_of(name) & _FLAGS:
             return Guess(_PLAIN, "they are single letters, as codes are: state kind", choices)
         if share < _NEARLY_ALL:
-            return Guess(_PLAIN, "some say neither yes nor no", choices)
+            return Guess(_PLAIN, "some are neither yes nor no", choices)
         return Guess(form, f"they are {true[0]} or {false[0]}", choices if others else ())
     return None
 

@@ -46,8 +46,8 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
         chance = max(chance, more)
         sentence = (
             f"a 50:50 guess whether one {protected} is in the records becomes"
-            f" {odds_bound(epsilon)}; about the group of one known to be in them,"
-            f" {odds_bound(known)}"
+            f" {odds_bound(epsilon)}; a guess about the group of a {protected} known"
+            f" to be in them, {odds_bound(known)}"
         )
     if not chance:
         return sentence

@@ -366,5 +366,5 @@ def _remedy(part: tree.Predicate) -> str:
     if isinstance(part, tree.Range):
         return ": write the smaller end first"
     if isinstance(part, tree.And):
-        return ", all of it at once: write or between its parts where one of them is enough"
+        return ", all at once: join them by `or` if one of them is enough"
     return ""

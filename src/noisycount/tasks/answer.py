@@ -276,8 +276,8 @@ def _table_hints(plan: TablePlan, unit: str | None) -> Iterator[str]:
     moves = 2 if plan.is_replacement else 1
     if plan.groups is None and cells.sensitivity > moves and unit is not None:
         yield (
-            f"one person may be in all {cells.size:,} groups, which the noise must hide; with groups_per_unit 1 each "
-            f"person counts in one of their groups only{one_group_words(plan)}"
+            f"one person may be in all {cells.size:,} groups, which the noise must hide; with 1 group per "
+            f"unit each person counts in one of their groups only{one_group_words(plan)}"
         )
     if plan.is_replacement and plan.groups is not None and cells.sensitivity == 2 * plan.groups:
         yield (

@@ -125,22 +125,23 @@ def preview_facts(preview: AnswerPreview) -> output.Facts:
 
 def _count_promise(preview: AnswerPreview) -> str:
     """Return the accuracy that the preview of a count promises."""
-    error, goal = plus_minus(preview.error), preview.plan.goal
+    error, goal, more = plus_minus(preview.error), preview.plan.goal, ""
     if goal is not None:
-        share, largest = percent(float(goal.within)), exact_text(goal.at_most)
-        error = f"±{share}, or {error} where that costs more than ε = {largest},"
-    return f"would be within {error} of the true count with {percent(preview.confidence)} confidence"
+        share = f"±{percent(float(goal.within))}"
+        more = f"; if {share} costs more than ε = {exact_text(goal.at_most)}, within {error}"
+        error = share
+    return f"would be within {error} of the true count with {percent(preview.confidence)} confidence{more}"
 
 
 def table_promise(preview: AnswerPreview) -> str:
     """Return the accuracy that the preview of a table promises."""
     plan, sure = preview.plan, percent(preview.confidence)
     if plan.goal is None or preview.repeated:
-        return f"each count would lie that near to the true one with {sure} confidence"
+        return f"with {sure} confidence each count would lie within its ± of the true count"
     share, which = percent(float(plan.goal.within)), StoppingSchedule(plan.goal, plan.noise).scope_text
     return (
-        f"{which} would be within ±{share} of the true count with {sure} confidence; where that costs more than"
-        f" ε = {exact_text(plan.goal.at_most)}, each count as near as the table says"
+        f"{which} would be within ±{share} of the true count with {sure} confidence; if that costs more than"
+        f" ε = {exact_text(plan.goal.at_most)}, each count would have the error that the table states"
     )
 
 

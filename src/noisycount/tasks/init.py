@@ -242,7 +242,7 @@ class Draft:
     def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:
             yield _with_comment(column.form.line(column.name), column.reason)
-        place = "if it has this kind" if column.form is None else "in place of the line above"
+        place = "if the column has this kind" if column.form is None else "to replace the line above"
         yield from self._comments(proposed.get(column.name, []), place)
 
     @property

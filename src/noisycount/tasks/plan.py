@@ -417,7 +417,7 @@ class OpenPlan:
         share, confidence = percent(float(self.within)), percent(float(self.confidence))
         largest = exact_text(self.at_most)
         averages = [
-            f"{price:.2g} for {signed(count)} ({known_price:.2g} if it were known)"
+            f"{price:.2g} for {signed(count)} ({known_price:.2g} if the count were known)"
             for count, price, known_price in self.prices
         ]
         number, owner = self.paying.affordable(self.at_most), self.paying.dataset

@@ -159,8 +159,8 @@ def table_hint(view: View) -> Facts:
         return []
     question, key = StoredQuestion(newest).words, newest.key[: ledger.SHORTEST_KEY]
     how = (
-        f"`noisycount refine --key {key}` refines the counts of {question}, each beside its keys; "
-        "`show --json` has those of all tables, and the key of each"
+        f"`noisycount refine --key {key}` estimates each true count of the newest table, {question}; "
+        "`show --json` has all tables and their keys"
     )
     return [("hint", how)]
 

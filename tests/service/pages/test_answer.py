@@ -111,7 +111,10 @@ def test_the_running_total_is_for_the_worst_relation_where_the_size_is_not_publi
             pages.append(unescape(calling(opened).get(place).text))
     (line,) = {re.findall(r"<strong>All answers so far.*?</li>", page)[0] for page in pages}
     assert "All answers so far: at most 91:9</strong>" in line
-    assert "whether one person is in the records becomes at most 76:24; about the group of one known to be in" in line
+    assert (
+        "whether one person is in the records becomes at most 76:24; a guess about the group of a person known to be in"
+        in line
+    )
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,7 @@ def test_a_long_list_is_found_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ("fields", "words"),
     [
         ({"within": "20%", "guess": "100"}, "Fifty possible answers if the count is 100"),
-        ({"goal": "epsilon", "epsilon": "60"}, "more than what is left pays for"),
+        ({"goal": "epsilon", "epsilon": "60"}, "exceeds the remaining budget: choose a lower ε"),
     ],
 )
 def test_preview_tells_what_is_to_come(state: ServiceState, fields: dict[str, object], words: str) -> None:
@@ -129,7 +129,7 @@ def test_a_share_needs_no_guess(state: ServiceState) -> None:
     for words in ("--within 50%", "--at-most 8", "within='50%'", "at_most='8'", '"at_most": "8"'):
         assert words in told
         assert words in page
-    assert "An answer so near is known already: it is free." in posted(state, share)
+    assert "An answer of this accuracy is stored already: it is free." in posted(state, share)
     nearer = {**share, "within": "10%"}
     assert re.search(r"would be charged: you have [\d,]+ ±[\d,]+ at ε = [\d.]+; on average", posted(state, nearer))
     assert re.search(r"the coarser answer ana:[0-9a-f]{32}, which it tops up", paid(state, nearer)[1])
@@ -151,7 +151,7 @@ def test_the_empty_form_offers_what_is_left(tmp_path: Path) -> None:
             assert re.search(rf'name="at_most" [^>]*value="{paying}"', page)
             paid(state, {**COUNT, "goal": "epsilon", "epsilon": paying, "low": paying[-1]})
         page = posted(state, {**COUNT, "within": "20%", "at_most": "0.5"})
-        assert "ε = 0.5 is more than what is left pays for: choose a lower price." in page
+        assert "ε = 0.5 exceeds the remaining budget: choose a lower ε, or a wider ±." in page
 
 
 @pytest.mark.thorough

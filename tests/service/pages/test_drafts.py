@@ -166,7 +166,7 @@ def test_back_and_reload_show_a_page(chromium: Browser, service: Service, *, scr
         for step in (opened.page.go_back, opened.page.reload):
             step()
             opened.page.get_by_role("heading", name="Preview").wait_for()
-        assert opened.page.get_by_text("An answer so near is known already: it is free.").is_visible()
+        assert opened.page.get_by_text("An answer of this accuracy is stored already: it is free.").is_visible()
         opened.page.get_by_role("button", name="Show the answer again").click()
         opened.page.get_by_role("heading", name="Answer").wait_for()
         assert opened.page.locator(".answer").inner_text() == found

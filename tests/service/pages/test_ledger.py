@@ -83,7 +83,7 @@ def test_an_analyst_sees_their_own_entries_alone(state: ServiceState) -> None:
         assert f"{own} entries" in reply.text
         assert not re.search(r"survey|analyst [02]|[0-9a-f]{64}|NOT VERIFIED", reply.text)
     for query in ("?dataset=survey", "?dataset=absent"):
-        assert "No entry is so." in page(state, f"/ledger{query}", ANA).text
+        assert "No entry matches." in page(state, f"/ledger{query}", ANA).text
     told = json.loads(page(state, "/ledger/export?form=json&analyst=analyst+2", ANA).text)
     assert {(each["analyst"], each["dataset"]) for each in told} == {("analyst 1", "visits")}
     assert len(told) == own

@@ -594,7 +594,10 @@ def test_a_listed_finder_is_all_that_a_finding_needs(run: Run, here: Path, monke
     (finding,) = found(run("check", "a.csv", "--unit", "row", "--json"))["findings"]
     assert (finding["severity"], finding["proposals"]) == ("blocks", [{"table": "", "line": "skip = 1"}])
     run("init", "a.csv", "--unit", "row")
-    assert "# A title; to correct this, this:\n# skip = 1\n" in (here / "noisycount.toml").read_text()
+    assert (
+        "# A title; to read the file as it is meant, write this:\n# skip = 1\n"
+        in (here / "noisycount.toml").read_text()
+    )
     (here / "noisycount.toml").unlink()
     told = run("init", "a.csv", "--unit", "row", "--accept")
     assert 'took 2 proposals of `noisycount check`: skip = 1 town = { kind = "text", trim = true }' in told.words

@@ -94,7 +94,7 @@ def test_a_dry_run_states_the_running_total_with_its_price(run: Run, price: tupl
     first = run("count", "survey.parquet", *WHERE, "--epsilon", "0.4").words
     assert "all answers" not in first
     question = ("count", "survey.parquet", "--where", "age >= 20", "--unit", "person")
-    odds = "a 50:50 guess whether one person is in the records becomes at most 72:28; about the group of one known"
+    odds = "a 50:50 guess whether one person is in the records becomes at most 72:28; a guess about the group of"
     assert f"{words}{odds}" in run(*question, *price, "--dry-run").words
     assert f"all answers so far, ε = 0.9: {odds}" in run(*question, "--epsilon", "0.5").words
 
@@ -303,8 +303,8 @@ def test_what_a_part_asks_of_one_record_at_once_may_be_meant_otherwise() -> None
     """A person has many rows, but each of them is one record."""
     (told,) = impossible_hints([parse_predicate("health = 'poor' and health = 'good'", COLUMNS).normal])
     assert told == (
-        "no record can satisfy health = 'good' and health = 'poor', all of it at once: write or "
-        "between its parts where one of them is enough"
+        "no record can satisfy health = 'good' and health = 'poor', all at once: "
+        "join them by `or` if one of them is enough"
     )
 
 

@@ -45,7 +45,7 @@ def test_a_plan_without_a_guess_is_a_price_for_each_count(run: Run) -> None:
     assert run("plan", "--within", "20%", "--at-most", "1/2", "--json").object == told
     words = run("plan", "--within", "20%", "--at-most", "2").output
     assert "within ±20 % of the count with 95 % confidence, for ε = 2 at most" in words
-    assert "on average 0.16 for a count of 100 (0.15 if it were known)" in words
+    assert "on average 0.16 for a count of 100 (0.15 if the count were known)" in words
     assert "2 pays for at least 1 such answer\n" in words
 
 

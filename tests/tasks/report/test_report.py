@@ -78,8 +78,8 @@ def test_a_total_in_epsilon_is_a_sum_of_fractions(tmp_path: Path) -> None:
     highs = [math.ceil(100 / (1 + math.exp(-times * sum(prices)))) for times in (1, 2)]
     assert survey["odds"] == (
         f"all answers so far, ε = {rounded_up(sum(prices, Fraction(0)))}: a 50:50 guess whether one row is in the"
-        f" records becomes at most {highs[0]}:{100 - highs[0]}; about the group of one known to be in them, at most"
-        f" {highs[1]}:{100 - highs[1]}"
+        f" records becomes at most {highs[0]}:{100 - highs[0]}; a guess about the group of a row known to be in them,"
+        f" at most {highs[1]}:{100 - highs[1]}"
     )
     assert survey["odds"] in report(tmp_path, "html")
     assert survey["odds"] in report(tmp_path, "md").replace("\\", "")

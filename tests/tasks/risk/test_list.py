@@ -263,7 +263,7 @@ def test_tables_among_the_answers_leave_what_was_paid(here: Path, run: Run) -> N
     assert "(5 cells), ε = 0.2" in shown
     assert (
         "worst case ε = 0.3: a 50:50 guess whether one person is in the records becomes at most "
-        "58:42; about the group of one known to be in them, at most 63:37"
+        "58:42; a guess about the group of a person known to be in them, at most 63:37"
     ) in shown
     assert told["replaced"] == {"epsilon": "0.5", "rho": "0.085", "delta": "0"}
     group = min(pure_dp_delta(0.5, 0.01), delta_of_rho(Fraction(85, 1000), Fraction(1, 100)))

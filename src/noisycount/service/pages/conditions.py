@@ -124,7 +124,7 @@ ROW_CHOICES = {
     "some": ("some row{} matches", "{}"),
     "none": ("no row{} matches", "none({})"),
     "every": ("every row{} matches", "every({})"),
-    "least": ("so many rows{} match", "count({}) >= {}"),
+    "least": ("at least so many rows{} match", "count({}) >= {}"),
 }
 
 

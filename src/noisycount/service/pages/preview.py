@@ -177,15 +177,14 @@ class Preview:
         """Sentence on the charge, and on the number of such questions that the remaining budget pays for."""
         if not self.price:
             return (
-                "An answer so near is known already: it is free."
+                "An answer of this accuracy is stored already: it is free."
                 if self.is_open
                 else "This was asked before at this price: the same answer is free."
             )
         if not self.is_payable and self.obstacle:
             return f"{self.price} is refused: {self.obstacle}."
         if not self.is_payable:
-            remedy = "a lower price" if self.is_open else "a wider ±"
-            return f"{self.price} is more than what is left pays for: choose {remedy}."
+            return f"{self.price} exceeds the remaining budget: choose a lower ε, or a wider ±."
         charged = f"{'At most ' * self.is_open}{self.price} would be charged"
         if not self.more:
             return f"{charged}."
@@ -209,8 +208,9 @@ def _promise(preview: AnswerPreview) -> str:
         return f"{what} would lie within {plus_minus(preview.noise.levels[0].error(preview.confidence))} {sure}."
     if preview.query.is_table:
         return f"{table_promise(preview)}.".capitalize()
-    otherwise = f"within {plus_minus(preview.error)} where that costs more than ε = {exact_text(goal.at_most)}"
-    return f"{what} would lie within ±{on_one_line(percent(float(goal.within)))} {sure}, or {otherwise}."
+    share = f"±{on_one_line(percent(float(goal.within)))}"
+    otherwise = f"If {share} costs more than ε = {exact_text(goal.at_most)}, it lies within {plus_minus(preview.error)}"
+    return f"{what} would lie within {share} {sure}. {otherwise}."
 
 
 _MOST_ROWS = 60

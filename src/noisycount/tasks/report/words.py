@@ -180,7 +180,7 @@ def release_cells(released: StoredQuestion) -> tuple[str, ...]:
         f"{entry.made:%Y-%m-%d %H:%M}",
         ", then ".join(entry.askers),
         released.title,
-        "; ".join(dict.fromkeys(purpose or "not said" for purpose in entry.purposes)),
+        "; ".join(dict.fromkeys(purpose or "not stated" for purpose in entry.purposes)),
         answer_cell(released),
         _noise_words(released),
         _price_words(released),
