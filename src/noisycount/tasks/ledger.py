@@ -13,7 +13,7 @@ from noisycount.display.output import Table, seen_from_here
 from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
-from noisycount.ledger.address import require_no_row
+from noisycount.ledger.address import LedgerAddress, require_no_row
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Entry, Head, TableAnswer, asks_for_table
 from noisycount.ledger.verification import Verification
@@ -97,9 +97,11 @@ def accounts_of_analysts(configuration: Config, entries: Sequence[Entry]) -> lis
 
 
 def place_words(configuration: Config) -> str:
-    """Return the location of the ledger: its path, or "on a server"."""
+    """Return the location of the ledger: its path, or the host and the name of its database."""
     file = configuration.ledger_file
-    return "on a server" if file is None else seen_from_here(file)
+    if file is not None:
+        return seen_from_here(file)
+    return f"{LedgerAddress.read(configuration.ledger_url).place.removeprefix('ledger ')} on a server"
 
 
 def absent_words(configuration: Config) -> str:

@@ -280,7 +280,7 @@ def test_a_ledger_on_a_server_serves_the_command_line(
     assert ask(run, 1, "0.3")["answer"] == first["answer"]
     message = refused("count", "survey", "--where", "year = 2", "--epsilon", "0.1")
     assert "exceeds the 1/30 that is left" in message
-    assert "ledger: on a server" in run("ledger", "show").output
+    assert f"ledger: '{postgresql.folder}/" in run("ledger", "show").words
     assert "3 rows, consistent in themselves" in run("ledger", "verify").output
     (survey,) = run("ledger", "show", "--json").object["datasets"]
     assert Fraction(survey["spent"]) == Fraction(3, 10)
