@@ -22,7 +22,7 @@ class Told:
     @property
     def object(self) -> dict[str, Any]:
         """The one JSON object of a command that succeeded."""
-        assert (self.status, self.errors) == (0, "")
+        assert (self.status, self.errors) == (0, ""), f"status {self.status}: {self.errors}"
         return dict(json.loads(self.output))
 
     @property

@@ -56,6 +56,7 @@ def test_numbers_of_every_kind_are_read() -> None:
         ({1: [1, 2, 3]}, NOISE, None, r"2 of 'year', one for each node, got shape \(3,\)"),
         ({3: [1]}, NOISE, None, "level must be a number from 0 to 2, got 3"),
         ({("3",): 1}, NOISE, None, "node must be one of the tree"),
+        ({"total": 1}, NOISE, None, "node must be one of the tree, got 'total': its level is 0"),
         ([np.nan] * 4, NOISE, None, "got nan everywhere"),
         ({}, NOISE, None, "got nan everywhere"),
         ([below(3)] * 4, NOISE, None, "got suppressed ones everywhere"),

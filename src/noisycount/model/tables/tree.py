@@ -252,7 +252,8 @@ class Tree(Shown):
             texts = tuple(map(label_text, keys))
             level_and_position = self.labels.place(self, texts)
         if level_and_position is None:
-            raise ValueError(f"node must be one of the tree, got {short(node)}: see tree.label")
+            hint = f"its level is {self.names.index(node)}" if node in self.names else "see tree.label"
+            raise ValueError(f"node must be one of the tree, got {short(node)}: {hint}")
         return level_and_position
 
     def _place_of_number(self, index: int) -> tuple[int, int]:
