@@ -165,10 +165,10 @@ def privacy_curve(
 
     The bracket is wider than 1e-8·δ in these cases: records depend on each other, and their largest likelihood ratio is
     within 1e-4 of e^ε; ε is above 95 % of the largest privacy loss of a sum of Laplace noises; e^ε is a likelihood
-    ratio at which narrow discrete noise jumps; hardly a thousandth of the terms remains, of `Strata` or of a sample just
-    below its largest loss; `Strata` have more than about 1e8 records; δ is below 1e-200. From ε = 600 on the lower end
-    is 0, and the upper end is that at 600, or 0 from the ε of Laplace noise on. The smaller one of the two `directions`
-    may be off by the width of the bracket of the larger one.
+    ratio at which narrow discrete noise jumps; hardly a thousandth of the terms of `Strata` remains, or of a sample
+    just below its largest loss; `Strata` have more than about 1e8 records; δ is below 1e-200. From ε = 600 on the lower
+    end is 0, and the upper end is that at 600, or 0 from the ε of Laplace noise on. The smaller one of the two
+    `directions` may be off by the width of the bracket of the larger one.
 
     For several answers, besides rounding of the number of records, the bracket is at most 1e-10 wide without noise, for
     discrete Gaussian noises about one count, and for noises on the integers in at most three answers to a list of
