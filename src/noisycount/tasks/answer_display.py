@@ -174,7 +174,7 @@ def _mean_prices(preview: AnswerPreview, goal: AccuracyGoal) -> str:
         f"{max(0.0, round(unit_price * mean - paid, 9)):.2g} for {signed(count)}"
         for count, mean in average_prices(stopping.rule)
     ]
-    which = "a count that decides of" if goal.scope else "a count of"
+    which = "a deciding count of" if goal.scope else "a count of"
     return f"{prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 
