@@ -25,7 +25,7 @@ class Logistic(ContinuousNoise):
 
     @property
     def errors(self) -> "LogisticErrors":
-        """The law of the noise at many errors at once."""
+        """Distribution of the noise at many errors at once."""
         return LogisticErrors(self.scale)
 
     @property
@@ -39,19 +39,19 @@ class Logistic(ContinuousNoise):
         return 2 * math.log(2) * self.scale
 
     def release(self, count: int) -> float:
-        """The count plus the logit of a uniform number, which suffices for a test."""
+        """Return the count plus the logit of a uniform number, rounded to a public grid. This suffices for a test."""
         grid = float(public_grid(self.scale))
         noise = self.draws(1, np.random.default_rng()).item()
         return whole_number(count, "count") + round(noise / grid) * grid
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
-        """Draws from a seed."""
+        """Return draws from a seed."""
         return generator.logistic(0.0, self.scale, runs)
 
 
 @frozen
 class LogisticErrors(ClosedForm):
-    """The law at many errors."""
+    """Distribution of logistic noise at many errors."""
 
     is_discrete: ClassVar[bool] = False
 
@@ -73,16 +73,16 @@ class LogisticErrors(ClosedForm):
         return 1 / (4 * self.spread)
 
     def reach(self, depth: float) -> float:
-        """The density is at most e^(−z/scale) times four times the peak."""
+        """Return the error at which the bound 4·peak·e^(−z/scale) of the density is e^(−depth) of the peak."""
         return self.spread * (depth + math.log(4))
 
     def log_density(self, errors: Reals) -> Reals:
-        """−u − 2·ln(1 + e^−u) with u = |z|/scale."""
+        """Return −u − 2·ln(1 + e^−u) with u = |z|/scale."""
         units = np.abs(errors) / self.spread
         return -units - 2 * np.log1p(np.exp(-units))
 
     def log_change(self, error: float, steps: Reals) -> Reals:
-        """2·ln(cosh(a)/cosh(b)) for half of the errors, in a form without cancellation."""
+        """Return 2·ln(cosh(a)/cosh(b)) of the halved errors a and b, in a form without cancellation."""
         here, there = error / (2 * self.spread), (error - steps) / (2 * self.spread)
         is_near = np.abs(there - here) < 1
         near = np.where(is_near, there, here)
@@ -91,12 +91,12 @@ class LogisticErrors(ClosedForm):
         return -2 * np.where(is_near, np.log1p(change), far)
 
     def log_tail(self, distances: Reals) -> Reals:
-        """Ln 2 − z/scale − ln(1 + e^(−z/scale))."""
+        """Return ln 2 − z/scale − ln(1 + e^(−z/scale))."""
         units = distances / self.spread
         return math.log(2) - units - np.log1p(np.exp(-units))
 
     def between(self, low: Reals, widths: Reals) -> Reals:
-        """e^a·(1 − e^−w)/((1 + e^a)·(1 + e^(a − w))) for a = −low/scale, from the smaller tail."""
+        """Return e^a·(1 − e^−w)/((1 + e^a)·(1 + e^(a − w))) for a = −low/scale, from the smaller tail."""
         starts = np.where(2 * low + widths < 0, -low - widths, low) / self.spread
         units = widths / self.spread
         falls = -np.expm1(-units) * np.exp(-np.maximum(starts, 0))
@@ -104,24 +104,24 @@ class LogisticErrors(ClosedForm):
 
 
 def logistic(scale: float) -> Definition:
-    """The density by its definition."""
+    """Return the density by its definition."""
     return Definition(lambda z: np.cosh(np.clip(z / scale / 2, -350, 350)) ** -2.0, scale)
 
 
 class TestLogistic(NoiseContract):
-    """A noise that nothing in the package knows keeps all that the package promises."""
+    """A noise from outside the package passes the contract tests of all noises."""
 
     cases = [NoiseCase(Logistic(scale), logistic(scale)) for scale in (0.6, 1.75)]  # noqa: RUF012
 
 
-def test_the_error_of_a_refined_answer_is_no_other_noise() -> None:
-    """It is that of this density, and not of Gaussian noise of the same scale."""
+def test_the_mean_absolute_error_is_that_of_the_density() -> None:
+    """The mean absolute error is that of the logistic density, not of Gaussian noise of the same scale."""
     population = nc.Binomial(12, 0.3)
     assert nc.mean_absolute_error(population, Logistic(4), "answer") == 8 * math.log(2)
 
 
 def test_the_least_scale_and_the_loss_are_found_for_the_class() -> None:
-    """The class itself is asked, as those of the package are."""
+    """Both functions accept the class, as they accept the classes of the package."""
     scale = nc.smallest_scale(Logistic, 0.5, 1e-3)
     assert nc.privacy_curve(Logistic(scale)).delta(0.5) == pytest.approx(1e-3, rel=1e-6)
     loss = nc.utility_loss(Logistic(3), nc.Binomial(100, 0.3))
@@ -129,7 +129,7 @@ def test_the_least_scale_and_the_loss_are_found_for_the_class() -> None:
 
 
 def test_a_noise_without_a_transform_is_not_summed() -> None:
-    """By name."""
+    """The refusal names the noise."""
     with pytest.raises(ValueError, match=r"^noises must be .*Logistic\(scale=3"):
         nc.NoiseSum([Logistic(3), Logistic(4)])
 
@@ -138,7 +138,7 @@ def test_a_noise_that_does_not_state_all_is_refused_by_name() -> None:
     """A class with missing members cannot be instantiated, and the error names them."""
 
     class Half(AdditiveNoise):
-        """States its name alone."""
+        """A noise that states only its name."""
 
         name = "half"
 
