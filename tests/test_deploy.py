@@ -206,3 +206,12 @@ def test_systemd_takes_the_unit_and_finds_it_closed(tmp_path: Path) -> None:
         )
         assert told.returncode == 0, told.stderr
         assert "noisycount.service:" not in told.stderr
+
+
+def test_keys_of_a_container_are_in_its_volume() -> None:
+    """With a ledger on a server, keys are beside the read-only configuration; there the image has a link."""
+    (link,) = (words for name, words in instructions() if name == "RUN" and "ln -s" in words)
+    assert f"ln -s {STATE} {Path(CONFIGURATION).parent}/noisycount.data" in " ".join(link.split())
+    assert f"ln -s {STATE} {Path(CONFIGURATION).parent}/noisycount.data" in (
+        block.text.strip() for block in blocks_of(ROOT / "docs/how-to/production.md", "sh")
+    )
