@@ -81,6 +81,19 @@ def test_log_lines_have_the_members_of_the_page(tmp_path: Path) -> None:
     assert stopped["event"] in inspect.getsource(server)
 
 
+def test_a_request_for_a_data_set_shows_that_the_ledger_is_lost(tmp_path: Path) -> None:
+    """`/healthz` still replies that the process serves."""
+    configuration = configured(tmp_path)
+    with serving(configuration) as state:
+        caller = calling(state)
+        assert caller.get("/v1/datasets/stay").status_code == 200
+        assert configuration.ledger_file is not None
+        configuration.ledger_file.write_bytes(b"")
+        lost = caller.get("/v1/datasets/stay")
+        assert (lost.status_code, lost.json()["type"]) == (503, "urn:noisycount:ledger")
+        assert caller.get("/healthz").json() == {"status": "ok"}
+
+
 def test_alerts_name_problems_and_events_of_the_service() -> None:
     """Each problem of the table is one of the service, and each event stands in its source."""
     table = "\n".join(line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| "))
