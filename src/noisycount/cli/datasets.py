@@ -270,7 +270,7 @@ def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> N
     from noisycount.tasks.findings import findings_of
 
     if unit is None:
-        output.print_text('Say in it whose row each one is: unit = "COLUMN", or unit = "row".')
+        output.print_text('State the privacy unit there: unit = "COLUMN" of persons, or unit = "row".')
     serious_findings = [
         finding
         for finding in findings_of(inspection)

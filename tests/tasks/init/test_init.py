@@ -38,7 +38,7 @@ def test_a_file_is_described(run: Run, umfrage: Path) -> None:
     assert (told.status, told.errors) == (0, "")
     assert told.output.splitlines() == [
         "wrote noisycount.toml, with 6 columns of Umfrage 2025.csv",
-        'Say in it whose row each one is: unit = "COLUMN", or unit = "row".',
+        'State the privacy unit there: unit = "COLUMN" of persons, or unit = "row".',
         "Look at cells that do not fit (Alter, Kosten €, Beitritt); an encoding that must",
         "be stated.",
         "Then see what is read, and how to mend it: noisycount check Umfrage-2025",
