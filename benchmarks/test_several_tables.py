@@ -19,7 +19,7 @@ from noisycount.tasks.opening import statement_of
 ROUNDS = 5
 ROWS = sized(10**7, 10**4)
 LIMIT = 1.5
-ACROSS = 3.5  # a value of one table in a condition of another: a window over the rows of both, where SQL can join
+ACROSS = 2.2  # a value of one table in a condition of another: a join, 1.6 times as slow without DuckDB's statistics
 MEMORY = 4 * 2**30
 VISITS = "(SELECT patient, {} FROM visits GROUP BY patient)"
 PATIENTS = "(SELECT patient, {} FROM patients GROUP BY patient)"
@@ -67,7 +67,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_questions_about_two_tables(show: Show, clinic: Path, question: str) -> None:
-    """A question takes at most 1.5 times the hand-written SQL, across tables 3.5 times, and has the same count."""
+    """A question takes at most 1.5 times the hand-written SQL, across tables 2.2 times, and has the same count."""
     described = load_config(clinic / "noisycount.toml").dataset("clinic")
     records = Records.open(described.source, statement_of(described), Catalog(folder=clinic / "data"))
     with records._source as source, duckdb.connect() as connection:  # noqa: SLF001

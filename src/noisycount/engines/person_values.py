@@ -1,20 +1,29 @@
-"""Values of a person as SQL: aggregates of the rows of each person, in a group or beside each row.
+"""Values of a person as SQL: aggregates of the rows of each person, alone or beside each row.
 
 `with_person_values` gives the records that a question about persons counts. If the question reads only values of
-persons, these are one row a person; else all rows, each with the values of its person. All rows are read once, and the
+persons, these are one row a person; else rows, each with the values of its person. If a condition of rows uses a value
+of the person, the rows are joined with a query of these values, which reads the rows of their tables a second time. The
 work does not depend on which conditions hold.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from noisycount.engines.dialect import NOTHING, ONE, Expression, whole
-from noisycount.engines.expressions import Person, StatementRecords, is_nan
+from noisycount.engines.dialect import NOTHING, ONE, Dialect, Expression, whole
+from noisycount.engines.expressions import Person, StatementRecords, is_nan, type_of
 from noisycount.query.grouping import GroupBy
-from noisycount.query.person_values import EVERY_ROW, LARGEST_REAL, MILLIONTHS, Function, PersonValue, value_of
+from noisycount.query.person_values import (
+    EVERY_ROW,
+    LARGEST_REAL,
+    MILLIONTHS,
+    Function,
+    PersonValue,
+    row_flag,
+    value_of,
+)
 from noisycount.query.predicate import Column, Flag, Predicate, operands
 from noisycount.query.schema import INTEGERS, Kind
 
@@ -36,63 +45,88 @@ def with_person_values(
     return _beside_rows(records, values, rows) if rows else _by_person(records, values)
 
 
-def _by_person(records: StatementRecords, values: Sequence[PersonValue]) -> StatementRecords:
-    """Return one record a person, with values of the person."""
-    prepared = _with_inner_values(records, values)
-    person = _person(prepared)
-    selected = [_aggregate(value, prepared).label(_name(number)) for number, value in enumerate(values)]
-    grouped = sa.select(person.value.label("u"), *selected).select_from(prepared.table).group_by(person.value)
-    return replace(_records_of(grouped.subquery("persons"), prepared, values, ()), is_one_row_a_person=True)
+def _by_person(
+    records: StatementRecords, values: Sequence[PersonValue], tables: Collection[str] = ()
+) -> StatementRecords:
+    """Return one record a person, with values of the person.
+
+    Args:
+        records: The records.
+        values: The values.
+        tables: The only tables whose rows are read; empty: all rows are read.
+    """
+    definitions = [value.definition for value in values]
+    inner = [*dict.fromkeys(each for value in definitions for each in value.inner)]
+    is_read = _rows_of_tables(records, tables)
+    if inner:
+        columns: dict[Column, None] = {}
+        for value in definitions:
+            columns |= dict.fromkeys(each for column in filter(None, [value.column]) for each in column.stored_columns)
+            for operand in operands(value.where):
+                columns |= {} if value_of(operand) else dict.fromkeys(operand.stored_columns)
+        records, is_read = _beside_rows(records, inner, [*columns], tables), []
+    person = _person(records)
+    selected = [_aggregate(value, records).label(_name(number)) for number, value in enumerate(values)]
+    rows = sa.select(person.value.label("u"), *selected).select_from(records.table).where(*is_read)
+    persons = _records_of(rows.group_by(person.value).cte(), records, values, ())
+    return replace(persons, is_one_row_a_person=True)
 
 
 def _beside_rows(
-    records: StatementRecords, values: Sequence[PersonValue], columns: Sequence[Column]
+    records: StatementRecords, values: Sequence[PersonValue], columns: Sequence[Column], tables: Collection[str] = ()
 ) -> StatementRecords:
-    """Return all rows with some of their columns, and with values of their person."""
-    prepared = _with_inner_values(records, values, columns)
-    person = _person(prepared)
-    stored = [prepared.value(column.stored).label(f"c{number}") for number, column in enumerate(columns)]
-    counted = [value for value in values if value.function is Function.COUNT and value.column is not None]
-    ranks = {value: _rank(value, prepared).label(f"d{number}") for number, value in enumerate(counted)}
-    selected = [
-        _aggregate(value, prepared).over(partition_by=person.value).label(_name(number))
-        for number, value in enumerate(values)
-        if value not in ranks
-    ]
-    rows = sa.select(person.value.label("u"), *stored, *selected, *ranks.values()).select_from(prepared.table)
-    if ranks:  # the number of different values is the largest rank
-        ranked = rows.subquery("ranked")
-        kept = [each for each in ranked.c if each.name not in {rank.name for rank in ranks.values()}]
-        numbers = [
-            sa.func.coalesce(sa.func.max(ranked.c[ranks[value].name]).over(partition_by=ranked.c.u), whole(0)).label(
-                _name(values.index(value))
-            )
-            for value in counted
-        ]
-        rows = sa.select(*kept, *numbers)
-    return _records_of(rows.subquery("rows_of_persons"), prepared, values, columns)
+    """Return rows with some of their columns, and with values of their person.
+
+    Args:
+        records: The records.
+        values: The values.
+        columns: The columns of the rows, and flags of tables.
+        tables: The only tables whose rows are read. Empty: every person has a row. Rows of tables that only the values
+            read are replaced by one row a person, without columns.
+    """
+    of_values = [*dict.fromkeys(value.table or "" for value in values)]
+    of_values = [] if "" in of_values else of_values
+    persons = _by_person(records, values, of_values).table
+    of_rows = {column.table or column.name for column in columns}
+    replaced = [] if tables else [table for table in of_values if table not in of_rows]
+    is_read = [*_rows_of_tables(records, tables), *map(sa.not_, _rows_of_tables(records, replaced))]
+    person = _person(records)
+    stored = [records.value(column.stored).label(f"c{number}") for number, column in enumerate(columns)]
+    branches = [sa.select(person.value.label("u"), *stored).select_from(records.table).where(*is_read)]
+    if replaced:
+        cells = [_without_row(column, records.dialect).label(f"c{number}") for number, column in enumerate(columns)]
+        branches.append(sa.select(persons.c.u, *cells))
+    rows = (branches[0] if len(branches) == 1 else sa.union_all(*branches)).subquery()
+    joined = sa.select(
+        *rows.c, *(_of_everybody(value, persons.c[_name(n)]).label(_name(n)) for n, value in enumerate(values))
+    )
+    joined = joined.select_from(rows.outerjoin(persons, rows.c.u == persons.c.u))
+    return _records_of(joined.subquery(), records, values, columns)
 
 
-def _with_inner_values(
-    records: StatementRecords, values: Sequence[PersonValue], columns: Iterable[Column] = ()
-) -> StatementRecords:
-    """Return records beside which the values stand that the conditions of other values use."""
-    definitions = [value.definition for value in values]
-    inner = [*dict.fromkeys(each for value in definitions for each in value.inner)]
-    if not inner:
-        return records
-    read = dict.fromkeys(columns)
-    for value in definitions:
-        read |= dict.fromkeys(each for column in filter(None, [value.column]) for each in column.stored_columns)
-        for operand in operands(value.where):
-            read |= {} if value_of(operand) else dict.fromkeys(operand.stored_columns)
-    return _beside_rows(records, inner, [*read])
+def _rows_of_tables(records: StatementRecords, tables: Iterable[str]) -> list[Expression]:
+    """Return the condition that a row is of one of some tables, in a list that is empty if there are no tables."""
+    conditions = [records.condition(Flag(row_flag(table))) for table in tables]
+    return [sa.or_(*conditions)] if conditions else []
+
+
+def _without_row(column: Column, dialect: Dialect) -> Expression:
+    """Return the value of a column in the row of a person without rows: a missing value, or the flag of no table."""
+    if column.table is None:
+        return whole(1) == whole(0) if dialect.has_booleans else NOTHING
+    return sa.cast(sa.null(), dialect.text_type if column.stored.kind is Kind.TEXT else type_of(column.stored.kind))
+
+
+def _of_everybody(value: PersonValue, found: Expression) -> Expression:
+    """Return a value of a person, also if it is missing because no row of the person was read."""
+    default = {Function.ANY: NOTHING, Function.EVERY: ONE, Function.COUNT: whole(0)}.get(value.function)
+    return found if default is None else sa.func.coalesce(found, default)
 
 
 def _records_of(
-    table: sa.Subquery, records: StatementRecords, values: Sequence[PersonValue], columns: Sequence[Column]
+    table: sa.FromClause, records: StatementRecords, values: Sequence[PersonValue], columns: Sequence[Column]
 ) -> StatementRecords:
-    """Return the records of a subquery that has the person, values of the person, and columns of the rows."""
+    """Return the records of a query that has the person, values of the person, and columns of the rows."""
     shown: dict[Column, Expression] = {column.stored: table.c[f"c{number}"] for number, column in enumerate(columns)}
     for number, value in enumerate(values):
         found: Expression = table.c[_name(number)]
@@ -189,11 +223,3 @@ def _aggregate(value: PersonValue, records: StatementRecords) -> Any:  # noqa: A
             return sa.func.min(_column_value(value, records))
         case _:
             return sa.func.max(_column_value(value, records))
-
-
-def _rank(value: PersonValue, records: StatementRecords) -> Expression:
-    """Return the rank of a row's value among the different values of its person; missing if the row has none."""
-    found = _column_value(value, records)
-    is_missing = sa.case((found.is_(None), ONE), else_=NOTHING)
-    order = sa.func.dense_rank().over(partition_by=_person(records).value, order_by=[is_missing, found])
-    return sa.case((found.is_not(None), order))
