@@ -54,7 +54,10 @@ def through_the_desk(records: Path, unit: str | None, ledger: str, folder: Path)
 
     def counted() -> None:
         where = next(asked)
-        with Ledger.open(ledger) as budget, Records.open(records, stated, Catalog.of(budget, folder)) as opened:
+        with (
+            Ledger.open(ledger) as budget,
+            Records.open(records, stated, Catalog.from_ledger(budget, folder)) as opened,
+        ):
             assert opened.desk(budget, RICH).release(where, Fraction(1)).charged == 1
 
     return counted

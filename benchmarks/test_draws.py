@@ -96,7 +96,7 @@ def test_a_gaussian_draw_among_a_million_takes_at_most_500_ns(show: Show, scale:
     noise = DiscreteGaussian(scale)
 
     def afresh() -> None:
-        Inversion.of.cache_clear()  # type: ignore[attr-defined]
+        Inversion.from_law.cache_clear()  # type: ignore[attr-defined]
         noise.samples(DRAWS)
 
     ours, opendp = medians(

@@ -40,6 +40,7 @@ SLOW = {
     "docs/how-to/troubleshooting.md",
     "docs/how-to/disclosure.md",
     "docs/how-to/tables.md",
+    "docs/how-to/persons.md",
     "docs/mathematics/posteriors.md",
 }
 """Pages that take about a second or more, which a fast run leaves out."""

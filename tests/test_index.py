@@ -8,6 +8,8 @@ import pytest
 from tests import index
 
 
+@pytest.mark.thorough
+@pytest.mark.always
 def test_every_module_has_a_file_of_tests() -> None:
     """A module without a test at its place is imported by a file of tests, or named in its docstring."""
     files = index.tests_by_module()

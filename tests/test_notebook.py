@@ -54,6 +54,7 @@ def test_a_notebook_shows_results_of_the_forms_that_it_stores(name: str, first: 
     assert {"image/svg+xml"} in stored
 
 
+@pytest.mark.thorough
 def test_what_needs_no_noise_is_what_the_first_notebook_stores(first: Runs) -> None:
     """Errors, averages and beliefs; and the ledger is the notebook's, never the reader's own."""
     bundles, home = first("one-noisy-count")

@@ -119,8 +119,9 @@ def verify_older_copy(run: Run, here: Path) -> str:
 
 
 def hold_ledger(run: Run, here: Path) -> str:
-    """Return the refusal while another process holds the lock of the ledger."""
+    """Return the refusal while another process holds the lock of the ledger, which may last a tenth of a second."""
     database = spend_ledger(run, here)
+    configure(here, SURVEY, "sqlite:///ledger.db?timeout=0.1")
     database.execute("BEGIN EXCLUSIVE")
     result = refusal(run, "ledger show")
     database.close()
@@ -175,7 +176,7 @@ def call(key: str, path: str, bodies: list[dict[str, str]], _: Run, here: Path) 
     """Return the sentence with which a service refuses the last of some requests with one Idempotency-Key."""
     configure(here, f"{SURVEY}\n[server]\nrate = 2")
     config = load_config(here / "noisycount.toml")
-    secret = Keyring.of(config).issue("ana", Role.ANALYST, ["survey"])[0].text
+    secret = Keyring.from_config(config).issue("ana", Role.ANALYST, ["survey"])[0].text
     headers = {"Authorization": f"Bearer {secret if key == 'valid' else key}", "Idempotency-Key": "one"}
     with serving(config) as state:
         caller = Caller(application(state), headers)

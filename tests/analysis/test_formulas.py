@@ -81,7 +81,7 @@ def test_three_formulas_give_one_privacy_curve() -> None:
 
 def test_the_numbers_of_accounting() -> None:
     """`accounting.md` and `papers.md`: exact sums, ρ of a budget, sensitivities, thresholds, pure answers."""
-    assert sum([Loss.of(Fraction("0.1"))] * 3, Loss()).epsilon == Fraction("0.3")
+    assert sum([Loss.from_epsilon(Fraction("0.1"))] * 3, Loss()).epsilon == Fraction("0.3")
     assert float(rho_within(2, 1e-6)) == 0.0881526
     assert delta_of_rho(rho_within(2, 1e-6), 2) <= 1e-6
     assert round(epsilon_of_rho(0.5, 1e-6), 4) == 5.2215

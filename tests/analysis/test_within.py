@@ -194,7 +194,7 @@ def test_the_chance_to_be_ever_wrong_in_fifty_digits(count: int) -> None:
         0.8 * count,
         1.3 * count + 1,
     )
-    chain = StoppedChain.of(scales, thresholds)
+    chain = StoppedChain.from_scales(scales, thresholds)
     counts, ends = np.array([float(count)]), (np.array([math.ceil(low)]), np.array([math.ceil(high)]))
     found = chain.ever_outside(counts, ends[0].astype(float), ends[1].astype(float), math.inf)[0]
     with mp.workdps(50):
@@ -340,7 +340,7 @@ def test_a_larger_half_record_helps_wide_shares_and_harms_small_counts(monkeypat
     def chain_of(rule: StoppingRule, slack: float) -> StoppedChain:
         depth, half = slack * -math.log(1 - rule.confidence) / float(rule.within), 1.5 / float(rule.within)
         scales = [nc.DiscreteLaplace.for_epsilon(price).scale for price in rule.prices]
-        return StoppedChain.of(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
+        return StoppedChain.from_scales(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
 
     def rules() -> list[StoppingRule]:
         goals = ((Fraction(1, 2), Fraction(9, 10)), (Fraction(1, 5), Fraction(19, 20)))
@@ -441,7 +441,7 @@ def test_what_is_no_rule_is_refused(make: Callable[[], object], words: str) -> N
 
 def test_a_chain_of_one_price_is_one_answer() -> None:
     """No answer comes before it."""
-    chain = StoppedChain.of([Fraction(10)], [30])
+    chain = StoppedChain.from_scales([Fraction(10)], [30])
     counts = np.array([0.0, 29.0, 30.0, 31.0, 60.0])
     stops = (chain.beyond(counts, counts) + chain.short(counts, counts))[0]
     expected = [nc.DiscreteLaplace(10).errors.exceedance(np.array([30 - count]))[0] for count in counts]
@@ -456,7 +456,7 @@ def test_a_stopped_chain_has_no_rho_of_its_last_price() -> None:
     prices = np.array([0.1 * 1.1**place for place in range(12)])
     order = 8
     scales = [Fraction(1 / price) for price in prices.tolist()]
-    chain = StoppedChain.of(scales, [1] * prices.size)
+    chain = StoppedChain.from_scales(scales, [1] * prices.size)
     counts = np.array([0.0])
     reached = (chain.beyond(counts, np.array([1.0])) + chain.short(counts, counts))[:, 0]
     losses = order * prices - order * (order - 1) * prices**2 / 2

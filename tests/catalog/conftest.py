@@ -45,7 +45,7 @@ def opened(ledger: Ledger, folder: Path) -> Iterator[Opened]:
 
         def records(place: Path, name: str = "survey", **said: object) -> Records:
             stated = DatasetSettings(name, **said)  # type: ignore[arg-type]  # as tests say it
-            return stack.enter_context(Records.open(place, stated, Catalog.of(ledger, folder)))
+            return stack.enter_context(Records.open(place, stated, Catalog.from_ledger(ledger, folder)))
 
         yield records
 

@@ -190,10 +190,10 @@ def test_a_file_that_breaks_while_a_desk_is_open_is_refused(
 def test_a_footer_that_changed_is_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if a disk states the same times."""
     path, contents = written(tmp_path / "x.parquet"), module.Contents(tmp_path / "data")
-    first = contents.of((path,))
+    first = contents.read_files((path,))
     monkeypatch.setattr(module, "state_of", lambda _: first.state)
     overwrite(path, path.stat().st_size - 40, 4)
-    assert contents.of((path,)).digest != first.digest
+    assert contents.read_files((path,)).digest != first.digest
 
 
 def test_a_copy_with_a_broken_page_is_made_again(survey: Path, asked: Asked, folder: Path, ledger: Ledger) -> None:

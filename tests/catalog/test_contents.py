@@ -35,9 +35,9 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_is_known_by_what_it_holds(file: Path) -> None:
     """The hash is that of its bytes, wherever it lies."""
     expected = hashlib.sha256(b"age\n31\n").hexdigest()
-    assert Contents().of((file,)).digest == expected
+    assert Contents().read_files((file,)).digest == expected
     moved = file.rename(file.with_name("moved.csv"))
-    assert Contents().of((moved,)).digest == expected
+    assert Contents().read_files((moved,)).digest == expected
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.TSV", "a.csv.gz"])
@@ -52,7 +52,7 @@ def test_first_lines_that_older_releases_misread_are_another_reading(tmp_path: P
     for text, is_corrected in texts.items():
         file = tmp_path / name
         file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-        content = Contents().of((file,))
+        content = Contents().read_files((file,))
         assert content.digest == hashlib.sha256(file.read_bytes()).hexdigest()
         assert (content.correction is not None) == is_corrected
         old = DatasetRecord(None, {}, content.digest, form=FileFormat())
@@ -63,44 +63,44 @@ def test_first_lines_that_older_releases_misread_are_another_reading(tmp_path: P
             Catalog({"old": old}).name_of(DatasetSettings("new"), content.digest)
     parquet = tmp_path / "a.parquet"
     parquet.write_bytes(b'"\n')
-    assert Contents().of((parquet,)).correction is None
+    assert Contents().read_files((parquet,)).correction is None
 
 
 def test_what_an_older_release_remembered_is_read_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It digested some files in another way."""
     settled(monkeypatch)
     contents = Contents(file.parent / "data")
-    first = contents.of((file,))
+    first = contents.read_files((file,))
     remembered = file.parent / "data" / "contents.json"
     place, [rows, _] = json.loads(remembered.read_bytes()).popitem()
     state = rows[0][1]
     older = hashlib.sha256(json.dumps([place, [state], "00", 2]).encode()).hexdigest()
     remembered.write_text(json.dumps({place: [[state], "00", older]}))
-    assert rows[0][3] == contents.of((file,)).digest == first.digest
+    assert rows[0][3] == contents.read_files((file,)).digest == first.digest
 
 
 def test_a_file_is_read_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless its size or one of its times is another, what was found is remembered."""
     settled(monkeypatch)
     contents = Contents(file.parent / "data")
-    first = contents.of((file,))
+    first = contents.read_files((file,))
     with monkeypatch.context() as patch:
         patch.delattr(hashlib, "file_digest")
-        assert contents.of((file,)) == first
+        assert contents.read_files((file,)) == first
         os.utime(file, (OLD, OLD + 1))
         with pytest.raises(AttributeError):
-            contents.of((file,))
-    assert contents.of((file,)).digest == first.digest
+            contents.read_files((file,))
+    assert contents.read_files((file,)).digest == first.digest
     file.write_text("age\n32\n")
     os.utime(file, (OLD, OLD))  # the time at which its inode changed tells it
-    assert contents.of((file,)).digest != first.digest
+    assert contents.read_files((file,)).digest != first.digest
 
 
 def test_what_was_just_written_is_read_again(file: Path) -> None:
     """Within two seconds two writings may have one time."""
     contents = Contents(file.parent / "data")
     file.write_text("age\n33\n")
-    contents.of((file,))
+    contents.read_files((file,))
     assert not (file.parent / "data" / "contents.json").exists()
 
 
@@ -110,7 +110,7 @@ def test_what_is_remembered_is_the_owners_alone(file: Path, monkeypatch: pytest.
     folder = file.parent / "data"
     folder.mkdir(mode=0o755)
     (folder / "contents.json").write_text("[")
-    digest = Contents(folder).of((file,)).digest
+    digest = Contents(folder).read_files((file,)).digest
     assert folder.stat().st_mode & 0o777 == 0o700
     remembered = folder / "contents.json"
     assert remembered.stat().st_mode & 0o777 == 0o600
@@ -121,15 +121,15 @@ def test_no_byte_of_what_is_remembered_makes_other_records(file: Path, monkeypat
     """A digest that was changed would make a question a new one, to be paid and answered again."""
     settled(monkeypatch)
     contents = Contents(file.parent / "data")
-    first, remembered = contents.of((file,)), file.parent / "data" / "contents.json"
+    first, remembered = contents.read_files((file,)), file.parent / "data" / "contents.json"
     content = remembered.read_bytes()
     for place in range(len(content)):
         changed = bytearray(content)
         changed[place] ^= 1
         remembered.write_bytes(changed)
-        assert contents.of((file,)) == first
+        assert contents.read_files((file,)) == first
     remembered.write_text(json.dumps({str(file): 5, "other": [[], "digest"]}), encoding="ascii")
-    assert contents.of((file,)) == first
+    assert contents.read_files((file,)) == first
 
 
 def test_the_oldest_are_forgotten(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_the_oldest_are_forgotten(file: Path, monkeypatch: pytest.MonkeyPatch) -
     for number in range(6):
         other = file.with_name(f"{number}.csv")
         other.write_text(str(number))
-        contents.of((other,))
+        contents.read_files((other,))
     known = json.loads((file.parent / "data" / "contents.json").read_bytes())
     assert [Path(place).stem for place in known] == ["2", "3", "4", "5"]
 
@@ -149,11 +149,11 @@ def test_several_files_are_one_content(tmp_path: Path) -> None:
     """In whatever order and under whatever names; another one more is another content."""
     for name, text in (("a.parquet", "1"), ("b.pq", "2"), ("c.txt", "3")):
         (tmp_path / name).write_text(text)
-    both = Contents().of(files_of(tmp_path))
+    both = Contents().read_files(files_of(tmp_path))
     assert [path.name for path in both.files] == ["a.parquet", "b.pq"]
     (tmp_path / "a.parquet").rename(tmp_path / "z.parquet")
-    assert Contents().of(files_of(tmp_path)).digest == both.digest
-    assert Contents().of(files_of(tmp_path / "*.parquet")).digest != both.digest
+    assert Contents().read_files(files_of(tmp_path)).digest == both.digest
+    assert Contents().read_files(files_of(tmp_path / "*.parquet")).digest != both.digest
     (tmp_path / "b.pq").unlink()
     with pytest.raises(SourceError, match="cannot be read any more"):
         both.require_same()
@@ -181,7 +181,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="contains no Parquet file"):
         files_of(tmp_path)
     with pytest.raises(SourceError, match="cannot be read any more"):
-        Contents().of((tmp_path / "gone.csv",))
+        Contents().read_files((tmp_path / "gone.csv",))
 
 
 def test_a_change_while_it_is_hashed_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,4 +195,4 @@ def test_a_change_while_it_is_hashed_is_refused(file: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(hashlib, "file_digest", changing)
     with pytest.raises(SourceError, match="changed while it was open"):
-        Contents().of((file,))
+        Contents().read_files((file,))

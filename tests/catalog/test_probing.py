@@ -44,7 +44,7 @@ one_unreadable = st.sampled_from([False, True])
 
 def written(place: Path) -> DatasetRecord:
     """Return the stored description of a file, as its owner confirmed it."""
-    return DatasetRecord("person", KINDS, Contents().of(files_of(place)).digest, form=FORM)
+    return DatasetRecord("person", KINDS, Contents().read_files(files_of(place)).digest, form=FORM)
 
 
 def parsed(records: Records, where: str) -> str:
@@ -62,7 +62,7 @@ def told(folder: Path) -> list[str]:
     with Ledger.open(f"sqlite:///{folder}/ledger.db") as ledger:
         ledger.describe(NAME, written(place).text)
         stated = DatasetSettings(NAME, form=FORM)
-        with Records.open(place, stated, Catalog.of(ledger, folder / "data")) as records:
+        with Records.open(place, stated, Catalog.from_ledger(ledger, folder / "data")) as records:
             desk = records.desk(ledger, Dataset(NAME, budget_of(1000)))
             return [reply(desk, where) for where in QUESTIONS]
 

@@ -162,7 +162,7 @@ def test_answers_of_an_older_release_stay_free_until_the_form_changes(
 ) -> None:
     """Read as it was, a file has the version that it had; and `--renew` ends that."""
     columns = {"person": TEXT, "age": ColumnFormat(Kind.INTEGER), "town": TEXT}
-    digest = Contents().of(files_of(survey)).digest
+    digest = Contents().read_files(files_of(survey)).digest
     older = DatasetRecord("person", columns, digest, form=FORM, legacy_form=FORM)
     ledger.describe("survey", older.text)
     first = asked(survey).release(OLD, EXACTLY)
@@ -181,7 +181,9 @@ def test_answers_of_an_older_release_stay_free_if_columns_are_described_anew(
 ) -> None:
     """A column that the older release did not know makes no other version of the form."""
     columns = {"person": TEXT, "age": ColumnFormat(Kind.INTEGER)}
-    older = DatasetRecord("person", columns, Contents().of(files_of(survey)).digest, form=FORM, legacy_form=FORM)
+    older = DatasetRecord(
+        "person", columns, Contents().read_files(files_of(survey)).digest, form=FORM, legacy_form=FORM
+    )
     ledger.describe("survey", older.text)
     desk = asked(survey, columns=["age", "town"])
     assert set(desk.columns) == {"age", "town"}

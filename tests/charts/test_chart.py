@@ -127,7 +127,7 @@ def release(answer: int, where: str = "age >= 65") -> Release:
     """An answer at ε = 0.15 that persons were counted for."""
     price = Fraction(3, 20)
     noise = nc.DiscreteLaplace.for_epsilon(price)
-    return Release(answer, price, Loss.of(price), Fraction(1), "survey", where, noise, "a key", "person")
+    return Release(answer, price, Loss.from_epsilon(price), Fraction(1), "survey", where, noise, "a key", "person")
 
 
 def test_a_release_is_shown_by_its_likelihood() -> None:

@@ -160,4 +160,4 @@ def test_a_ledger_on_a_server_has_its_keys_beside_the_configuration(run: Run, he
     configure(here, ledger="postgresql+psycopg://nobody@localhost/nowhere")
     assert run(*ADD).status == 0
     assert (here / "noisycount.data/access.json").is_file()
-    assert Keyring.of(load_config(here / "noisycount.toml")).issued()[0].name == "ana"
+    assert Keyring.from_config(load_config(here / "noisycount.toml")).issued()[0].name == "ana"

@@ -144,7 +144,7 @@ class Engine(MemorySource):
         records = records_with_person_values(self.kept(), self.unit, (), [asked])
         for number, record in enumerate(records):
             if self.truth(asked, record):
-                yield Unit.of(number, record, self.unit).name
+                yield Unit.from_record(number, record, self.unit).name
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """The counts of a table of listed keys."""

@@ -39,7 +39,7 @@ ALICE, BOB, CAROL = Analyst("alice", 2 * PRICE), Analyst("bob", PRICE), Analyst(
 ASKED = [
     (Request("survey", "old", PRICE), ALICE, 701),
     (Request("survey", "young", PRICE), BOB, 702),
-    (Request("census", "old", PRICE), ALICE, TableAnswer.of([[703, 5], [704]])),
+    (Request("census", "old", PRICE), ALICE, TableAnswer.from_levels([[703, 5], [704]])),
 ]
 BUDGETS = {"survey": 2 * PRICE, "census": PRICE, "panel": PRICE}
 UNPAYABLE = [("survey", CAROL), ("census", CAROL), ("panel", ALICE), ("panel", BOB)]

@@ -47,7 +47,7 @@ def filled(configuration: Config, debits: int, seed: int = 7) -> list[Request]:
             analyst = Analyst(f"analyst {number % 3}")
             entry, _ = ledger.reserve(f"key {number}", request, BUDGET, analyst, purpose=purpose)
             if number % 5:
-                answer = TableAnswer.of([[3, -4], [-1]])
+                answer = TableAnswer.from_levels([[3, -4], [-1]])
                 ledger.store(entry, number - 9 if number % 3 else answer)
             made.append(request)
     return made

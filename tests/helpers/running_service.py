@@ -56,7 +56,7 @@ def configured(folder: Path, text: str) -> Config:
 @contextmanager
 def served(configuration: Config, *users: User) -> Iterator[Service]:
     """Serve a configuration without slots to users with keys, until the block ends."""
-    keyring = Keyring.of(configuration)
+    keyring = Keyring.from_config(configuration)
     grants = {user.name: user.grants and sorted(user.grants) for user in users}
     keys = {user.name: keyring.issue(user.name, user.role, grants[user.name])[0].text for user in users}
     state = ServiceState.open(configuration, slots=False)

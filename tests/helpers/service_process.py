@@ -72,7 +72,7 @@ class Service:
 
     def keys(self, names: list[str]) -> dict[str, str]:
         """A key for each of some analysts."""
-        ring = Keyring.of(load_config(self.folder / "noisycount.toml"))
+        ring = Keyring.from_config(load_config(self.folder / "noisycount.toml"))
         return {name: ring.issue(name, Role.ANALYST, [DATASET])[0].text for name in names}
 
     def start(self) -> float:

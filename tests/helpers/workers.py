@@ -194,7 +194,7 @@ def buy_tables(url: str, tables: Sequence[int]) -> tuple[Loss, list[str]]:
             where = f"age > {number}"
             bought = desk.release_table("age:0,50", where=where, epsilon=PRICE, margins="total")
             charged += bought.charged
-            answers.append(told(TableAnswer.of(bought.answers)))
+            answers.append(told(TableAnswer.from_levels(bought.answers)))
     return charged, answers
 
 
@@ -313,7 +313,7 @@ def asked_once(desk: Desk, number: int) -> tuple[str, str, bool]:
     else:
         wheres = [f"age < {number}", where]
         table = desk.release_many(wheres, rho=RHO, noise=DiscreteGaussian, **asked)
-    return table.key, told(TableAnswer.of(table.answers)), table.repeated
+    return table.key, told(TableAnswer.from_levels(table.answers)), table.repeated
 
 
 def wrong_once(ledger: Ledger, entries: Sequence[Entry]) -> int:
@@ -349,7 +349,7 @@ def asked_for_more(desk: Desk, number: int) -> tuple[str, str, bool]:
         count = desk.release(where, **asked)
         return count.key, f"{count.answer} at {count.epsilon}", count.repeated
     table = desk.release_table("age:0,50", where=where, margins="total", **asked)
-    return table.key, f"{told(TableAnswer.of(table.answers))} at {table.price.epsilon}", table.repeated
+    return table.key, f"{told(TableAnswer.from_levels(table.answers))} at {table.price.epsilon}", table.repeated
 
 
 def wrong_rises(ledger: Ledger, entries: Sequence[Entry]) -> int:
@@ -376,7 +376,7 @@ def asked_for_more_rho(desk: Desk, number: int) -> tuple[str, str, bool]:
     question, step = divmod(number, len(RHOS))
     asked = {"where": f"age <> {1000 + question}", "key": f"{number}", "purpose": purpose_of(number)}
     table = desk.release_table("age:0,50", rho=RHOS[step], noise=DiscreteGaussian, **asked)
-    return table.key, f"{told(TableAnswer.of(table.answers))} at {table.price.rho}", table.repeated
+    return table.key, f"{told(TableAnswer.from_levels(table.answers))} at {table.price.rho}", table.repeated
 
 
 def wrong_rhos(ledger: Ledger, entries: Sequence[Entry]) -> int:
@@ -412,7 +412,7 @@ def purpose_of(number: int) -> str | None:
 
 def price_of(number: int) -> Loss:
     """Give what the question of a number costs."""
-    return Loss.concentrated(RHO) if number % 3 == 2 else Loss.of(PRICE)
+    return Loss.concentrated(RHO) if number % 3 == 2 else Loss.from_epsilon(PRICE)
 
 
 def told(answer: int | TableAnswer | None) -> str:

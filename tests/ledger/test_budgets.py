@@ -41,7 +41,7 @@ budgets = st.sampled_from(
 @given(st.lists(prices))
 def test_losses_add_up_exactly(paid: list[Fraction]) -> None:
     """In ε, and in halves of the squares."""
-    total = sum(map(Loss.of, paid), Loss())
+    total = sum(map(Loss.from_epsilon, paid), Loss())
     assert total == Loss(sum(paid, Fraction(0)), sum(price**2 for price in paid) / Fraction(2))
 
 
@@ -55,7 +55,7 @@ def test_the_rho_of_an_answer_bounds_its_renyi_divergences(epsilon: Fraction) ->
         right = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon.numerator) / epsilon.denominator))
         for order in map(mpmath.mpf, (1.001, 1.5, 2, 10, 100)):
             terms = [one**order * other ** (1 - order) for one, other in [(right, 1 - right), (1 - right, right)]]
-            assert mpmath.log(sum(terms)) / (order - 1) <= float(Loss.of(epsilon).rho) * order
+            assert mpmath.log(sum(terms)) / (order - 1) <= float(Loss.from_epsilon(epsilon).rho) * order
 
 
 @pytest.mark.parametrize("for_keys", ["0", "1e-7", "5e-7", "999e-9"])
@@ -75,12 +75,12 @@ def test_what_is_left_fits_and_hardly_more_does(budget: Budget, paid: list[Fract
     """`left` is the largest price of one more answer, to a billionth."""
     spent = Loss()
     for price in paid:
-        if budget.admits(spent + Loss.of(price)):
-            spent += Loss.of(price)
+        if budget.admits(spent + Loss.from_epsilon(price)):
+            spent += Loss.from_epsilon(price)
     left = budget.left(spent)
     assert left == 0 or exact_epsilon(left) == left
-    assert left == 0 or budget.admits(spent + Loss.of(left))
-    assert not budget.admits(spent + Loss.of(left + Fraction(2, 10**9)))
+    assert left == 0 or budget.admits(spent + Loss.from_epsilon(left))
+    assert not budget.admits(spent + Loss.from_epsilon(left + Fraction(2, 10**9)))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_rho_of_a_budget_is_the_largest_that_implies_it(epsilon: str, delta:
 def test_answers_within_a_budget_keep_to_it_by_an_independent_accountant(epsilon: str, delta: str, price: str) -> None:
     """Privacy loss distributions, which are tighter, give no larger ε; most of it is used."""
     budget = ApproximateBudget(Fraction(epsilon), Fraction(delta))
-    each = Loss.of(Fraction(price))
+    each = Loss.from_epsilon(Fraction(price))
     totals = accumulate([each] * 10_000)
     fitting = sum(1 for total in totals if budget.admits(total))
     assert fitting >= Fraction(epsilon) / Fraction(price)
@@ -122,7 +122,7 @@ def test_answers_within_a_budget_keep_to_it_by_an_independent_accountant(epsilon
 
 def test_many_cheap_answers_fit_a_budget_with_a_delta() -> None:
     """At ε = 0.01 each, 1763 of them where a sum of ε pays for 200."""
-    price = Loss.of(Fraction(1, 100))
+    price = Loss.from_epsilon(Fraction(1, 100))
     budget = ApproximateBudget(Fraction(2), MICRO)
     pays = [
         count for count in range(1, 3000) if budget.admits(Loss(*(count * each for each in (price.epsilon, price.rho))))
@@ -134,17 +134,17 @@ def test_few_dear_answers_fit_as_in_a_budget_without() -> None:
     """Ten at 0.2 are 2 in all, though their ρ is more than the budget's."""
     budget = ApproximateBudget(Fraction(2), MICRO)
     ten = Loss(Fraction(2), 10 * Fraction(1, 50))
-    one = Loss.of(Fraction(2))
+    one = Loss.from_epsilon(Fraction(2))
     assert one.rho > budget.rho
     assert budget.admits(one)
     assert budget.admits(ten)
-    assert not budget.admits(one + Loss.of(Fraction(1, 10**9)))
+    assert not budget.admits(one + Loss.from_epsilon(Fraction(1, 10**9)))
 
 
 def test_dp_accounting_agrees_on_concentrated_budgets() -> None:
     """Its own accountant composes our ρ to the ε that it converts the budget's to."""
-    events = [dp_accounting.ZCDpEvent(float(Loss.of(Fraction(1, n)).rho)) for n in range(1, 20)]
-    total = sum((Loss.of(Fraction(1, n)) for n in range(1, 20)), Loss())
+    events = [dp_accounting.ZCDpEvent(float(Loss.from_epsilon(Fraction(1, n)).rho)) for n in range(1, 20)]
+    total = sum((Loss.from_epsilon(Fraction(1, n)) for n in range(1, 20)), Loss())
     one_by_one, at_once = rdp.RdpAccountant(), rdp.RdpAccountant()
     for event in events:
         one_by_one.compose(event)
@@ -164,7 +164,7 @@ def test_a_budget_admits_its_very_sum_and_nothing_beyond() -> None:
     assert not ConcentratedBudget(whole).admits(Loss(nothing, more))
 
 
-GAUSSIAN, HIDDEN = Loss.concentrated(Fraction(1, 100)), Loss.of(Fraction(1, 10), MICRO / 10)
+GAUSSIAN, HIDDEN = Loss.concentrated(Fraction(1, 100)), Loss.from_epsilon(Fraction(1, 10), MICRO / 10)
 
 
 @pytest.mark.parametrize(
@@ -226,15 +226,15 @@ def test_a_budget_out_of_range_is_refused(made: Callable[[], Budget], message: s
 
 def test_what_is_left_can_be_asked_where_the_remainder_has_no_short_form() -> None:
     """The prices leave 986039/988027, whose denominator no price may have."""
-    spent = Loss.of(Fraction(1, 991)) + Loss.of(Fraction(1, 997))
+    spent = Loss.from_epsilon(Fraction(1, 991)) + Loss.from_epsilon(Fraction(1, 997))
     remainder = 1 - spent.epsilon
     assert remainder == Fraction(986039, 988027)
     for budget in (PureBudget(Fraction(1)), ApproximateBudget(Fraction(1), MICRO)):
         left = budget.left(spent)
         assert exact_epsilon(left) == left
         assert 0 < remainder - left < Fraction(1, 10**18)
-        assert budget.admits(spent + Loss.of(left))
-    assert PureBudget(Fraction(1)).left(Loss.of(1 - Fraction(1, 10**10))) == 0
+        assert budget.admits(spent + Loss.from_epsilon(left))
+    assert PureBudget(Fraction(1)).left(Loss.from_epsilon(1 - Fraction(1, 10**10))) == 0
 
 
 EXACT = ["1/2", "0.5", Decimal("0.5"), Fraction(np.int64(1), np.int64(2))]  # type: ignore[arg-type]
@@ -252,7 +252,7 @@ def test_a_budget_keeps_what_it_checked(half: Fraction) -> None:
     for value in kept:
         assert (value, type(value.numerator)) == (Fraction(1, 2), int)
     for budget in (budget_of(half), ApproximateBudget(Fraction(1), half)):
-        assert budget.left(Loss.of(Fraction(1, 3))) >= Fraction(1, 6)
+        assert budget.left(Loss.from_epsilon(Fraction(1, 3))) >= Fraction(1, 6)
         assert "5" in budget.text
 
 
@@ -275,24 +275,24 @@ def test_what_is_no_budget_is_refused_at_once(value: object) -> None:
 def test_a_loss_is_of_pythons_integers() -> None:
     """Losses use Python's integers, as NumPy's would overflow; floats are refused."""
     price = Fraction(np.int64(583), np.int64(917))  # type: ignore[arg-type]
-    total = sum((Loss.of(price) for _ in range(50)), Loss())
+    total = sum((Loss.from_epsilon(price) for _ in range(50)), Loss())
     assert total == Loss(50 * Fraction(583, 917), 25 * Fraction(583, 917) ** 2)
     assert type(Loss(price, price).rho.numerator) is int
     for inexact in (0.5, "1/2", None):
         with pytest.raises(ValueError, match=r"\Aepsilon must be an exact rational"):
-            Loss.of(inexact)  # type: ignore[arg-type]
+            Loss.from_epsilon(inexact)  # type: ignore[arg-type]
 
 
 def test_every_sum_of_a_loss_adds_up() -> None:
     """The δ too; a loss includes what none of its sums falls short of."""
-    hidden, noisy = Loss.of(Fraction(1), MICRO), Loss.concentrated(Fraction(1, 4), 2 * MICRO)
+    hidden, noisy = Loss.from_epsilon(Fraction(1), MICRO), Loss.concentrated(Fraction(1, 4), 2 * MICRO)
     both = hidden + noisy
     assert both == Loss(None, Fraction(3, 4), 3 * MICRO)
     assert both.includes(hidden)
     assert both.includes(noisy)
     assert not hidden.includes(noisy)
-    assert not Loss.of(Fraction(1), MICRO).includes(Loss.of(Fraction(1), 2 * MICRO))
-    assert not Loss.of(Fraction(1), MICRO).includes(Loss.of(Fraction(2), MICRO))
+    assert not Loss.from_epsilon(Fraction(1), MICRO).includes(Loss.from_epsilon(Fraction(1), 2 * MICRO))
+    assert not Loss.from_epsilon(Fraction(1), MICRO).includes(Loss.from_epsilon(Fraction(2), MICRO))
 
 
 def test_half_of_a_budget_that_was_spent_is_not_left() -> None:
@@ -302,7 +302,7 @@ def test_half_of_a_budget_that_was_spent_is_not_left() -> None:
     left = budget.left(spent)
     assert left**2 <= budget.rho < (left + Fraction(1, 10**9)) ** 2
     assert not budget.left(Loss.concentrated(budget.rho))
-    assert not budget.left(spent + Loss.of(left + Fraction(1, 10**8)))
+    assert not budget.left(spent + Loss.from_epsilon(left + Fraction(1, 10**8)))
 
 
 def test_budgets_say_what_they_are() -> None:

@@ -50,7 +50,7 @@ def columns(debits: int) -> list[Row]:
         datasets[dataset], analysts[analyst] = each.spent, each.analyst_spent
         made.append(debit_columns(each))
         if number % 3:
-            answer = TableAnswer.of([[7], [number]]) if number == 2 else 7 - number
+            answer = TableAnswer.from_levels([[7], [number]]) if number == 2 else 7 - number
             made.append(answer_columns(each.key, answer, each.made))
     return made
 
@@ -159,13 +159,13 @@ def second_debit(parts: Rows) -> Row:
 def second_key(parts: Rows) -> Row:
     """A debit under a key that was used before."""
     other = Request("data 9", "another", Fraction(1))
-    price = Loss.of(other.epsilon)
+    price = Loss.from_epsilon(other.epsilon)
     return debit_columns(Entry(parts[0]["key"], other, price, START, None, "new", price))
 
 
 def repeated(key: str) -> dict[str, str | None]:
     """Return the row of a repeat: another analyst asked a question that was already debited."""
-    price = Loss.of(Fraction(1))
+    price = Loss.from_epsilon(Fraction(1))
     request = Request("data 9", "another", Fraction(1))
     entry = Entry(key, request, price, START, None, "new", price)
     return repeat_columns("a repeat", entry, Repeat("bo", START))
@@ -230,11 +230,11 @@ def test_a_row_that_no_ledger_writes_is_found_though_its_hash_is_right(forged: C
 def test_an_entry_is_read_as_it_was_written(answer: int) -> None:
     """Columns hold all of it, in whatever it was paid, and whether it is one count or several."""
     third, purpose = Fraction(1, 3), None if answer % 2 else "a report"
-    table = TableAnswer.of([[answer % 2**63], []])
+    table = TableAnswer.from_levels([[answer % 2**63], []])
     for paid in ((third,), (None, third), (third, None, third), (None, third, third)):
         request = Request("b", "c", *paid)  # type: ignore[arg-type]
         for given_, text in ((answer, str(answer)), (table, table.text), (None, None)):
-            spent, own = request.price, request.price + Loss.of(third)
+            spent, own = request.price, request.price + Loss.from_epsilon(third)
             written = Entry("a", request, spent, START, given_, "d", own, purpose)
             assert debit_of(debit_columns(written), text) == written
 

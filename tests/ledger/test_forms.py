@@ -158,7 +158,7 @@ def test_a_budget_in_rho_pays_for_squares(ledger: Ledger) -> None:
 def test_a_budget_with_a_delta_pays_for_more_than_the_sum(ledger: Ledger) -> None:
     """More answers at 0.1 than the ten that ε = 1 pays for; what is left pays for one more."""
     budget = ApproximateBudget(Fraction(1), Fraction(1, 1000))
-    fitting = int(budget.rho / Loss.of(TENTH).rho)
+    fitting = int(budget.rho / Loss.from_epsilon(TENTH).rho)
     assert fitting > 10
     for number in range(fitting):
         ledger.reserve(f"{number}", asked(number), budget)

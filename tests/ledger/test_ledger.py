@@ -34,7 +34,7 @@ def test_a_first_request_is_charged_its_price(ledger: Ledger) -> None:
     """The entry carries the request, the total and the time, and no answer yet."""
     before = datetime.now(UTC)
     entry, charged = ledger.reserve("mine", asked(1), Fraction(1))
-    assert charged == Loss.of(TENTH)
+    assert charged == Loss.from_epsilon(TENTH)
     price = Loss(TENTH, Fraction(1, 200))
     assert entry == Entry("mine", asked(1), price, entry.made, None, "analyst", price)
     assert before <= entry.made <= datetime.now(UTC)
@@ -208,7 +208,7 @@ def test_the_first_stored_answer_wins(ledger: Ledger) -> None:
 
 def test_an_answer_without_a_debit_is_refused(ledger: Ledger) -> None:
     """Nothing is stored that was not paid for."""
-    price = Loss.of(TENTH)
+    price = Loss.from_epsilon(TENTH)
     entry = Entry("mine", asked(1), price, datetime.now(UTC), None, "analyst", price)
     with pytest.raises(LedgerError, match=r"\Akey 'mine' has no debit here; reserve before"):
         ledger.store(entry, 5)
@@ -272,7 +272,7 @@ def test_a_price_outside_the_range_is_refused(epsilon: Fraction) -> None:
 
 def test_an_entry_is_checked() -> None:
     """A debit is part of its totals, and its time is in UTC."""
-    now, price = datetime.now(UTC), Loss.of(TENTH)
+    now, price = datetime.now(UTC), Loss.from_epsilon(TENTH)
     less = Loss(Fraction(1, 20), Fraction(1))
     with pytest.raises(ValueError, match=r"\Aspent must include the price, got ε = 0\.05\Z"):
         Entry("mine", asked(1), less, now, None, "analyst", price)

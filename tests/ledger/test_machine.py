@@ -53,7 +53,7 @@ requests = st.builds(
     price=prices,
 )
 tables = st.builds(
-    TableAnswer.of, st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), min_size=1, max_size=2)
+    TableAnswer.from_levels, st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), min_size=1, max_size=2)
 )
 answers = st.integers() | tables
 Outcome = tuple[Entry, Loss] | LedgerError

@@ -22,10 +22,10 @@ MILLIONTH = Fraction(1, 10**6)
 )
 def test_laplace_noise_costs_its_share_of_epsilon(epsilon: Fraction, sensitivity: int, share: Fraction) -> None:
     """Counts that move by Δ in all cost Δ/scale, exactly."""
-    price = TablePrice.of(DiscreteLaplace, epsilon, None, None, is_hidden=False)
+    price = TablePrice.from_amounts(DiscreteLaplace, epsilon, None, None, is_hidden=False)
     noise = price.mechanism(sensitivity, share)
     assert sensitivity / noise.exact_scale == share * epsilon
-    assert price.loss == Loss.of(epsilon)
+    assert price.loss == Loss.from_epsilon(epsilon)
 
 
 @given(
@@ -35,7 +35,7 @@ def test_laplace_noise_costs_its_share_of_epsilon(epsilon: Fraction, sensitivity
 )
 def test_gaussian_noise_costs_at_most_its_share_of_rho(rho: Fraction, sensitivity: int, share: Fraction) -> None:
     """Moves whose squares add up to Δ cost Δ/(2σ²): the scale is rounded up, by little."""
-    noise = TablePrice.of(DiscreteGaussian, None, rho, None, is_hidden=False).mechanism(sensitivity, share)
+    noise = TablePrice.from_amounts(DiscreteGaussian, None, rho, None, is_hidden=False).mechanism(sensitivity, share)
     cost = sensitivity / (2 * noise.exact_scale**2)
     assert cost <= share * rho
     assert float(noise.exact_scale) == pytest.approx(sqrt(sensitivity / (2 * share * rho)), rel=1.1e-6)
@@ -43,7 +43,7 @@ def test_gaussian_noise_costs_at_most_its_share_of_rho(rho: Fraction, sensitivit
 
 def test_epsilon_and_delta_of_gaussian_noise_are_kept() -> None:
     """The ρ that is charged implies both, and a larger one at six digits does not."""
-    price = TablePrice.of(DiscreteGaussian, "0.5", None, "1e-6", is_hidden=False)
+    price = TablePrice.from_amounts(DiscreteGaussian, "0.5", None, "1e-6", is_hidden=False)
     assert epsilon_of_rho(price.loss.rho, MILLIONTH) <= 0.5
     assert epsilon_of_rho(price.loss.rho * Fraction(10001, 10000), MILLIONTH) > 0.5
     assert (price.loss.epsilon, price.loss.delta) == (None, 0)
@@ -51,12 +51,12 @@ def test_epsilon_and_delta_of_gaussian_noise_are_kept() -> None:
 
 def test_hidden_keys_pay_delta() -> None:
     """The threshold takes all of δ with Laplace noise, and half of it with Gaussian noise."""
-    laplace = TablePrice.of(DiscreteLaplace, 1, None, MILLIONTH, is_hidden=True)
-    assert (laplace.loss, laplace.threshold_delta) == (Loss.of(Fraction(1), MILLIONTH), MILLIONTH)
-    gaussian = TablePrice.of(DiscreteGaussian, 1, None, MILLIONTH, is_hidden=True)
+    laplace = TablePrice.from_amounts(DiscreteLaplace, 1, None, MILLIONTH, is_hidden=True)
+    assert (laplace.loss, laplace.threshold_delta) == (Loss.from_epsilon(Fraction(1), MILLIONTH), MILLIONTH)
+    gaussian = TablePrice.from_amounts(DiscreteGaussian, 1, None, MILLIONTH, is_hidden=True)
     assert gaussian.threshold_delta == gaussian.loss.delta == MILLIONTH / 2
     assert epsilon_of_rho(gaussian.loss.rho, MILLIONTH / 2) <= 1
-    by_rho = TablePrice.of(DiscreteGaussian, None, "0.1", MILLIONTH, is_hidden=True)
+    by_rho = TablePrice.from_amounts(DiscreteGaussian, None, "0.1", MILLIONTH, is_hidden=True)
     assert by_rho.loss == Loss.concentrated(Fraction(1, 10), MILLIONTH)
 
 
@@ -73,5 +73,5 @@ def test_a_price_out_of_range_is_refused_in_one_line(
 ) -> None:
     """The refusal names the amount."""
     with pytest.raises(ValueError, match=words) as refused:
-        TablePrice.of(noise, *prices, is_hidden=True)
+        TablePrice.from_amounts(noise, *prices, is_hidden=True)
     assert "\n" not in str(refused.value)

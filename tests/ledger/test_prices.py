@@ -38,7 +38,7 @@ def older(ledger_url: str) -> Iterator[Ledger]:
 
 def test_a_row_of_an_older_ledger_has_the_hash_that_it_had() -> None:
     """Computed before there were other prices than in ε."""
-    price, made = Loss.of(Fraction(1, 3)), datetime(2026, 1, 1, tzinfo=UTC)
+    price, made = Loss.from_epsilon(Fraction(1, 3)), datetime(2026, 1, 1, tzinfo=UTC)
     request = Request("survey", "question", Fraction(1, 3))
     entry = Entry("mine", request, price, made, None, "alice", price)
     debit = chained(Head(), debit_columns(entry))
@@ -132,7 +132,7 @@ def test_an_older_ledger_gets_the_columns_when_they_are_needed(older: Ledger) ->
     rows = older.rows()
     older.reserve("pure", asked(2), BUDGET)
     assert not columns(older) & set(LATER_COLUMNS)
-    older.store(older.reserve("new", GAUSSIAN, BUDGET)[0], TableAnswer.of([[1, 2], [3]]))
+    older.store(older.reserve("new", GAUSSIAN, BUDGET)[0], TableAnswer.from_levels([[1, 2], [3]]))
     assert columns(older) & set(LATER_COLUMNS) == set(PRICE_COLUMNS)
     older.reserve("last", asked(3), BUDGET)
     assert [{name: row.get(name) for name in rows[0]} for row in older.rows()[:2]] == rows
@@ -163,7 +163,7 @@ def test_an_older_ledger_that_may_not_be_written_is_read(tmp_path: Path) -> None
     with Ledger.open(url) as ledger:
         ledger.reserve("older", asked(1), BUDGET)
     with Ledger.open(f"sqlite:///file:{tmp_path}/ledger.db?mode=ro&uri=true") as ledger:
-        assert ledger.paid("survey") == Loss.of(TENTH)
+        assert ledger.paid("survey") == Loss.from_epsilon(TENTH)
         assert ledger.verify().head.number == len(ledger.rows()) == len(ledger.entries()) == 1
         message = refusal(lambda: ledger.reserve("new", GAUSSIAN, BUDGET))
         assert message.endswith("is read-only; make the file and its folder writable")
@@ -179,7 +179,7 @@ def test_the_columns_wait_for_whoever_reads_an_older_ledger(postgresql: Server) 
             ledger.reserve("old", asked(1), BUDGET)
             message = refusal(lambda: ledger.reserve("new", GAUSSIAN, BUDGET))
             assert message.endswith("is locked by another process; wait for it and ask again")
-        assert ledger.paid("survey") == Loss.of(TENTH)
+        assert ledger.paid("survey") == Loss.from_epsilon(TENTH)
         assert ledger.reserve("new", GAUSSIAN, BUDGET)[1] == GAUSSIAN.price
 
 
@@ -191,10 +191,10 @@ def test_an_account_that_may_only_add_rows_needs_no_columns_for_old_prices(postg
         shell.execute(f"CREATE ROLE clerk_{database} LOGIN".encode())
         shell.execute(f"GRANT SELECT, INSERT ON ledger TO clerk_{database}".encode())
     with Ledger.open(postgresql.url(database, user=f"clerk_{database}")) as ledger:
-        assert ledger.reserve("old", asked(1), BUDGET)[1] == Loss.of(TENTH)
+        assert ledger.reserve("old", asked(1), BUDGET)[1] == Loss.from_epsilon(TENTH)
         message = refusal(lambda: ledger.reserve("new", GAUSSIAN, BUDGET))
         assert message.endswith("may not be used by this account; mend its permissions")
-        assert ledger.paid("survey") == Loss.of(TENTH)
+        assert ledger.paid("survey") == Loss.from_epsilon(TENTH)
         with Ledger.open(postgresql.url(database)) as owner:
             owner.reserve("owner", HIDDEN, BUDGET)
         assert ledger.reserve("new", GAUSSIAN, BUDGET)[1] == GAUSSIAN.price

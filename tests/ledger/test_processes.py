@@ -89,7 +89,7 @@ def test_racing_processes_share_one_debit_and_one_table_a_question(ledger_url: s
     with starting_together(WORKERS) as pool:
         bought = pool.map(desk_workers.buy_tables, [ledger_url] * WORKERS, [numbers] * WORKERS)
         charges, answers = zip(*bought, strict=True)
-    price = Loss.of(desk_workers.PRICE)
+    price = Loss.from_epsilon(desk_workers.PRICE)
     assert sum(charges, Loss()) == sum([price] * len(numbers), Loss())
     assert all(each == answers[0] for each in answers)
     with Ledger.open(ledger_url, create=False) as ledger:

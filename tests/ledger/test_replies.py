@@ -22,7 +22,7 @@ from tests.helpers.ledgers import TENTH, asked, refusal
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("ana:1", "bo:1", "ana:table")
-TABLE = TableAnswer.of([[5, -1], [4]])
+TABLE = TableAnswer.from_levels([[5, -1], [4]])
 
 
 def told(name: str, answer: int | list[int]) -> Reply:

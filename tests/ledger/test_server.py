@@ -155,7 +155,7 @@ def test_an_account_that_may_only_add_rows_is_enough(postgresql: Server, databas
         shell.execute(f"GRANT SELECT, INSERT ON ledger TO clerk_{database}".encode())
     with Ledger.open(postgresql.url(database, user=f"clerk_{database}")) as ledger:
         entry, charged = ledger.reserve("other", asked(2), BUDGET)
-        assert charged == Loss.of(TENTH)
+        assert charged == Loss.from_epsilon(TENTH)
         assert ledger.store(entry, 5).answer == 5
         assert ledger.verify().head.number == 3
     with postgresql.shell(database, user=f"clerk_{database}") as shell:

@@ -42,8 +42,10 @@ def test_a_table_is_read_as_it_was_written(levels: list[list[int]], data: st.Dat
     size = len(levels[0])
     keys = data.draw(st.none() | st.lists(row, min_size=size, max_size=size))
     order = data.draw(st.permutations(range(size)))
-    answer = TableAnswer.of(levels, keys, order)
-    assert answer == TableAnswer.of([np.array(level, dtype=np.int64) for level in levels], keys, np.array(order))
+    answer = TableAnswer.from_levels(levels, keys, order)
+    assert answer == TableAnswer.from_levels(
+        [np.array(level, dtype=np.int64) for level in levels], keys, np.array(order)
+    )
     assert answer.text.isprintable()
     assert answer.text.isascii()
     for each in (answer, TableAnswer(answer.text)):
@@ -66,7 +68,7 @@ def test_a_damaged_text_is_no_table(text: str) -> None:
 @given(st.data())
 def test_whatever_is_changed_in_a_text_is_read_or_refused(data: st.DataObject) -> None:
     """Signs of JSON put in, taken out or repeated: a table or a refusal, and nothing else."""
-    text = TableAnswer.of([[1, -20, 300], [281]], [["a", None], ["b", 5], [True, "\n"]]).text
+    text = TableAnswer.from_levels([[1, -20, 300], [281]], [["a", None], ["b", 5], [True, "\n"]]).text
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 3)))
@@ -92,16 +94,16 @@ def test_whatever_is_changed_in_a_text_is_read_or_refused(data: st.DataObject) -
 def test_what_is_no_table_is_refused(levels: list[list[int]], keys: list[list[int]] | None) -> None:
     """Before anything is stored."""
     with pytest.raises(ValueError, match=r"\Athe text of a table must be that of whole counts"):
-        TableAnswer.of(levels, keys)  # type: ignore[arg-type]
+        TableAnswer.from_levels(levels, keys)  # type: ignore[arg-type]
 
 
 def test_a_table_is_stored_once(ledger: Ledger) -> None:
     """And given again as it was stored, by this process and by the next."""
     entry, _ = ledger.reserve("mine", asked(1), RICH)
-    answer = TableAnswer.of([[5, 0], [7]], [["a"], [None]])
+    answer = TableAnswer.from_levels([[5, 0], [7]], [["a"], [None]])
     stored = ledger.store(entry, answer)
     assert stored.answer == answer
-    assert ledger.store(entry, TableAnswer.of([[9, 9], [9]], [["a"], ["b"]])) == stored
+    assert ledger.store(entry, TableAnswer.from_levels([[9, 9], [9]], [["a"], ["b"]])) == stored
     assert ledger.store(entry, 5) == stored
     assert ledger.reserve("other", asked(1), RICH)[0] == stored
     assert ledger.entries() == [stored]
@@ -120,7 +122,7 @@ def test_what_is_no_answer_is_not_stored(ledger: Ledger, answer: TableAnswer) ->
 @pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:40])
 def test_a_damaged_table_breaks_the_chain_though_its_hash_is_right(text: str) -> None:
     """A forged row with a right hash does not make a command end in a traceback."""
-    price, made = Loss.of(TENTH), datetime.now(UTC)
+    price, made = Loss.from_epsilon(TENTH), datetime.now(UTC)
     debit = chained(Head(), debit_columns(Entry("mine", asked(1), price, made, None, "alice", price)))
     columns = {**answer_columns("mine", 5, made), "answer": text}
     found = verification([debit, chained(Head(1, debit["hash"]), columns)])
@@ -130,7 +132,7 @@ def test_a_damaged_table_breaks_the_chain_though_its_hash_is_right(text: str) ->
 def test_a_table_that_was_changed_is_refused(ledger: Ledger) -> None:
     """By the row's number."""
     entry, _ = ledger.reserve("mine", asked(1), RICH)
-    ledger.store(entry, TableAnswer.of([[5, 0]]))
+    ledger.store(entry, TableAnswer.from_levels([[5, 0]]))
     change(ledger, """UPDATE ledger SET answer = '{"levels":[[6,0]]}' WHERE number = 2""")
     for action in (ledger.entries, lambda: ledger.reserve("mine", asked(1), RICH)):
         assert refusal(action).startswith("row 2 of the ledger is damaged; restore it from")
@@ -143,7 +145,7 @@ def test_a_million_counts_are_kept(ledger: Ledger, ledger_url: str) -> None:
     request = Request("survey", question, TENTH)
     level = np.arange(LARGE) * 37 - 10**6
     entry, _ = ledger.reserve("mine", request, RICH)
-    answer = TableAnswer.of([level, level[:1]])
+    answer = TableAnswer.from_levels([level, level[:1]])
     ledger.store(entry, answer)
     with Ledger.open(ledger_url) as other:
         again, charged = other.reserve("again", request, RICH)

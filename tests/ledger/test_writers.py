@@ -84,7 +84,7 @@ def test_the_same_question_in_one_transaction_is_charged_once(ledger: Ledger) ->
     wanted = [("a", 1), ("a", 1), ("b", 1), ("a", 2)]
     waited = sharing(ledger, [spending(ledger, *each) for each in wanted])
     entries, charges = zip(*(each.result() for each in waited[:3]), strict=True)
-    assert charges == (Loss.of(TENTH), Loss(), Loss())
+    assert charges == (Loss.from_epsilon(TENTH), Loss(), Loss())
     assert entries == (entries[0],) * 3
     assert "was used for another question" in str(waited[3].exception())
     assert ledger.paid("survey").epsilon == TENTH + TENTH / 10
@@ -148,7 +148,7 @@ def test_where_the_database_refuses_a_shared_transaction_each_goes_on_alone(
             watch_queries(ledger, monkeypatch, fail_once)
         waited = sharing(ledger, spends)
         assert not failures, "nothing was refused: nothing was tested"
-        assert [each.result()[1] for each in waited] == [Loss.of(TENTH)] * len(spends)
+        assert [each.result()[1] for each in waited] == [Loss.from_epsilon(TENTH)] * len(spends)
         entries = sorted(ledger.entries(), key=lambda entry: entry.key)
         assert entries == [each.result()[0] for each in waited]
         assert ledger.verify().head.number == 1 + len(spends)
@@ -196,7 +196,7 @@ def test_who_only_looks_is_told_before_what_others_write_is_committed(file: Ledg
         assert commits.begun[1].wait(PATIENCE)
         assert not later[0].done()
         commits.allowed[1].set()
-        assert [each.result(PATIENCE)[1] for each in (first, later[0])] == [Loss.of(TENTH)] * 2
+        assert [each.result(PATIENCE)[1] for each in (first, later[0])] == [Loss.from_epsilon(TENTH)] * 2
     assert look() == {"first", "1", "2"}
 
 
@@ -209,10 +209,10 @@ def test_who_looks_into_the_book_alone_waits_for_no_commit(file: Ledger, tmp_pat
         before = file.paid("survey"), file.paid_by("nobody"), file.descriptions()
         commits.allowed[0].set()
         first.result(PATIENCE)
-    assert before == (Loss.of(TENTH / 10), Loss(), {})
+    assert before == (Loss.from_epsilon(TENTH / 10), Loss(), {})
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
         other.reserve("2", asked(2), BUDGET)
-    assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH)
+    assert file.paid("survey") == Loss.from_epsilon(TENTH / 10) + Loss.from_epsilon(TENTH) + Loss.from_epsilon(TENTH)
 
 
 def test_a_thread_reads_the_ledger_once_for_all_its_looks_of_one_request(
@@ -225,14 +225,17 @@ def test_a_thread_reads_the_ledger_once_for_all_its_looks_of_one_request(
         other.reserve("1", asked(1), BUDGET)
         with file.transactions.one_reading():
             queries.clear()
-            assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH)
+            assert file.paid("survey") == Loss.from_epsilon(TENTH / 10) + Loss.from_epsilon(TENTH)
             assert queries
             queries.clear()
             assert (file.descriptions(), file.paid_by("nobody")) == ({}, Loss())
             assert not queries
             other.reserve("2", asked(2), BUDGET)
             _, charged = file.reserve("3", asked(3), BUDGET)
-            assert file.paid("survey") == Loss.of(TENTH / 10) + Loss.of(TENTH) + Loss.of(TENTH) + charged
+            assert (
+                file.paid("survey")
+                == Loss.from_epsilon(TENTH / 10) + Loss.from_epsilon(TENTH) + Loss.from_epsilon(TENTH) + charged
+            )
         other.reserve("4", asked(4), BUDGET)
         assert file.paid("survey") == other.paid("survey")
 
@@ -252,8 +255,8 @@ def test_an_interrupted_writer_holds_up_nobody(ledger: Ledger, monkeypatch: pyte
     watch_queries(ledger, monkeypatch, interrupt_first)
     first, *others = sharing(ledger, spends)
     assert isinstance(first.exception(), Interruption)
-    assert [each.result()[1] for each in others] == [Loss.of(TENTH)] * 2
-    assert ledger.reserve("4", asked(4), BUDGET)[1] == Loss.of(TENTH)
+    assert [each.result()[1] for each in others] == [Loss.from_epsilon(TENTH)] * 2
+    assert ledger.reserve("4", asked(4), BUDGET)[1] == Loss.from_epsilon(TENTH)
 
 
 @pytest.mark.parametrize("is_told", [False, True])
@@ -287,7 +290,7 @@ def test_a_process_waits_for_a_file_and_then_leaves_it_to_another(
 
     def spend(number: int) -> list[float]:
         pauses.clear()
-        assert ledger.reserve(f"{number}", asked(number), BUDGET)[1] == Loss.of(TENTH)
+        assert ledger.reserve(f"{number}", asked(number), BUDGET)[1] == Loss.from_epsilon(TENTH)
         return [each for each in pauses if each]
 
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:

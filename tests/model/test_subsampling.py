@@ -125,6 +125,7 @@ def test_the_likelihood_of_counts_is_hypergeometric(size: int, sample_size: int)
     assert nc.Subsample(sample_size).logpmf(answer, [-1, 0.5, size + 1], size).tolist() == [-math.inf] * 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("noise", [nc.Laplace(5), nc.DiscreteGaussian(12)], ids=str)
 def test_a_large_sample_has_the_likelihood_of_a_sum_in_50_digits(noise: AdditiveNoise) -> None:
     """Many counts use series between few sums; some of them are compared with all terms of the sum."""

@@ -20,7 +20,7 @@ class Polynomial:
     terms: frozenset[tuple[int, Fraction]]
 
     @classmethod
-    def of(cls, terms: Iterable[tuple[int, Fraction]]) -> Self:
+    def from_terms(cls, terms: Iterable[tuple[int, Fraction]]) -> Self:
         """Add up terms of any exponents."""
         total: dict[int, Fraction] = defaultdict(Fraction)
         for exponent, factor in terms:
@@ -30,17 +30,17 @@ class Polynomial:
     @classmethod
     def power(cls, exponent: int, factor: Fraction = Fraction(1)) -> Self:
         """Return a polynomial with a single term."""
-        return cls.of([(exponent, factor)])
+        return cls.from_terms([(exponent, factor)])
 
     def __add__(self, other: Self) -> Self:
-        return self.of([*self.terms, *other.terms])
+        return self.from_terms([*self.terms, *other.terms])
 
     def __sub__(self, other: Self) -> Self:
-        return self.of([*self.terms, *((exponent, -factor) for exponent, factor in other.terms)])
+        return self.from_terms([*self.terms, *((exponent, -factor) for exponent, factor in other.terms)])
 
     def __mul__(self, other: Self) -> Self:
         pairs = product(self.terms, other.terms)
-        return self.of((a + b, factor * other_factor) for (a, factor), (b, other_factor) in pairs)
+        return self.from_terms((a + b, factor * other_factor) for (a, factor), (b, other_factor) in pairs)
 
 
 ONE = Polynomial.power(0)
@@ -95,7 +95,7 @@ def _exponential(numerator: int, denominator: int) -> list[Polynomial]:
 
 def first_tries(draw: Callable[[ExactScript], object], unit: int, longest: int) -> dict[object, Polynomial]:
     """The exact probability of each outcome of the first try, over all paths of few choices."""
-    masses: dict[object, Polynomial] = defaultdict(lambda: Polynomial.of([]))
+    masses: dict[object, Polynomial] = defaultdict(lambda: Polynomial.from_terms([]))
     open_paths: list[tuple[tuple[int, ...], Polynomial]] = [((), ONE)]
     while open_paths:
         path, chance = open_paths.pop()

@@ -80,9 +80,9 @@ def test_a_description_tells_ends_and_turns() -> None:
 
 def test_verdicts_count_their_checks() -> None:
     """Checks that all hold, hold in part, or all fail give three verdicts."""
-    assert Verdict.of(True) is Verdict.HOLDS  # noqa: FBT003  (checks are truths)
-    assert Verdict.of(False, True) is Verdict.PARTLY  # noqa: FBT003  (the same)
-    assert Verdict.of(False) is Verdict.FAILS  # noqa: FBT003  (the same)
+    assert Verdict.from_checks(True) is Verdict.HOLDS  # noqa: FBT003  (checks are truths)
+    assert Verdict.from_checks(False, True) is Verdict.PARTLY  # noqa: FBT003  (the same)
+    assert Verdict.from_checks(False) is Verdict.FAILS  # noqa: FBT003  (the same)
 
 
 def test_numbers_are_as_in_print() -> None:

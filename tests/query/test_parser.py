@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.engines.duckdb.dialect import condition_text
 from noisycount.errors import PredicateError
 from noisycount.query.english import english
 from noisycount.query.language import parse
@@ -461,6 +460,8 @@ def test_any_characters_give_a_predicate_or_a_refusal(text: str) -> None:
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60))
 def test_any_text_literal_is_itself(text: str) -> None:
     """Whatever stands between quotes is a value: it cannot end the literal."""
+    from noisycount.engines.duckdb.dialect import condition_text
+
     escaped = text.replace("'", "''")
     tree = parse(f"health = '{escaped}'", SCHEMA)
     assert tree == Comparison(HEALTH, Operator.EQUAL, Literal(Kind.TEXT, text))

@@ -161,7 +161,7 @@ def test_hidden_keys_are_found_anew(ledger: Ledger) -> None:
     source.become(0, chur=90)
     second = desk.release_table(**ask, epsilon=20)
     assert [row.labels for row in second.rows] == [("Chur",)]
-    assert second.charged == Loss.of(Fraction(20), Fraction(1, 10**7))
+    assert second.charged == Loss.from_epsilon(Fraction(20), Fraction(1, 10**7))
     assert ledger.paid("towns").delta == Fraction(2, 10**7)
 
 

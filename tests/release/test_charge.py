@@ -57,7 +57,7 @@ def test_a_table_names_the_currency_of_the_budget(tmp_path: Path) -> None:
     """Its charge has all sums; in words stands the one that the budget counts."""
     with desk_of(tmp_path, {"rho": "10"}) as desk:
         table = desk.release_table("town", {"town": ["Bern", "Chur"]}, epsilon="0.25")
-        assert (table.charged, table.charge_text) == (Loss.of(Fraction(1, 4)), "ρ = 0.03125")
+        assert (table.charged, table.charge_text) == (Loss.from_epsilon(Fraction(1, 4)), "ρ = 0.03125")
         assert not desk.release_table("town", {"town": ["Bern", "Chur"]}, epsilon="0.25").charged
 
 

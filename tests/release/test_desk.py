@@ -84,7 +84,7 @@ def test_a_release_is_built_from_the_stored_row(desk: Desk, ledger: Ledger) -> N
     assert release == Release(
         answer=entry.answer or 0,
         epsilon=HALF,
-        paid=Loss.of(HALF),
+        paid=Loss.from_epsilon(HALF),
         remaining=HALF,
         dataset="survey",
         where="age >= 50",

@@ -153,7 +153,7 @@ def test_the_noise_is_that_of_all_cells_a_unit_can_move(
     assert sum(level.share for level in table.plan.levels) == 1
     cost = sum(level.sensitivity / level.mechanism.exact_scale for level in table.plan.levels)
     assert cost == 1
-    assert table.charged == Loss.of(Fraction(1))
+    assert table.charged == Loss.from_epsilon(Fraction(1))
 
 
 def test_many_questions_share_one_price(desk_of: Callable[..., Desk]) -> None:
@@ -162,7 +162,7 @@ def test_many_questions_share_one_price(desk_of: Callable[..., Desk]) -> None:
     table = desk.release_many(["poor", "age < 18", "age < 65"], 3)
     assert [row.labels for row in table.rows] == [("poor",), ("age < 18",), ("age < 65",)]
     assert table.plan.levels[0].mechanism == nc.DiscreteLaplace(1)
-    assert (table.charged, desk.remaining) == (Loss.of(Fraction(3)), SURE - 3)
+    assert (table.charged, desk.remaining) == (Loss.from_epsilon(Fraction(3)), SURE - 3)
     sure = desk.release_many(["poor", "age < 18", "age < 65"], SURE - 3)
     assert sure.answers[0].tolist() == [
         sum(record["poor"] is True for record in RECORDS),
@@ -224,7 +224,7 @@ def test_hidden_keys_show_those_of_many(desk_of: Callable[..., Desk]) -> None:
     shown = [(("town", town), true[town]) for town in TOWNS if true[town]]
     assert list(exact(table).items()) == [*shown, (("total", None), len(RECORDS))]
     assert table.plan.threshold is not None
-    assert table.price == Loss.of(Fraction(100), Fraction(1, 10**9))
+    assert table.price == Loss.from_epsilon(Fraction(100), Fraction(1, 10**9))
     alone = desk.release_table("town", None, "person = 7", 1, "1e-6")
     assert len(alone) == 0
     assert alone.rows == ()

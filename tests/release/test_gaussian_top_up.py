@@ -298,7 +298,7 @@ def test_debits_of_an_older_ledger_are_topped_up(desk_of: DeskOf, ledger: Ledger
         ledger.transactions.write(lambda _, state, columns=columns: state.append(columns))
         debited = ledger.entry(f"old {price}")
         assert debited is not None
-        ledger.store(debited, TableAnswer.of([[200, 300], [500]]))
+        ledger.store(debited, TableAnswer.from_levels([[200, 300], [500]]))
     told = table(desk, "0.5")
     assert (told.charged.rho, told.replaces, len(told.parts)) == (Fraction(3, 10), ("old 0.2",), 2)
     assert ledger.verify().broken is None

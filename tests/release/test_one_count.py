@@ -60,8 +60,8 @@ def bought(ledger: Ledger, answer: int, *, is_list: bool, is_stored: bool = True
     """Give an answer that noisycount 0.2 sold, or its debit alone."""
     request = older(is_list=is_list)
     entry, charged = ledger.reserve(f"old {is_list}", request, SURVEY.budget)
-    assert charged == Loss.of(EPSILON)
-    form = TableAnswer.of([[answer]]) if is_list else answer
+    assert charged == Loss.from_epsilon(EPSILON)
+    form = TableAnswer.from_levels([[answer]]) if is_list else answer
     return ledger.store(entry, form) if is_stored else entry
 
 
@@ -105,7 +105,7 @@ def test_a_debit_without_an_answer_is_resumed_by_both(ledger: Ledger, ask: Ask, 
     assert charged == 0
     (entry,) = ledger.entries()
     told = entry.answer
-    assert told == (TableAnswer.of([[answer]]) if is_list else answer)
+    assert told == (TableAnswer.from_levels([[answer]]) if is_list else answer)
     assert alone(ledger)[0] == listed(ledger)[0] == answer
 
 
@@ -114,7 +114,7 @@ def test_other_lists_are_other_questions(ledger: Ledger) -> None:
     alone(ledger)
     desk = desk_of(ledger)
     pair = desk.release_many([WHERE, "age < 9"], EPSILON)
-    assert pair.charged == Loss.of(EPSILON)
+    assert pair.charged == Loss.from_epsilon(EPSILON)
     again = desk.release_many(["age < 9", OTHER], EPSILON)
     assert (again.charged, again.answers[0].tolist()) == (Loss(), pair.answers[0].tolist()[::-1])
     smooth = desk_of(ledger, Dataset("survey", ConcentratedBudget(Fraction(10))))

@@ -95,7 +95,7 @@ def opened_as_described(folder: Path, records: Records) -> Source:
     opened_as_csv(folder, records).close()
     path = folder / "records.csv"
     forms = {name: ColumnFormat(kind) for name, kind in DIRTY.items()}
-    digest = Contents().of(files_of(path)).digest
+    digest = Contents().read_files(files_of(path)).digest
     written = DatasetRecord(None, forms, digest, form=FileFormat("utf-8", ",", 0))
     catalog = Catalog({"survey": written})
     described = PrivateRecords.open(path, DatasetSettings("survey"), catalog)

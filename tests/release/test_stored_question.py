@@ -117,6 +117,6 @@ def test_a_question_of_another_program_has_no_meaning(text: str) -> None:
     """It is named by its text, at the price that it was charged."""
     question = StoredQuestion(entry_of(Request("survey", text, Fraction(1))))
     assert (question.release, question.levels, question.relation, question.is_priced) == (None, (), None, False)
-    assert (question.title, question.replaced) == (text, Loss.of(Fraction(1)))
+    assert (question.title, question.replaced) == (text, Loss.from_epsilon(Fraction(1)))
     with pytest.raises(LedgerError, match="no noisycount wrote"):
         _ = question.words

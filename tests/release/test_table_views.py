@@ -70,7 +70,7 @@ def test_the_odds_of_gaussian_noise_are_those_of_the_epsilon_that_was_asked() ->
     """Noise for ε = 1 at δ = 1e-6 has the odds of ε = 1, not those of a looser bound."""
     given_away = ", or the person is given away with probability 1e-06"
     for is_hidden in (False, True):
-        price = TablePrice.of(nc.DiscreteGaussian, 1, None, "1e-6", is_hidden=is_hidden)
+        price = TablePrice.from_amounts(nc.DiscreteGaussian, 1, None, "1e-6", is_hidden=is_hidden)
         plan = table_plan([_CELLS], price, 1, is_replacement=True)
         assert plan.odds("person") == (f"a 50:50 guess about one person becomes at most 74:26{given_away}")
 
@@ -89,12 +89,12 @@ def test_the_odds_of_a_rho_are_those_of_the_least_epsilon_that_it_implies() -> N
 
 def test_the_odds_of_an_epsilon_with_a_delta_say_what_the_delta_is() -> None:
     """And those of many cheap answers are of what their ρ implies, where that is less."""
-    hidden = odds_of(Loss.of(Fraction(1), Fraction(1, 10**6)), "person")
+    hidden = odds_of(Loss.from_epsilon(Fraction(1), Fraction(1, 10**6)), "person")
     assert hidden.endswith("at most 74:26, or the person is given away with probability 1e-06")
     cheap = Loss(Fraction(8), Fraction("0.05"))
     assert "99.967:0.033" in odds_of(cheap, "person")
     assert "at most 82:18, or" in odds_of(cheap, "person", delta=Fraction(1, 10**6))
-    one = odds_of(Loss.of(Fraction(1)), "person", delta=Fraction(1, 10**6))
+    one = odds_of(Loss.from_epsilon(Fraction(1)), "person", delta=Fraction(1, 10**6))
     assert one == "a 50:50 guess about one person becomes at most 74:26"
 
 
@@ -112,7 +112,7 @@ def test_the_odds_of_an_epsilon_with_a_delta_say_what_the_delta_is() -> None:
 def test_the_odds_of_a_table_name_the_secret(unit: str, groups: int | None, levels: int, known: str | None) -> None:
     """With add/remove neighbours, the group of a person known to be present is less safe."""
     cells = cell_level(np.arange(levels, dtype=np.int32)[:, np.newaxis], ("town",))
-    price = TablePrice.of(nc.DiscreteLaplace, "0.5", None, None, is_hidden=False)
+    price = TablePrice.from_amounts(nc.DiscreteLaplace, "0.5", None, None, is_hidden=False)
     plan = table_plan([cells], price, groups, is_replacement=False)
     plain = f"a 50:50 guess about one {unit} becomes at most 63:37"
     whether = (
@@ -127,8 +127,8 @@ def test_the_odds_of_a_table_name_the_secret(unit: str, groups: int | None, leve
 def test_a_total_tells_nothing_of_the_group_of_a_known_person() -> None:
     """Its share of the price is not paid twice."""
     (total,) = margin_levels(np.arange(3, dtype=np.int32)[:, np.newaxis], ("town",), [()])
-    laplace = TablePrice.of(nc.DiscreteLaplace, 1, None, None, is_hidden=False)
-    gaussian = TablePrice.of(nc.DiscreteGaussian, None, "0.5", None, is_hidden=False)
+    laplace = TablePrice.from_amounts(nc.DiscreteLaplace, 1, None, None, is_hidden=False)
+    gaussian = TablePrice.from_amounts(nc.DiscreteGaussian, None, "0.5", None, is_hidden=False)
     for paid in (laplace, gaussian):
         plan = table_plan([_CELLS, total], paid, 1, is_replacement=False)
         twice = 1 + plan.levels[0].share
@@ -183,13 +183,13 @@ def desk(ledger: Ledger) -> Desk:
     ("answer", "fitting"),
     [
         (5, {count}),
-        (TableAnswer.of([[1, 2]]), {questions}),
-        (TableAnswer.of([[1, 2], [3]]), {cells}),
-        (TableAnswer.of([[1, 2], [3]], [["a"], ["b"]]), set()),
-        (TableAnswer.of([[1, 2]], [["2026-01-01"], [None]]), {hidden}),
-        (TableAnswer.of([[1, 2]], [["2026-01-01"], ["today"]]), set()),
-        (TableAnswer.of([[1]], [["2026-01-01", "2026-01-02"]]), set()),
-        (TableAnswer.of([[], []]), set()),
+        (TableAnswer.from_levels([[1, 2]]), {questions}),
+        (TableAnswer.from_levels([[1, 2], [3]]), {cells}),
+        (TableAnswer.from_levels([[1, 2], [3]], [["a"], ["b"]]), set()),
+        (TableAnswer.from_levels([[1, 2]], [["2026-01-01"], [None]]), {hidden}),
+        (TableAnswer.from_levels([[1, 2]], [["2026-01-01"], ["today"]]), set()),
+        (TableAnswer.from_levels([[1]], [["2026-01-01", "2026-01-02"]]), set()),
+        (TableAnswer.from_levels([[], []]), set()),
     ],
 )
 def test_an_answer_of_another_form_is_refused(

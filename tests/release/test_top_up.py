@@ -82,7 +82,7 @@ def test_lists_and_tables_are_topped_up_cell_by_cell(desk_of: DeskOf) -> None:
     keys = {"town": ["Bern", "Chur"]}
     coarse = desk.release_table("town", keys, epsilon="0.1", margins="total")
     fine = desk.release_table("town", {"town": ["Chur", "Bern"]}, epsilon=1000, margins="total")
-    assert (fine.charged.epsilon, fine.price) == (Fraction(9999, 10), Loss.of(Fraction(1000)))
+    assert (fine.charged.epsilon, fine.price) == (Fraction(9999, 10), Loss.from_epsilon(Fraction(1000)))
     assert fine.replaces == (coarse.key,)
     assert [level.tolist() for level in fine.answers] == [[200, 300], [500]]
     assert desk.release_table("town", keys, epsilon="0.2", margins="total").key == fine.key
@@ -305,8 +305,8 @@ def dearer(request: Request) -> str:
 
 def debit(request: Request, paid: int) -> dict[str, str | None]:
     """Give the row of a debit whose totals add up to what two debits before it have cost."""
-    before = (Loss.of(Fraction(1, 10)) + difference(Fraction(1, 10), Fraction(3, 10))) if paid else Loss()
-    own = Loss.of(Fraction(1, 10)) + difference(Fraction(1, 10), Fraction(3, 10))
+    before = (Loss.from_epsilon(Fraction(1, 10)) + difference(Fraction(1, 10), Fraction(3, 10))) if paid else Loss()
+    own = Loss.from_epsilon(Fraction(1, 10)) + difference(Fraction(1, 10), Fraction(3, 10))
     entry = Entry("forged", request, before + request.price, datetime.now(UTC), None, "analyst", own + request.price)
     return debit_columns(entry)
 

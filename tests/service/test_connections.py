@@ -120,6 +120,7 @@ def test_who_keeps_the_service_waiting_keeps_nobody_else_waiting(served: Served,
     assert len(written) < 300 * (CROWD + 10)
 
 
+@pytest.mark.thorough
 def test_what_is_worked_on_is_not_ended_for_a_crowd(served: Served) -> None:
     """A spend that waits for its tick is answered while half heads come, one after the other."""
     headers = {"Authorization": f"Bearer {served.key}", "Idempotency-Key": "one"}

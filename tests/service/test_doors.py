@@ -216,7 +216,7 @@ def test_the_form_has_the_same_reason_with_its_labels(
     """It leads to the field that is meant, and names no option."""
     caller, desk = doors
     sent = [("goal", "epsilon"), ("epsilon", "0.1"), ("confidence", "95%"), *fields]
-    form = AskForm.of(FormData(sent))
+    form = AskForm.from_fields(FormData(sent))
     with pytest.raises(QueryError) as refused:
         desk.plan(form.query(desk.columns))
     error = form.error_of(refused.value)

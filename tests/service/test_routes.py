@@ -130,7 +130,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             table.project(f"*, person AS {column}").write_parquet(f"{folder / name}.parquet")
     (folder / "noisycount.toml").write_text(DATASETS)
     configuration = load_config(folder / "noisycount.toml")
-    ring = Keyring.of(configuration)
+    ring = Keyring.from_config(configuration)
     grants = {"ana": "survey", "zebulon": "payroll", "cydonia": "survey", "ana of payroll": "payroll"}
     keys = {who: ring.issue(who.split()[0], Role.ANALYST, [dataset])[0] for who, dataset in grants.items()}
     keys["olga"] = ring.issue("olga", Role.OWNER, None)[0]

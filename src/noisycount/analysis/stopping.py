@@ -47,7 +47,7 @@ class StoppedChain:
         self._steps = np.where(self._far > 0, rates - self._slower, 1.0)
 
     @classmethod
-    def of(cls, scales: list[Fraction], thresholds: list[int]) -> Self:
+    def from_scales(cls, scales: list[Fraction], thresholds: list[int]) -> Self:
         """Compute `near` and `far` price by price: the noise between two prices has a closed form on exponentials."""
         rates, ends = np.array([float(1 / scale) for scale in scales]), np.array(thresholds, float)
         near, far = np.zeros((rates.size, rates.size)), np.zeros(rates.size)

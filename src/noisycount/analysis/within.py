@@ -136,7 +136,7 @@ class StoppingRule:
         depth = slack * -math.log(1 - self.confidence) / float(self.within)
         half = 1 / (2 * float(self.within))
         scales = [DiscreteLaplace.for_epsilon(price).scale for price in self.prices]
-        return StoppedChain.of(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
+        return StoppedChain.from_scales(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
 
     def failures(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """Return upper bounds of P[the statement is wrong] over cells of counts, from first to last; cells rise.

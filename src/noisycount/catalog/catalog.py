@@ -329,7 +329,7 @@ class Catalog:
     folder: Path | None = None  # folder beside the ledger for copies; None: no copies
 
     @classmethod
-    def of(cls, ledger: "Ledger | None", folder: Path | None = None) -> Self:
+    def from_ledger(cls, ledger: "Ledger | None", folder: Path | None = None) -> Self:
         """Return the catalog of a ledger; without a ledger, an empty catalog."""
         if ledger is None:
             return cls(folder=folder)

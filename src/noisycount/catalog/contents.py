@@ -82,9 +82,9 @@ class Contents:
     def at(self, place: Path) -> Content:
         """Return the content of the files of a place, including the keys in the names of their folders."""
         files = files_of(place)
-        return self.of(files, hive_keys(place, files), place)
+        return self.read_files(files, hive_keys(place, files), place)
 
-    def of(self, files: tuple[Path, ...], keys: tuple[Keys, ...] = (), place: Path | None = None) -> Content:
+    def read_files(self, files: tuple[Path, ...], keys: tuple[Keys, ...] = (), place: Path | None = None) -> Content:
         """Return the content of the files.
 
         A file is recognised by its path, size, inode, device, both of its times and its end. A file that was written

@@ -345,7 +345,7 @@ class FileSource(LazySource):
         if copy is None or not copy.is_file():
             return None
         files().require_stable(self.place, self.settings.table, self._claim(record.unit))
-        self.copy = content = Contents(self.folder).of((copy,))
+        self.copy = content = Contents(self.folder).read_files((copy,))
         self.kept_proofs, chosen = content.proof_count, self.settings.columns
         forms = record.columns
         if record.form is None and chosen is not None:  # of a database, only these columns are copied

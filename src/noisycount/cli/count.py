@@ -163,7 +163,7 @@ def _known_schema(ctx: click.Context) -> Schema:
         # Click has not yet assigned words before an option without a value, so they are still in `args`.
         dataset = configuration.dataset(ctx.params.get("source") or next(iter(ctx.args)))
         with existing_ledger(configuration) as ledger:
-            stored = {} if ledger is None else Catalog.of(ledger).written
+            stored = {} if ledger is None else Catalog.from_ledger(ledger).written
         if dataset.account in stored:
             schema = stored[dataset.account].schema(dataset.columns)
         else:

@@ -91,7 +91,7 @@ def serve(  # noqa: PLR0913 - its options
 def _has_no_login(configuration: Config) -> bool:
     """Return True if there are no keys and no identity provider, so that every login fails."""
     with suppress(NoisyCountError):  # a fault in the keys is reported at the first login
-        return not (configuration.service.oidc or Keyring.of(configuration).issued())
+        return not (configuration.service.oidc or Keyring.from_config(configuration).issued())
     return False
 
 
@@ -138,7 +138,7 @@ def _parse_lifetime(text: str) -> timedelta | None:
 def complete_key_holders(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the names of analysts with a valid or expired key, and the ids of these keys."""
     with suppress(NoisyCountError):
-        issued = Keyring.of(options.configuration_so_far(ctx)).issued()
+        issued = Keyring.from_config(options.configuration_so_far(ctx)).issued()
         active_keys = [key for key in issued if key.revoked is None]
         return options.completions(
             dict.fromkeys(word for key in active_keys for word in (key.name, key.id)), incomplete
@@ -193,7 +193,7 @@ def add(  # noqa: PLR0913 - its options
     check_analyst(name, configuration)
     allowed_datasets = granted_datasets(Role(role), datasets, configuration)
     configuration.make_ledger_folder()
-    keyring = Keyring.of(configuration)
+    keyring = Keyring.from_config(configuration)
     key, issued_key = keyring.issue(name, Role(role), allowed_datasets, lifetime)
     if as_json:
         print_json({"key": key.text, **_key_json(issued_key, keyring.now())})
@@ -227,7 +227,7 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
 
     Servers need no restart. Sessions in browsers end with the key that opened them.
     """
-    keyring = Keyring.of(configuration)
+    keyring = Keyring.from_config(configuration)
     words = [word for key in keyring.issued() for word in (key.name, key.id)]
     if who not in words:
         raise ConfigError(
@@ -253,7 +253,7 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
 @options.common_options
 def list_(configuration: Config, *, as_json: bool) -> None:
     """Show all keys that were issued, with expired and revoked ones, but never a secret."""
-    keyring = Keyring.of(configuration)
+    keyring = Keyring.from_config(configuration)
     keys, now = keyring.issued(), keyring.now()
     if as_json:
         print_json({"keys": [_key_json(key, now) for key in keys]})

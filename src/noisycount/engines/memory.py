@@ -30,7 +30,7 @@ class Unit:
     text: str  # the text that is hashed
 
     @classmethod
-    def of(cls, number: int, record: Record, column: str | None) -> Self:
+    def from_record(cls, number: int, record: Record, column: str | None) -> Self:
         """Return the unit that a column names; without a column, each record is a unit."""
         if column is None:
             return cls(number, "")
@@ -89,7 +89,10 @@ def _groups(
         records_with_person_values(records, column, [part.column for part in parts], [where])
     ):
         if where is None or truth(where, record):
-            yield (Unit.of(number, record, column), tuple(part.key(record[part.column.name]) for part in parts))
+            yield (
+                Unit.from_record(number, record, column),
+                tuple(part.key(record[part.column.name]) for part in parts),
+            )
 
 
 def records_with_person_values(
@@ -100,7 +103,7 @@ def records_with_person_values(
         return records
     rows: dict[Hashable, list[Record]] = defaultdict(list)
     for record in records:
-        rows[Unit.of(0, record, unit).name].append(record)
+        rows[Unit.from_record(0, record, unit).name].append(record)
     return [each for of_person in rows.values() for each in with_person_values(of_person, columns, predicates)]
 
 
@@ -170,7 +173,7 @@ class MemorySource(TypedSource):
         units: list[set[Hashable]] = [set() for _ in predicates]
         records = records_with_person_values(self._open_records(), self.unit, (), predicates)
         for number, record in enumerate(records):
-            unit = Unit.of(number, record, self.unit).name
+            unit = Unit.from_record(number, record, self.unit).name
             for matching, predicate in zip(units, predicates, strict=True):
                 if truth(predicate, record):
                     matching.add(unit)

@@ -76,7 +76,7 @@ def check_tables(
         questions[name, "persons"] = present
         questions[name, "alone"] = _all([present, *(tree.Not(_is_in(other)) for other in names if other != name)])
         questions[name, "repeated"] = tree.Comparison(
-            PersonValue.of(Function.COUNT, table=name), Operator.AT_LEAST, Literal(Kind.INTEGER, 2)
+            PersonValue.from_function(Function.COUNT, table=name), Operator.AT_LEAST, Literal(Kind.INTEGER, 2)
         )
         for register in registers:
             if register != name:
@@ -98,7 +98,7 @@ def check_tables(
 
 def _is_in(table: str) -> Predicate:
     """Return the predicate that a person has a row in a table."""
-    return tree.Flag(PersonValue.of(Function.ANY, table=table))
+    return tree.Flag(PersonValue.from_function(Function.ANY, table=table))
 
 
 def _all(predicates: Sequence[Predicate]) -> Predicate:

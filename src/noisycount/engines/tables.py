@@ -235,7 +235,7 @@ class TablesSource(TypedSource):
         table = row_table([part.column for part in parts], [where])
         conditions: list[Predicate] = [] if table is None else [tree.Flag(row_flag(table))]
         if self.persons is not None:
-            conditions.append(tree.Flag(PersonValue.of(Function.ANY, table=self.persons)))
+            conditions.append(tree.Flag(PersonValue.from_function(Function.ANY, table=self.persons)))
         conditions += [] if where is None else [where]
         return tree.joined(tree.And, conditions) if conditions else None
 

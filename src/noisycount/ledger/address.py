@@ -338,7 +338,7 @@ def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
     head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
     for row in older:
         try:
-            price = Loss.of(exact_value(row.epsilon))
+            price = Loss.from_epsilon(exact_value(row.epsilon))
             analyst += price
             spent = datasets.get(row.dataset, Loss()) + price
             totals = {

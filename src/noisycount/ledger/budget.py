@@ -57,9 +57,9 @@ class Loss(Shown):
         None: all are rationals.
 
     Example:
-        >>> Loss.of(Fraction(1, 3)) + Loss.of(Fraction(1))
+        >>> Loss.from_epsilon(Fraction(1, 3)) + Loss.from_epsilon(Fraction(1))
         Loss(epsilon=Fraction(4, 3), rho=Fraction(5, 9), delta=Fraction(0, 1))
-        >>> (Loss.of(Fraction(1)) + Loss.concentrated(Fraction(1, 10))).text
+        >>> (Loss.from_epsilon(Fraction(1)) + Loss.concentrated(Fraction(1, 10))).text
         'ρ = 0.6'
     """
 
@@ -74,7 +74,7 @@ class Loss(Shown):
         object.__setattr__(self, "delta", validation.exact_rational(self.delta, "delta"))
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction = _NONE) -> Self:
+    def from_epsilon(cls, epsilon: Fraction, delta: Fraction = _NONE) -> Self:
         """Return the loss of one (ε, δ)-differentially private answer: ε, ρ = ε²/2 and δ."""
         exact = validation.exact_rational(epsilon, "epsilon")
         return cls._of_exact(exact, exact * exact / 2, validation.exact_rational(delta, "delta"))
@@ -203,7 +203,7 @@ class PureBudget(Budget):
         multiple of 1e-18.
 
     Example:
-        >>> PureBudget(Fraction(2)).left(Loss.of(Fraction(1, 2)))
+        >>> PureBudget(Fraction(2)).left(Loss.from_epsilon(Fraction(1, 2)))
         Fraction(3, 2)
     """
 
@@ -225,7 +225,7 @@ class PureBudget(Budget):
     @property
     def whole(self) -> Loss:
         """Privacy loss of an ε of this budget."""
-        return Loss.of(self.epsilon)
+        return Loss.from_epsilon(self.epsilon)
 
     @property
     def is_a_sum(self) -> bool:
@@ -352,7 +352,7 @@ class ApproximateBudget(Budget):
 
     Example:
         >>> budget = ApproximateBudget(Fraction(2), Fraction(1, 10**6))
-        >>> budget.admits(Loss(Fraction(8), Fraction(8, 200))), budget.admits(Loss.of(Fraction(2)))
+        >>> budget.admits(Loss(Fraction(8), Fraction(8, 200))), budget.admits(Loss.from_epsilon(Fraction(2)))
         (True, True)
     """
 
@@ -389,7 +389,7 @@ class ApproximateBudget(Budget):
     @property
     def whole(self) -> Loss:
         """Privacy loss of the ε and the δ of this budget."""
-        return Loss.of(self.epsilon, self.delta)
+        return Loss.from_epsilon(self.epsilon, self.delta)
 
     @property
     def rho_delta(self) -> Fraction | None:

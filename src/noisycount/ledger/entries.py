@@ -35,7 +35,7 @@ class TableAnswer(Shown):
     """Noisy counts of a table by level, with the keys of the cells if the question did not list them.
 
     Example:
-        >>> answer = TableAnswer.of([[5, -1], [4]])
+        >>> answer = TableAnswer.from_levels([[5, -1], [4]])
         >>> answer.text
         '{"levels":[[5,-1],[4]]}'
         >>> answer
@@ -47,7 +47,7 @@ class TableAnswer(Shown):
     text: str
 
     @classmethod
-    def of(
+    def from_levels(
         cls,
         levels: "Sequence[Sequence[int] | Counts]",
         keys: Keys | None = None,
@@ -285,7 +285,7 @@ def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> L
     """Return the loss of a price. It is cached, as most requests of a ledger have one of a few prices."""
     if epsilon is None:
         return Loss.concentrated(rho, delta)  # type: ignore[arg-type]  # a request without ε has a ρ
-    return Loss.of(epsilon, delta) if rho is None else Loss(epsilon, rho, delta)
+    return Loss.from_epsilon(epsilon, delta) if rho is None else Loss(epsilon, rho, delta)
 
 
 def _difference(value: Fraction, name: str) -> Fraction:
@@ -394,7 +394,7 @@ def stated_loss(question: Mapping[str, Any]) -> Loss | None:
     delta = validation.exact_value(price.get("delta", "0"))
     if "rho" in price:
         return Loss.concentrated(validation.exact_value(price["rho"]), delta)
-    return Loss.of(validation.exact_value(price["epsilon"]), delta)
+    return Loss.from_epsilon(validation.exact_value(price["epsilon"]), delta)
 
 
 def asked_part(entry: Entry, part: str) -> str | None:

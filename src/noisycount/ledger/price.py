@@ -34,9 +34,9 @@ def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fra
         (2015), for what δ means; `epsilon_of_rho` for ρ.
 
     Example:
-        >>> odds_of(Loss.of(Fraction(1)), "person")
+        >>> odds_of(Loss.from_epsilon(Fraction(1)), "person")
         'a 50:50 guess about one person becomes at most 74:26'
-        >>> odds_of(Loss.of(Fraction(1), Fraction(1, 10**6)), "row")
+        >>> odds_of(Loss.from_epsilon(Fraction(1), Fraction(1, 10**6)), "row")
         'a 50:50 guess about one row becomes at most 74:26, or the row is given away with probability 1e-06'
     """
     epsilon, chance = approximate_loss(loss, delta)
@@ -63,7 +63,7 @@ def loss_words(loss: Loss) -> str:
     """Return a loss as text, rounded up: in ε if it has an ε, else in ρ, with δ unless it is 0.
 
     Example:
-        >>> loss_words(Loss.of(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
+        >>> loss_words(Loss.from_epsilon(Fraction(1, 3))), loss_words(Loss.concentrated(Fraction("0.02")))
         ('ε = 0.334', 'ρ = 0.02')
     """
     words = f"ρ = {rounded_up(loss.rho)}" if loss.epsilon is None else f"ε = {rounded_up(loss.epsilon)}"
@@ -78,7 +78,7 @@ class RunningTotal:
     answers to others were tables. So the second part of `odds` states the worst case, twice the loss.
 
     Example:
-        >>> print(RunningTotal(Loss.of(Fraction(2)), "person", is_replacement=True).words)
+        >>> print(RunningTotal(Loss.from_epsilon(Fraction(2)), "person", is_replacement=True).words)
         all answers so far, ε = 2: a 50:50 guess about one person becomes at most 89:11
     """
 
@@ -127,7 +127,7 @@ def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
     """Return ε and δ of a loss: the sum of ε, or the ε that the sum of ρ implies if that is smaller.
 
     Example:
-        >>> approximate_loss(Loss.of(Fraction(1)))
+        >>> approximate_loss(Loss.from_epsilon(Fraction(1)))
         (Fraction(1, 1), Fraction(0, 1))
     """
     if loss.epsilon is not None and (delta is None or not loss.rho):
@@ -150,7 +150,7 @@ class TablePrice:
     rho_delta: Fraction | None = None  # δ at which ρ implies the ε of the query; None: the query states no such ε
 
     @classmethod
-    def of(
+    def from_amounts(
         cls,
         noise: type[DiscreteNoise],
         epsilon: RationalLike | None,
@@ -170,7 +170,7 @@ class TablePrice:
             return cls(DiscreteGaussian, Loss.concentrated(exact_epsilon(rho, "rho"), hidden), hidden)
         price = exact_epsilon(epsilon or 0)
         if noise is DiscreteLaplace:
-            return cls(noise, Loss.of(price, hidden), hidden)
+            return cls(noise, Loss.from_epsilon(price, hidden), hidden)
         hidden /= 2
         loss = Loss.concentrated(rho_within(price, chance - hidden), hidden)
         return cls(DiscreteGaussian, loss, hidden, rho_delta=chance - hidden)

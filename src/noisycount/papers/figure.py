@@ -29,11 +29,11 @@ class Verdict(StrEnum):
     FAILS = "does not hold"
 
     @classmethod
-    def of(cls, *checks: bool) -> "Verdict":
+    def from_checks(cls, *checks: bool) -> "Verdict":
         """Return HOLDS if all checks are true, PARTLY if some are, FAILS if none is.
 
         Example:
-            >>> Verdict.of(True, False).value
+            >>> Verdict.from_checks(True, False).value
             'holds in part'
         """
         if all(checks):
@@ -188,7 +188,7 @@ def _claims(text: dict[str, Any], checks: Sequence[ClaimCheck]) -> tuple[Claim, 
     if len(stated) != len(checks):
         raise ValueError(f"figures.toml has {len(stated)} claims, the code {len(checks)} checks: give one for each")
     return tuple(
-        Claim(claim["source"], claim["says"], check.found, Verdict.of(*check.parts_hold))
+        Claim(claim["source"], claim["says"], check.found, Verdict.from_checks(*check.parts_hold))
         for claim, check in zip(stated, checks, strict=True)
     )
 

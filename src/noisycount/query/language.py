@@ -273,7 +273,7 @@ class _TypedSyntax:
         """Return the predicate of a boolean column or value; the name of a table is true in all of its rows."""
         if node[0] == "name" and name in self.schema.tables:
             table = self.schema.tables[name].rows
-            return EVERY_ROW if self.is_in_rows else tree.Flag(PersonValue.of(Function.ANY, table=table))
+            return EVERY_ROW if self.is_in_rows else tree.Flag(PersonValue.from_function(Function.ANY, table=table))
         flag = tree.Flag(self.column(node))
         return tree.Not(flag) if node[0] == "value" and name == NONE else flag
 
@@ -364,7 +364,7 @@ class _TypedSyntax:
         where = EVERY_ROW if condition is None else inside.predicate(condition)
         function = Function.ANY if name == NONE else Function(name)
         tables = [] if condition is None else [*dict.fromkeys(_tables_named(condition, self.schema))]
-        value = PersonValue.of(function, where, value_column, order_column, next(iter(tables), None))
+        value = PersonValue.from_function(function, where, value_column, order_column, next(iter(tables), None))
         if any(each != value.table for each in tables) or (self.schema.tables and value.table is None):
             first = tree.quoted_name(next(iter(self.schema.tables)))
             raise PredicateError(

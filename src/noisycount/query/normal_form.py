@@ -38,7 +38,7 @@ def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column |
     if isinstance(left, PersonValue) and left.function is Function.COUNT and left.column is None:
         exists = _EXISTENCE.get((operator, literal.value))
         if exists is not None:
-            flag = tree.Flag(PersonValue.of(Function.ANY, left.where, table=left.table))
+            flag = tree.Flag(PersonValue.from_function(Function.ANY, left.where, table=left.table))
             return flag if exists else tree.Not(flag)
     return tree.Comparison(left, operator, literal)
 

@@ -61,7 +61,7 @@ _EXTREMES = {Function.FIRST: Function.SMALLEST, Function.LAST: Function.LARGEST}
 
 @frozen(kw_only=True)
 class PersonValue(_Computed):
-    """A value of a person. `PersonValue.of` makes it.
+    """A value of a person. `PersonValue.from_function` makes it.
 
     | function | value | without rows |
     | --- | --- | --- |
@@ -83,7 +83,7 @@ class PersonValue(_Computed):
     table: str | None = None  # table whose rows these are; None: the only table
 
     @classmethod
-    def of(
+    def from_function(
         cls,
         function: Function,
         where: Predicate = EVERY_ROW,
@@ -153,14 +153,18 @@ class PersonValue(_Computed):
             return replace(self, where=tree.joined(tree.And, [is_of_table, self.where]))
         if self.by is None:
             return self
-        end = PersonValue.of(_EXTREMES[self.function], self.where, self.by)
+        end = PersonValue.from_function(_EXTREMES[self.function], self.where, self.by)
         is_at_end = tree.Comparison(self.by, Operator.EQUAL, end)
         where = is_at_end if self.where == EVERY_ROW else tree.joined(tree.And, [self.where, is_at_end])
         return replace(self, function=Function.SMALLEST, where=where, by=None)
 
     def with_where(self, where: Predicate) -> "PersonValue":
         """Return the value with another condition of the rows."""
-        return self if where is self.where else PersonValue.of(self.function, where, self.column, self.by, self.table)
+        return (
+            self
+            if where is self.where
+            else PersonValue.from_function(self.function, where, self.column, self.by, self.table)
+        )
 
 
 def row_flag(table: str) -> Column:
@@ -376,7 +380,7 @@ def with_rows_of_tables(predicate: Predicate, single_tables: Collection[str]) ->
     def of_persons(node: Predicate) -> Predicate:
         table = _single_table(node)
         if table is not None and table in single_tables:
-            return tree.Flag(PersonValue.of(Function.ANY, node, table=table))
+            return tree.Flag(PersonValue.from_function(Function.ANY, node, table=table))
         is_test = not isinstance(node, tree.Not | tree.And | tree.Or)
         if table is not None or (is_test and is_of_person(node) is False):
             raise _joined_levels(node, "with conditions of other tables or of a person")

@@ -100,7 +100,7 @@ class AvailableBudget:
 
         Example:
             >>> from noisycount.ledger.budget import ConcentratedBudget, PureBudget
-            >>> AvailableBudget(PureBudget(Fraction(2)), Loss.of(Fraction("1.55"))).words
+            >>> AvailableBudget(PureBudget(Fraction(2)), Loss.from_epsilon(Fraction("1.55"))).words
             'ε = 0.45 for one answer, or 45 answers at ε = 0.01'
             >>> AvailableBudget(ConcentratedBudget(Fraction("0.1"))).words
             'ε = 0.447 for one answer, or 2,000 answers at ε = 0.01'
@@ -121,7 +121,8 @@ class RemainingBudget:
     Example:
         >>> from noisycount.ledger.budget import PureBudget
         >>> analyst = Analyst("ana", PureBudget(Fraction(1, 5)))
-        >>> remaining = RemainingBudget.of(PureBudget(Fraction(2)), Loss.of(Fraction(1)), analyst, Loss())
+        >>> budget, spent = PureBudget(Fraction(2)), Loss.from_epsilon(Fraction(1))
+        >>> remaining = RemainingBudget.from_spending(budget, spent, analyst, Loss())
         >>> remaining.remaining, remaining.object["dataset_remaining"]
         (Fraction(1, 5), '1')
     """
@@ -129,7 +130,7 @@ class RemainingBudget:
     budgets: tuple[AvailableBudget, ...]  # of the data set; then of the analyst over all data sets, if there is one
 
     @classmethod
-    def of(cls, budget: Budget, spent: Loss, analyst: Analyst, analyst_spent: Loss) -> "RemainingBudget":
+    def from_spending(cls, budget: Budget, spent: Loss, analyst: Analyst, analyst_spent: Loss) -> "RemainingBudget":
         """Return the remaining budgets of a data set and of an analyst, from the loss that each has spent."""
         quotas = [] if analyst.budget is None else [AvailableBudget(analyst.budget, analyst_spent)]
         return cls((AvailableBudget(budget, spent), *quotas))
@@ -144,7 +145,7 @@ class RemainingBudget:
         """
         spent = Loss() if ledger is None else ledger.paid(name)
         analyst_spent = Loss() if ledger is None or analyst.budget is None else ledger.paid_by(analyst.name)
-        return cls.of(budget, spent.less(refund), analyst, analyst_spent.less(refund))
+        return cls.from_spending(budget, spent.less(refund), analyst, analyst_spent.less(refund))
 
     @property
     def dataset_budget(self) -> Budget:

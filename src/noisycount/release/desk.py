@@ -367,7 +367,7 @@ class Desk(Shown, Closeable):
             prepare=lambda: source.prepare({column.name for column in plan.read}),
         )
         spent_budgets = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
-        remains = RemainingBudget.of(*spent_budgets) if charged else self._remains()  # a new debit states its totals
+        remains = RemainingBudget.from_spending(*spent_budgets) if charged else self._remains()  # debits state it
         published = partial(publish, plan, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return published(entry)

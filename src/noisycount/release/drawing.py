@@ -43,10 +43,10 @@ def draw_answer(plan: QueryPlan, source: Source, base: Entry | None = None) -> t
     mechanism = plan.noise.levels[0].mechanism
     if isinstance(plan, CountPlan) and isinstance(mechanism, DiscreteLaplace) and coarser is None:
         (count,) = source.count(plan.predicates)
-        return TableAnswer.of([[mechanism.release(count)]]), None  # the faster sampler of a single draw
+        return TableAnswer.from_levels([[mechanism.release(count)]]), None  # the faster sampler of a single draw
     levels = count_levels(plan, source)
     noisy = [_add_noise(plan.noise, level, counts, coarser) for level, counts in enumerate(levels)]
-    return TableAnswer.of(noisy, order=plan.order), None
+    return TableAnswer.from_levels(noisy, order=plan.order), None
 
 
 def count_levels(plan: QueryPlan, source: Source) -> Sequence[Counts]:
@@ -88,7 +88,7 @@ def _draw_until_accurate(
     for other, counts in enumerate(exact_counts):
         if other != place:
             levels[other] = _add_noise(noise, other, counts, coarser)
-    return TableAnswer.of(levels, order=plan.order), price
+    return TableAnswer.from_levels(levels, order=plan.order), price
 
 
 def _add_noise(noise: TablePlan, place: int, counts: Counts, coarser: Coarser | None) -> Counts:
@@ -125,7 +125,7 @@ def _draw_hidden_keys(plan: HiddenKeysPlan, source: Source, base: Entry | None, 
     rows.sort(key=lambda row: [(key is None, 0 if key is None else key) for key in row[0]])
     cells = np.array([count for _, count in rows], dtype=np.int64)
     keys = [[key_to_json(key) for key in row_keys] for row_keys, _ in rows]
-    return TableAnswer.of([cells, *_draw_totals(plan, source, None)], keys)
+    return TableAnswer.from_levels([cells, *_draw_totals(plan, source, None)], keys)
 
 
 def _refine_shown_keys(plan: HiddenKeysPlan, source: Source, keys: Keys, coarser: Coarser) -> TableAnswer:
@@ -136,7 +136,9 @@ def _refine_shown_keys(plan: HiddenKeysPlan, source: Source, keys: Keys, coarser
         for key, count in zip(batch.keys, batch.counts.tolist(), strict=True):
             if (place := places.get(tuple(map(key_to_json, key)))) is not None:
                 counts[place] = count
-    return TableAnswer.of([_add_noise(plan.noise, 0, counts, coarser), *_draw_totals(plan, source, coarser)], keys)
+    return TableAnswer.from_levels(
+        [_add_noise(plan.noise, 0, counts, coarser), *_draw_totals(plan, source, coarser)], keys
+    )
 
 
 def _draw_totals(plan: HiddenKeysPlan, source: Source, coarser: Coarser | None) -> Iterator[Counts]:

@@ -82,7 +82,7 @@ def stored_answer(plan: QueryPlan, entry: Entry) -> TableAnswer | None:
     """
     answer, sizes = entry.answer, [level.size for level in plan.noise.levels]
     if isinstance(plan, ListPlan) and plan.is_one and not asks_for_table(entry):
-        return TableAnswer.of([[answer]]) if isinstance(answer, int) else None
+        return TableAnswer.from_levels([[answer]]) if isinstance(answer, int) else None
     if not isinstance(answer, TableAnswer) or len(sizes) != len(answer.levels):
         return None
     fits = all(size in {None, len(counts)} for size, counts in zip(sizes, answer.levels, strict=True))

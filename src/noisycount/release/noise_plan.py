@@ -58,7 +58,9 @@ class TablePlan(Shown):
 
     def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
         """Return this plan at another price under Laplace noise; the threshold is that of the first answer."""
-        return self.of_noises(Loss.of(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold)
+        return self.of_noises(
+            Loss.from_epsilon(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold
+        )
 
     def of_noises(
         self, loss: Loss, noises: Sequence[DiscreteNoise | CombinedGaussian], threshold: int | None
@@ -83,7 +85,7 @@ class TablePlan(Shown):
         pairs = list(zip(self._moves(replaced=True), scales, strict=True))
         if self.loss.epsilon is not None:
             lost = sum((move / scale for move, scale in pairs), Fraction(0))
-            return Loss.of(max(lost, self.loss.epsilon), self.loss.delta)
+            return Loss.from_epsilon(max(lost, self.loss.epsilon), self.loss.delta)
         rho = sum((move / (2 * scale**2) for move, scale in pairs), Fraction(0))
         return Loss.concentrated(max(rho, self.loss.rho), self.loss.delta)
 

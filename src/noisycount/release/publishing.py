@@ -167,7 +167,7 @@ def nearest_answer(noises: Sequence[DiscreteNoise | CombinedGaussian], parts: Se
     """Return the whole numbers nearest to the means of independent draws, weighted by their precisions."""
     levels = zip(noises, zip(*(part.levels for part in parts), strict=True), strict=True)
     nearest = [noise.nearest(counts) for noise, counts in levels if isinstance(noise, CombinedGaussian)]
-    return TableAnswer.of(nearest, parts[0].keys, parts[0].order)
+    return TableAnswer.from_levels(nearest, parts[0].keys, parts[0].order)
 
 
 def unreadable_as_missing(read: Iterable[Column], source: Source) -> tuple[str, ...]:

@@ -261,6 +261,6 @@ def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
     """Return the noise of each level of an answer under Gaussian noise, combined over all of its draws."""
     scales = zip(*(scales_in(part.request.asked) for part in parts_of(entry)), strict=True)
     return [
-        CombinedGaussian.of(level_scales) if len(level_scales) > 1 else DiscreteGaussian(*level_scales)
+        CombinedGaussian.from_scales(level_scales) if len(level_scales) > 1 else DiscreteGaussian(*level_scales)
         for level_scales in scales
     ]

@@ -290,7 +290,7 @@ def _described(
     if text == written.text:
         return name
     if former is None and not stated.name:  # another process took the number
-        return _described(source, unit, stated, Catalog.of(ledger, catalog.folder), ledger)
+        return _described(source, unit, stated, Catalog.from_ledger(ledger, catalog.folder), ledger)
     raise SourceError(f"{redacted_name(name)!r} was written down otherwise meanwhile: open it again")
 
 

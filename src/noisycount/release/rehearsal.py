@@ -206,7 +206,7 @@ def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None 
     facts["confidence"] = query.confidence
     with made_up(kinds, unit, _examples(plan), units, plan.schema.tables) as source:
         answer, stopped = draw_answer(plan, source)
-        exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.of(count_levels(plan, source))
+        exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.from_levels(count_levels(plan, source))
     if (goal := plan.goal) is not None and stopped is not None:
         plan = plan.at_price(stopped)
         facts["stopping"] = StoppingSchedule(goal, plan.noise)

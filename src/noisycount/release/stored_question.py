@@ -236,7 +236,7 @@ class StoredQuestion:
     def answer(self) -> TableAnswer | None:
         """The counts as they were released, level by level; None if there is no answer."""
         if isinstance(self.entry.answer, int):
-            return TableAnswer.of([[self.entry.answer]])
+            return TableAnswer.from_levels([[self.entry.answer]])
         draws = [part.answer for part in parts_of(self.entry)]
         tables = [draw for draw in draws if isinstance(draw, TableAnswer)]
         if len(tables) < len(draws):

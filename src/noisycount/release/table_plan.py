@@ -129,7 +129,7 @@ def _price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePr
         noise_at: The function from a price to the noise.
         has_hidden_keys: True if the keys of the table are hidden.
     """
-    price_of = partial(TablePrice.of, query.noise_class, delta=query.delta, is_hidden=has_hidden_keys)
+    price_of = partial(TablePrice.from_amounts, query.noise_class, delta=query.delta, is_hidden=has_hidden_keys)
     if query.at_most is not None:
         return price_of(exact_epsilon(query.at_most, "at_most"), None)
     if query.within is None and query.error is None:

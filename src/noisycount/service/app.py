@@ -48,7 +48,7 @@ def application(
         redirect_slashes=False,  # to wherever the head of a request says that it is
         lifespan=_threads,
     )
-    app.state.service, app.state.auth = state, Auth.of(state.configuration, shared)
+    app.state.service, app.state.auth = state, Auth.from_config(state.configuration, shared)
     for family in (health, layout, documentation):
         app.include_router(family)
     app.state.late = middleware.LazyRoutes(app.router, partial(_add_late, app))

@@ -259,15 +259,15 @@ class Auth:
     login_form: LoginForm = field(default_factory=LoginForm)
 
     @classmethod
-    def of(cls, configuration: Config, shared: SharedMemory | None = None) -> Self:
+    def from_config(cls, configuration: Config, shared: SharedMemory | None = None) -> Self:
         """Return the authentication that an owner configured, with the shared objects if there are several workers."""
-        keyring, config = Keyring.of(configuration), configuration.service.oidc
+        keyring, config = Keyring.from_config(configuration), configuration.service.oidc
         memory = {} if shared is None else {name: getattr(shared, name) for name in _SHARED}
         if config is None:
             return cls(keyring, **memory)
         from noisycount.service.oidc import Tokens  # noqa: PLC0415 - loads joserfc
 
-        return cls(keyring, Tokens.of(config, configuration), **memory)
+        return cls(keyring, Tokens.from_config(config, configuration), **memory)
 
     async def bearer(self, credential: str) -> User | None:
         """Return the user of a key or token after `Bearer`, or None if it is not valid."""

@@ -184,7 +184,7 @@ class Keyring:
     _contents: dict[Path, "_FileContent"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, configuration: Config) -> Self:
+    def from_config(cls, configuration: Config) -> Self:
         """Return the keys in the data folder of a configuration."""
         folder = configuration.data_folder
         if folder is None:

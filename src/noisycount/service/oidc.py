@@ -44,7 +44,7 @@ class Tokens:
     now: Callable[[], float] = time.time  # seconds since 1970
 
     @classmethod
-    def of(cls, config: OidcConfig, configuration: Config) -> Self:
+    def from_config(cls, config: OidcConfig, configuration: Config) -> Self:
         """Return the accepted tokens, for the analysts and data sets of a configuration."""
         users = {}
         for subject, analyst in config.analysts.items():

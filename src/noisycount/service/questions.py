@@ -149,7 +149,7 @@ class Spend:
         Raise ReuseError if the name was used for another request.
         """
         state.dataset(self.user, self.dataset)
-        with state.in_flight.of(self.name), state.ledger.transactions.one_reading():
+        with state.in_flight.hold(self.name), state.ledger.transactions.one_reading():
             reply = state.ledger.replies.get(self.name) or self._answer_question(state)
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(

@@ -323,5 +323,5 @@ def demonstration() -> Iterator[tuple[Config, str]]:
         survey = DatasetConfig("survey", survey_path(), unit="person", size=_SURVEY_SIZE)
         url = sqlite_url(Path(folder).resolve() / "ledger.db")
         configuration = Config(None, url, {"survey": survey}, service=ServiceConfig(slot=_SLOT))
-        key, _ = Keyring.of(configuration).issue("demo", Role.OWNER, None, _LIFETIME)
+        key, _ = Keyring.from_config(configuration).issue("demo", Role.OWNER, None, _LIFETIME)
         yield configuration, key.text

@@ -94,7 +94,7 @@ class InFlight:
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
+    def hold(self, name: str) -> Iterator[None]:
         """Hold a name while its request is in progress. Raise InFlightError if it is held already."""
         with self._lock:
             if name in self._names:

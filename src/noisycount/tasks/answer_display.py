@@ -98,7 +98,9 @@ def _is_better(answer: Answer) -> bool:
     if query.epsilon is None and query.rho is None:
         return False
     is_hidden = answer.plan.noise.threshold is not None
-    query_loss = TablePrice.of(query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden).loss
+    query_loss = TablePrice.from_amounts(
+        query.noise_class, query.epsilon, query.rho, query.delta, is_hidden=is_hidden
+    ).loss
     return query_loss.rho < loss.rho
 
 

@@ -327,7 +327,7 @@ def _write_down(dataset: DatasetConfig, configuration: Config, checked: CheckedF
         if ledger is None:
             configuration.make_ledger_folder()
             ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
-        catalog = Catalog.of(ledger, configuration.data_folder)
+        catalog = Catalog.from_ledger(ledger, configuration.data_folder)
         records = opened.enter_context(records_of(dataset, catalog, checked, renews=renews))
         records.write_down(ledger)
         return records.answered_otherwise(ledger.entries(records.name))

@@ -50,7 +50,7 @@ def desk_of(  # noqa: PLR0913 - the arguments of `open_desk`
     head = configuration.known_head
     with ExitStack() as resources:
         opened = resources.enter_context(Ledger.open(configuration.ledger_url, create=head is None, known_head=head))
-        catalog = Catalog.of(opened, configuration.data_folder)
+        catalog = Catalog.from_ledger(opened, configuration.data_folder)
         if dataset is None:
             if table is not None:
                 raise ConfigError(f"table is {table!r}, but a frame has no tables: leave it out")

@@ -46,7 +46,7 @@ def dataset_of_source(configuration: Config, source: str, unit: str | None, opti
 
 def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = False) -> Catalog:
     """Return the catalog of data sets. It has a folder only if there is a ledger, or if one is about to be made."""
-    return Catalog.of(ledger, configuration.data_folder if ledger or makes else None)
+    return Catalog.from_ledger(ledger, configuration.data_folder if ledger or makes else None)
 
 
 def records_of(

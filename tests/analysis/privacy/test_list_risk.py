@@ -126,12 +126,12 @@ def _multinomial(counts: Sequence[int], rates: Sequence[float]) -> float:
 
 def test_small_groups_are_given_with_nearly_all_that_they_may_hold() -> None:
     """Fewer records are unknown, but for a chance that is added to δ."""
-    groups = Groups.of(nc.Atoms(1000, [0.5, 0.495, 0.005]), [frozenset({0}), frozenset({1})], 10)
+    groups = Groups.from_questions(nc.Atoms(1000, [0.5, 0.495, 0.005]), [frozenset({0}), frozenset({1})], 10)
     size, chance = groups.unknown()
     assert 940 < size < 985
     assert 0 < chance < 1e-12
     assert groups.given == pytest.approx(0.005)
-    assert Groups.of(nc.Atoms(9, [0.5, 0.5]), [frozenset({0})], 10).unknown()[0] >= 1
+    assert Groups.from_questions(nc.Atoms(9, [0.5, 0.5]), [frozenset({0})], 10).unknown()[0] >= 1
 
 
 def test_the_worst_case_adds_prices_up() -> None:

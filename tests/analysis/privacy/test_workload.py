@@ -208,7 +208,7 @@ def test_bounds_contain_what_is_exact(make: Callable[..., nc.Atoms], noise: nc.M
     """Bounds made for long lists contain the exact δ of a short list, in both directions."""
     atoms = make(80, [0.1, 0.2])
     told = reduced_workload(atoms, atoms.questions, [noise] * 2)
-    bounds = BoundedWorkload(workload_answers(told.of([0])), moves_of_two(told)).directions([0.0, 0.5])
+    bounds = BoundedWorkload(workload_answers(told.select([0])), moves_of_two(told)).directions([0.0, 0.5])
     true = workload_answers(told).directions([0.0, 0.5])
     for bounded, exact in zip(bounds, true, strict=True):
         for a, b in zip(bounded, exact, strict=True):

@@ -109,6 +109,7 @@ def test_few_angles_invert_a_sum_of_many_cells() -> None:
         assert len(set(angles)) == len(angles) <= most
 
 
+@pytest.mark.thorough
 def test_mass_far_beyond_the_deviation_is_not_folded_back() -> None:
     """Of a law with a rare part far away, or with a deviation that was said too small."""
     places = np.arange(0, 2001)

@@ -93,6 +93,7 @@ def test_what_an_engine_cannot_hold_is_told_and_not_asked() -> None:
     assert found.unheld == ("characters beyond the first plane, such as emoji",)
 
 
+@pytest.mark.thorough
 def test_what_every_engine_must_hold_is_no_choice() -> None:
     """Its refusal is the end of the examination."""
     with pytest.raises(SourceError, match="no accents here"):

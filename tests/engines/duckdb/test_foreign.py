@@ -213,6 +213,7 @@ def test_periods_of_stata_are_their_first_day(tmp_path: Path, unit: str, first: 
     assert asked(tmp_path / "x.dta", asked_days) == asked_days
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("longest", "losses"), [(80_000.0, {}), (90_000.0, {"durations": 2})])
 def test_times_of_a_day_or_more_are_durations(tmp_path: Path, longest: float, losses: dict[str, int]) -> None:
     """No day of them is lost, and the other cells are read as they were."""
@@ -233,6 +234,7 @@ def test_codes_of_which_some_have_a_label_are_reported(tmp_path: Path) -> None:
     assert counts(path, "liked in ('4', 'very much')", "number(liked) >= 4") == [3, 1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["x.sav", "x.dta"])
 def test_the_codes_of_a_column_can_be_chosen_in_place_of_the_labels(tmp_path: Path, name: str) -> None:
     """Codes that have no label are numbers as well, and other columns keep their labels."""

@@ -142,7 +142,7 @@ def test_categories_are_decided_in_the_same_way_whoever_has_them() -> None:
         tests = []
         for text in ("a", "c", "no"):
             decided = Decisions(source.snapshot.texts, cursor, "_")
-            decided.of(parse(f"x = '{text}'", source.schema))
+            decided.replace_tests(parse(f"x = '{text}'", source.schema))
             tests.append(next(iter(decided.tests.values())))
     assert [text.partition("::")[0] for text in tests] == ["((1", "((4", "((0"]
     assert len({text.partition("::")[2] for text in tests}) == 1

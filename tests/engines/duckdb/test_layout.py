@@ -407,6 +407,7 @@ EACH_RULE = {  # what one row more is, and the rule that leaves it out
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_the_owner_sees_how_many_rows_each_rule_leaves_out(tmp_path: Path, ending: str) -> None:
     """With their lines, of any two rules that are stated together; a sheet has no empty rows."""
@@ -705,6 +706,7 @@ def test_single_marks_around_names_are_proposed_to_be_stated(tmp_path: Path, tex
     assert (check.columns[0].name, check.columns[-1].kind) == ("id", Kind.INTEGER)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("below", ["\ntown,mayor,since\nBern,A,2001\nBiel,B,2004\n", "\ntown,mayor\nBern,A\nBiel,B\n"])
 def test_another_table_below_is_reported(tmp_path: Path, below: str) -> None:
     """Before and after its cells are accepted as missing; a last cell that does not fit is no table."""

@@ -385,6 +385,7 @@ def test_cells_stand_for_what_plain_python_reads(cells: list[str]) -> None:
     check_cells(cells)
 
 
+@pytest.mark.thorough
 def test_extreme_cells_stand_for_what_plain_python_reads() -> None:
     """Overflows, separators of programmers, times that do not exist, blanks, and other traps."""
     check_cells(EXTREMES)

@@ -36,7 +36,7 @@ def column(*answers: int) -> list[np.ndarray]:
 
 def law_of_nearest(scales: Scales) -> dict[int, float]:
     """Give the law of the nearest whole number less the count, from every draw up to 7 scales, term by term."""
-    noise, law = CombinedGaussian.of(scales), defaultdict(list)
+    noise, law = CombinedGaussian.from_scales(scales), defaultdict(list)
     reaches = [range(-math.ceil(7 * scale) - 1, math.ceil(7 * scale) + 2) for scale in scales]
     masses = []
     for scale, reach in zip(scales, reaches, strict=True):
@@ -52,7 +52,7 @@ def law_of_nearest(scales: Scales) -> dict[int, float]:
 @pytest.mark.parametrize("scales", SCALES, ids=str)
 def test_the_mean_tells_all_that_the_answers_tell(scales: Scales) -> None:
     """Σ (yᵢ − x)²/σᵢ² less τ·(ȳ − x)² has no x: as rationals, without rounding."""
-    noise, answers = CombinedGaussian.of(scales), [7, -3, 12, 40][: len(scales)]
+    noise, answers = CombinedGaussian.from_scales(scales), [7, -3, 12, 40][: len(scales)]
     (whole,), parts = noise.sums(column(*answers))
     mean, precision = Fraction(whole, parts), sum(1 / scale**2 for scale in scales)
 
@@ -70,7 +70,7 @@ def test_the_mean_tells_all_that_the_answers_tell(scales: Scales) -> None:
 @pytest.mark.parametrize("scales", SCALES, ids=str)
 def test_what_is_stated_of_errors_holds_and_is_near(scales: Scales) -> None:
     """Against the law of all draws: no tail is below the true one, and no ± is more than one record too wide."""
-    noise, law = CombinedGaussian.of(scales), law_of_nearest(scales)
+    noise, law = CombinedGaussian.from_scales(scales), law_of_nearest(scales)
     for least in range(1, math.ceil(5 * noise.scale) + 2):
         true = math.fsum(chance for error, chance in law.items() if abs(error) >= least)
         assert noise.log_tail(least) >= math.log(true or 1e-300) - 1e-9
@@ -91,7 +91,7 @@ def test_an_equal_share_of_many_is_as_good_as_one(scale: str) -> None:
     alone = nc.DiscreteGaussian(Fraction(scale))
     for number in (2, 3, 10):
         part = Fraction(math.isqrt(int(alone.scale**2 * number * 10**12)) + 1, 10**6)
-        noise = CombinedGaussian.of([part] * number)
+        noise = CombinedGaussian.from_scales([part] * number)
         for confidence, counts in ((0.5, 1), (0.95, 1), (0.95, 10**6), (0.999999, 10**6)):
             fresh, together = (error_within(each, confidence, counts) for each in (alone, noise))
             slack = 1 + fresh * number // 1000  # the grid of a thousandth of a scale a draw
@@ -100,7 +100,7 @@ def test_an_equal_share_of_many_is_as_good_as_one(scale: str) -> None:
 
 def test_far_tails_follow_the_bound_in_closed_form() -> None:
     """Beyond the grid the tail is that of normal noise 1.5 records nearer, and never 0."""
-    noise = CombinedGaussian.of([Fraction(20), Fraction(30)])
+    noise = CombinedGaussian.from_scales([Fraction(20), Fraction(30)])
     for alpha in (150, 400, 3000):
         assert noise.log_tail(alpha) == pytest.approx(stats.norm.logsf((alpha - 1.5) / noise.scale) + math.log(2))
     assert noise.log_tail(0) == 0.0
@@ -118,7 +118,7 @@ def test_discrete_noise_is_below_normal_noise_and_a_record() -> None:
 def test_a_likelihood_is_that_of_all_answers() -> None:
     """The factor of the mean changes with the count as the product of the factors of all answers does."""
     scales, answers = (Fraction(20), Fraction(30), Fraction("7.5")), (512, 480, 497)
-    noise, counts = CombinedGaussian.of(scales), np.arange(450.0, 550.0)
+    noise, counts = CombinedGaussian.from_scales(scales), np.arange(450.0, 550.0)
     together = noise.logpmf(float(noise.means(column(*answers))[0]), counts)
     apart = sum(nc.DiscreteGaussian(each).logpmf(one, counts) for each, one in zip(scales, answers, strict=True))
     assert together - together[0] == pytest.approx(apart - apart[0], rel=1e-9, abs=1e-9)

@@ -79,7 +79,7 @@ def laplace_mass(value: int, scale: Fraction, unit: int) -> Polynomial:
     n, d = scale.numerator, scale.denominator
     step = unit // n
     whole = Polynomial.power(0) - Polynomial.power(n * step)
-    parts = Polynomial.of((g * step, Fraction(1, 2 * n)) for g in range(d))
+    parts = Polynomial.from_terms((g * step, Fraction(1, 2 * n)) for g in range(d))
     return Polynomial.power(d * abs(value) * step) * parts * whole
 
 

@@ -108,7 +108,7 @@ def exact_draw(law: Law, digits: int, bits: int) -> int:
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_a_draw_at_an_edge_takes_more_digits_until_its_side_is_sure(law: Law) -> None:
     """With first digits just below, at and above each edge, it is that of U in all its digits."""
-    inversion = Inversion.of(law)
+    inversion = Inversion.from_law(law)
     for edge in sorted({*law.edges(63)[:40]}):
         for first in {max(0, (edge >> 32) - 1), edge >> 32, min(2**31 - 1, (edge >> 32) + 1)}:
             for rest in {0, edge & 0xFFFFFFFF, max(0, (edge & 0xFFFFFFFF) - 1), 2**32 - 1}:
@@ -124,7 +124,7 @@ def test_a_draw_at_an_edge_takes_more_digits_until_its_side_is_sure(law: Law) ->
 def test_the_first_digits_tell_all_draws_alike(law: Law) -> None:
     """By a look at the guide or at the edges: many words, one by one."""
     words = np.random.default_rng(14).integers(0, 2**32, 4000, dtype=np.uint32)
-    draws, coins = Inversion.of(law).draws(words.size, lambda size: words.tobytes()[:size])
+    draws, coins = Inversion.from_law(law).draws(words.size, lambda size: words.tobytes()[:size])
     assert draws.tolist() == np.searchsorted(law.edges(31), words >> 1, side="right").tolist()
     assert coins.tolist() == (words % 2 == 1).tolist()
 

@@ -153,7 +153,7 @@ def tokens_in(folder: Path, *changes: tuple[str, str]) -> Tokens:
         text = text.replace(old, new)
     configure(folder, text)
     (folder / "keys.json").write_bytes(key_set(issuer_key(), *other_keys()))
-    found = Auth.of(load_config(folder / "noisycount.toml")).tokens
+    found = Auth.from_config(load_config(folder / "noisycount.toml")).tokens
     assert found is not None
     return replace(found, now=lambda: NOW)
 

@@ -253,7 +253,7 @@ def test_who_may_come_is_checked_at_the_start(tmp_path: Path, old: str, new: str
 def test_without_a_configuration_there_are_no_tokens(tmp_path: Path) -> None:
     """Nobody's tokens are taken where no issuer is named."""
     configure(tmp_path)
-    assert Auth.of(load_config(tmp_path / "noisycount.toml")).tokens is None
+    assert Auth.from_config(load_config(tmp_path / "noisycount.toml")).tokens is None
 
 
 def test_a_part_is_read_as_it_was_written() -> None:

@@ -72,7 +72,7 @@ def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None
     assert "With what is public" not in page
     assert "refined: " not in page
     half = {"answer": -5, "low": -65, "high": 55, "error": 60, "mechanism": "discrete Laplace", "scale": "20"}
-    below = Released(half, estimate=CountEstimate.of(half, 1317))
+    below = Released(half, estimate=CountEstimate.from_reply(half, 1317))
     assert below.refined is not None
     assert 0 <= below.refined.count.low <= below.refined.count.value <= below.refined.count.high
     assert isinstance(below.picture, CountPicture)
@@ -413,7 +413,7 @@ def test_estimates_keep_to_the_public_size(state: ServiceState) -> None:
 def test_an_interval_is_the_shortest_and_has_the_most_probable_count() -> None:
     """Equal tails leave 0 out where it is the most probable count."""
     half = {"answer": -5, "low": 0, "high": 295, "error": 300, "mechanism": "discrete Laplace", "scale": "100"}
-    found = CountEstimate.of(half, 1317)
+    found = CountEstimate.from_reply(half, 1317)
     assert found is not None
     law = found.refined.posterior
     low, high = law.interval(0.95)

@@ -37,7 +37,7 @@ GOAL = [("goal", "within"), ("within", "20"), ("confidence", "95%")]
 
 def form(*fields: tuple[str, str]) -> AskForm:
     """Give the form that a browser would send."""
-    return AskForm.of(FormData(list(fields)))
+    return AskForm.from_fields(FormData(list(fields)))
 
 
 def row(column: str, operator: str = "", low: str = "", high: str = "") -> list[tuple[str, str]]:
@@ -116,13 +116,13 @@ def test_buttons_change_rows(button: str) -> None:
 
     def columns(*pressed: tuple[str, str]) -> list[str]:
         said = FormData([*sent, *pressed])
-        changed = AskForm.of(said).changed(said)
+        changed = AskForm.from_fields(said).changed(said)
         assert changed is not None
         return [each.column for each in (changed.groups if button else changed.conditions)]
 
     assert columns((f"add{button}", "1"), (f"chosen{button}", "born")) == ["age", "town", "born"]
     assert columns((f"remove{button}", "0")) == ["town"]
-    assert AskForm.of(FormData(sent)).changed(FormData(sent)) is None
+    assert AskForm.from_fields(FormData(sent)).changed(FormData(sent)) is None
 
 
 def test_count_has_its_price() -> None:

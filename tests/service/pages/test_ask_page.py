@@ -22,10 +22,10 @@ class Watched(InFlight):
         self.refused = Event()
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
+    def hold(self, name: str) -> Iterator[None]:
         """The time in which a request is worked on."""
         try:
-            with super().of(name):
+            with super().hold(name):
                 yield
         except InFlightError:
             self.refused.set()
@@ -151,7 +151,7 @@ def test_second_form_waits_for_the_first(asking: Window, service: Service) -> No
     preview(asking)
     key = asking.page.locator("input[name=key]").input_value()
     service.state.in_flight = watched = Watched()
-    with watched.of(f"ana:{key}"):
+    with watched.hold(f"ana:{key}"):
         asking.page.get_by_role("button", name="Ask and spend").click(no_wait_after=True)
         assert watched.refused.wait(30)
     asking.page.get_by_role("heading", name="Answer").wait_for()

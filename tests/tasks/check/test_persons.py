@@ -99,6 +99,7 @@ def test_ids_of_one_person_are_reported_and_mended(run: Run, here: Path) -> None
 NOBODY = ("#N/A", "-", "N/A", "NULL", "n/a", "unknown")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["", '[datasets.d.kinds]\nwho = { kind = "text", missing = ["x"] }\n'])
 def test_ids_that_mean_missing_are_reported_and_mended(run: Run, here: Path, kind: str) -> None:
     """Once the line is stated, their rows are in no count; N/A and n/a are not two spellings; empty cells likewise."""
@@ -176,6 +177,7 @@ def test_each_rule_is_proposed_where_it_is_needed(
         assert persons({name: part for name, part in rules.items() if name != rule}) > 1
 
 
+@pytest.mark.thorough
 def test_ids_that_only_look_alike_are_reported_and_mended(run: Run, here: Path) -> None:
     """The line that a check proposes makes them one person; a cell without any visible character is missing."""
     ids = ("B-7", "B\u20117", "B\u200b-7", "C 1", "C\u00a01")

@@ -124,6 +124,7 @@ def test_the_survey_is_copied_and_nothing_is_asked(run: Run, refused: Refused, h
     assert "cannot be written" in refused("demo", "--survey", "mine/below")
 
 
+@pytest.mark.thorough
 def test_the_hospital_is_written_and_described_by_init(run: Run, refused: Refused, here: Path) -> None:
     """`init` finds the unit of each table, the link of notes, and leaves the look-up of wards to its owner."""
     shown = run("demo", "--hospital", "hospital")

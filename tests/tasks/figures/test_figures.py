@@ -138,6 +138,7 @@ def test_the_page_shows_claims_numbers_and_verdicts(run: Run, here: Path) -> Non
     assert "Lemma 5" not in words
 
 
+@pytest.mark.thorough
 def test_the_page_stands_alone(run: Run, here: Path) -> None:
     """No script, no file, no network; pictures have descriptions; links lead somewhere."""
     run(*ONLY)

@@ -429,7 +429,7 @@ FORGED_TABLES = [
 
 
 @pytest.mark.parametrize("question", FORGED_TABLES, ids=str)
-@pytest.mark.parametrize("answer", [5, TableAnswer.of([[1]]), None], ids=["one", "table", "none"])
+@pytest.mark.parametrize("answer", [5, TableAnswer.from_levels([[1]]), None], ids=["one", "table", "none"])
 def test_a_forged_table_is_one_line(
     refused: Refused, run: Run, here: Path, question: dict[str, object], answer: int | TableAnswer | None
 ) -> None:

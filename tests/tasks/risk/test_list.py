@@ -313,9 +313,9 @@ def test_many_cheap_answers_have_the_smaller_of_two_sums() -> None:
     epsilon, delta = entry.epsilon_and_delta
     assert (epsilon, delta) == (epsilon_of_rho(Fraction(1, 25), 1e-6), Fraction(1, 10**6))
     assert entry.delta(Fraction(1)) == delta_of_rho(Fraction(1, 25), Fraction(1)) < 1e-4
-    assert paid(Loss.of(Fraction(1, 2)), None).epsilon_and_delta == (Fraction(1, 2), Fraction(0))
-    assert paid(Loss.of(Fraction(1, 2)), None).delta(Fraction(1, 2)) == 0
-    assert paid(Loss.of(Fraction(1, 2)), None).delta_replaced(Fraction(1, 2)) is None
+    assert paid(Loss.from_epsilon(Fraction(1, 2)), None).epsilon_and_delta == (Fraction(1, 2), Fraction(0))
+    assert paid(Loss.from_epsilon(Fraction(1, 2)), None).delta(Fraction(1, 2)) == 0
+    assert paid(Loss.from_epsilon(Fraction(1, 2)), None).delta_replaced(Fraction(1, 2)) is None
 
 
 @pytest.mark.usefixtures("asked")

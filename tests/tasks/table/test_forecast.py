@@ -121,7 +121,7 @@ def plan_of(noise: type[DiscreteNoise], price: Fraction, groups: int | None, *, 
     prices: dict[str, Any] = {"epsilon": price, "rho": None}
     if noise is nc.DiscreteGaussian:
         prices = {"epsilon": None, "rho": price}
-    paid = TablePrice.of(noise, **prices, delta=None, is_hidden=False)
+    paid = TablePrice.from_amounts(noise, **prices, delta=None, is_hidden=False)
     return table_plan(levels, paid, groups, is_replacement=is_replacement)
 
 
@@ -149,6 +149,6 @@ def test_no_error_is_larger_for_the_part_of_the_price(noise: type[DiscreteNoise]
 
 def test_cells_alone_cost_their_share() -> None:
     """Of twelve cells one in each is a twelfth."""
-    price = TablePrice.of(nc.DiscreteLaplace, PRICE, None, None, is_hidden=False)
+    price = TablePrice.from_amounts(nc.DiscreteLaplace, PRICE, None, None, is_hidden=False)
     plan = table_plan([cell_level(CODES, NAMES)], price, None, is_replacement=False)
     assert one_group_words(plan) == ", and the same error costs 1/12 of the price"

@@ -46,7 +46,7 @@ class LargestLoss:
     minus: Reals  # P₋/Q at the points
 
     @classmethod
-    def of(cls, pair: Pair, errors: CertifiedErrorLaw, points: MeshPoints) -> Self | None:
+    def from_pair(cls, pair: Pair, errors: CertifiedErrorLaw, points: MeshPoints) -> Self | None:
         """Return the largest loss of a pair, or None if the noise is not geometric."""
         steepest = errors.steepest
         if not errors.is_geometric or steepest is None:
@@ -106,7 +106,7 @@ class Mesh:
     @cached_property
     def _largest(self) -> LargestLoss | None:
         """Largest loss of the pair; None if the noise is not geometric."""
-        return LargestLoss.of(self.pair, self.errors, self.points)
+        return LargestLoss.from_pair(self.pair, self.errors, self.points)
 
 
 @frozen(eq=False)

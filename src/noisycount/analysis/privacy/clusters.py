@@ -72,7 +72,7 @@ class Clusters:
         """The distributions with the cases in reverse order."""
         return replace(self, tables=self.tables[::-1])
 
-    def of(self, place: int) -> Self:
+    def at(self, place: int) -> Self:
         """Return the distributions of the number X at one index."""
         one = slice(place, place + 1)
         return replace(self, tables=self.tables[:, one], starts=self.starts[one])

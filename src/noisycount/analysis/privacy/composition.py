@@ -50,7 +50,7 @@ class OneAnswer:
     share: float | None = None  # m/n of a sample of independent records; None: no sample, or dependent records
 
     @classmethod
-    def of(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
+    def from_mechanism(cls, mechanism: Mechanism, population: Population | None) -> "OneAnswer":
         """Return the divergences of a mechanism about a population; None: the worst case of differential privacy.
 
         Raises:

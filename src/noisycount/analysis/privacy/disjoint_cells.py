@@ -63,7 +63,7 @@ class Others:
     with_second: Reals  # probabilities if the record is in the second cell, same shape
 
     @classmethod
-    def of(cls, move: CellMove) -> "Others":
+    def from_move(cls, move: CellMove) -> "Others":
         """Return the distributions for a move between two cells that do not hold all records."""
         others = move.size - 1
         laws = (Binomial(others, cell.rate).deep_law() for cell in (move.first, move.second))
@@ -225,7 +225,7 @@ class OneCount:
     is_turned: bool  # True if P₊ has the record in the other cell
 
     @classmethod
-    def of(cls, move: CellMove, total: int) -> "OneCount":
+    def from_move(cls, move: CellMove, total: int) -> "OneCount":
         """Return the count of the rarer cell of a move if the two cells together hold `total` records."""
         first, second = move.first.rate, move.second.rate
         return cls(Binomial(total, min(first, second) / (first + second)), second < first)
@@ -307,7 +307,7 @@ def delta_upper_given_total(move: CellMove, epsilons: list[float], most_runs: in
     for low, _, weight in runs_of_totals(move.size, move.rate, runs):
         share = min(1.0, weight * (1 + _ROUNDING))
         if (share * of_count > _FAINT * sums).any():
-            of_count = np.array(delta_upper_one_count(OneCount.of(move, low), answers, epsilons))
+            of_count = np.array(delta_upper_one_count(OneCount.from_move(move, low), answers, epsilons))
         sums += share * of_count
     return [min(one, 1.0) for one in sums.tolist()]
 
@@ -317,7 +317,7 @@ def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float
     answers = one_count_answers(move)
     found = np.zeros(len(epsilons))
     for _, high, weight in runs_of_totals(move.size, move.rate, RUNS):
-        of_count = delta_lower_one_count(OneCount.of(move, high), answers, epsilons)
+        of_count = delta_lower_one_count(OneCount.from_move(move, high), answers, epsilons)
         found += weight * (1 - _ROUNDING) * np.array(of_count)
     return list(found.tolist())
 
@@ -345,7 +345,7 @@ def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
     cells. Less information gives a lower bound.
     """
     if move.rate >= 1:
-        count = OneCount.of(move, move.size)
+        count = OneCount.from_move(move, move.size)
         return delta_lower_one_count(count, one_count_answers(move), epsilons)
     return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
 
@@ -355,7 +355,7 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
     """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many counts."""
     if move.rate >= 1 or not _is_short(move):
         return [(0.0, 1.0)] * len(epsilons)
-    others, found = Others.of(move), []
+    others, found = Others.from_move(move), []
     for epsilon in epsilons:
         gain = math.exp(min(epsilon, _LARGEST_EXPONENT))  # δ falls with ε: its upper bound holds for any larger ε
         weights = others.with_first - gain * others.with_second
@@ -375,7 +375,7 @@ def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
     """Return the lower bounds from the answers about both cells, or an empty list if there are too many counts."""
     if not _is_short(move):
         return []
-    others = Others.of(move)
+    others = Others.from_move(move)
     first = answer_table(move.first.mechanism, *others.firsts)
     second = answer_table(move.second.mechanism, *others.seconds)
     if first is None or second is None:

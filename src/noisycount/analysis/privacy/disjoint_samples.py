@@ -116,9 +116,9 @@ def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[fl
     where the v are the variances that the spreading adds.
     """
     step = _step(terms)
-    spread = [Gridded.of(*term.spread(), step) for term in terms]
+    spread = [Gridded.from_masses(*term.spread(), step) for term in terms]
     most = _of_sum(spread, constant, step)
-    binned = [Gridded.of(term.means, term.masses, step) for term in terms]
+    binned = [Gridded.from_masses(term.means, term.masses, step) for term in terms]
     least = _of_sum(binned, constant, step)
     least -= math.sqrt(math.fsum(one.added for one in binned)) / 2
     scale = _LOST + _WHOLE * step * len(terms)
@@ -144,7 +144,7 @@ class Gridded:
     added: float
 
     @classmethod
-    def of(cls, values: Reals, masses: Reals, step: float) -> "Gridded":
+    def from_masses(cls, values: Reals, masses: Reals, step: float) -> "Gridded":
         """Return values spread to their neighbours on a grid, with their means kept."""
         base = float(values.min())
         places = (values - base) / step
@@ -285,7 +285,7 @@ class ToldParts:
 
 def _of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
     """Return the lower and the upper end of the larger direction of δ, for the count of a part and each ε."""
-    both = OneAnswer.of(part.mechanism, Binomial(part.size, part.rate)).directions(epsilons)
+    both = OneAnswer.from_mechanism(part.mechanism, Binomial(part.size, part.rate)).directions(epsilons)
     return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(*both, strict=True)]
 
 

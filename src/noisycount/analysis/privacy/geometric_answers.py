@@ -74,7 +74,7 @@ class Chain:
         laws = self._laws(nothing, sides, typical)
         beyond = self._other_side(laws)
         return [
-            self._bounds(one, *laws.of(place).minimum(beyond.of(place + 1), self._chances))
+            self._bounds(one, *laws.at(place).minimum(beyond.at(place + 1), self._chances))
             for place, one in zip(range(0, 2 * len(windows), 2), windows, strict=True)
         ]
 

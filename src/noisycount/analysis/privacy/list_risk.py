@@ -38,7 +38,7 @@ class Groups:
     given: float  # probability that a record is in a small group
 
     @classmethod
-    def of(cls, population: Atoms, questions: Sequence[Question], least: float) -> "Groups":
+    def from_questions(cls, population: Atoms, questions: Sequence[Question], least: float) -> "Groups":
         """Return the groups of some questions. The small ones are expected to have fewer than `least` records."""
         patterns = population.patterns(questions)
         large = {pattern: rate for pattern, rate in patterns.items() if population.size * rate >= least}
@@ -237,7 +237,7 @@ class ListRisk(Shown):
 
     def _adaptive(self, epsilon: float) -> float:
         """Return `adaptive` for one ε."""
-        atoms = Groups.of(
+        atoms = Groups.from_questions(
             self.population, [frozenset({atom}) for atom in range(len(self.population.rates))], self.least
         )
         if atoms.given > 0:
@@ -247,7 +247,7 @@ class ListRisk(Shown):
     @property
     def _groups(self) -> Groups:
         """Groups of records that the questions of the list distinguish."""
-        return Groups.of(self.population, self.questions, self.least)
+        return Groups.from_questions(self.population, self.questions, self.least)
 
     def _facts(self) -> dict[str, object]:
         told = {"epsilon": _SHOWN, "delta": self.delta(_SHOWN), "worst": self.worst(_SHOWN)}

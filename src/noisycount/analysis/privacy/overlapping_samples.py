@@ -190,7 +190,7 @@ class SamplesOfOneProperty:
     def _bounds(self, population: Binomial, epsilons: list[float]) -> list[Bounded]:
         """Return δ₊ with its bounds for each ε."""
         if len(self.samples) == 1:
-            alone = OneAnswer.of(self.samples[0], population).directions(epsilons)[0]
+            alone = OneAnswer.from_mechanism(self.samples[0], population).directions(epsilons)[0]
             return [Between.of_bounds(one.lower, one.upper) for one in alone]
         drawn = sum(one.sample_size for one in self.samples)
         (pair,) = neighbour_pairs(Subsample(min(drawn, population.size)), population)

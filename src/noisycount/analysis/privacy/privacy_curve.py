@@ -193,7 +193,7 @@ def privacy_curve(
         mechanisms, asked = _checked(mechanism, population, questions)
         found = _several_answers(mechanisms, population, asked)
         return PrivacyCurve(mechanisms, population, asked, found)
-    return PrivacyCurve(mechanism, population, None, OneAnswer.of(mechanism, population).monotone)
+    return PrivacyCurve(mechanism, population, None, OneAnswer.from_mechanism(mechanism, population).monotone)
 
 
 @frozen(eq=False, repr=False)

@@ -173,7 +173,7 @@ class _ThresholdSide:
     growths: Reals  # e^(2·s·d)
 
     @classmethod
-    def of(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_ThresholdSide":
+    def from_weights(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_ThresholdSide":
         """Return a side with weights at ascending places, and answers at distances `first`, `first` + 1, ….
 
         Args:
@@ -248,8 +248,8 @@ def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_cent
     """
     above, below = weighed.above, weighed.below
     first = 1.0 if is_centred else 0.5
-    upper = _ThresholdSide.of(steps * np.arange(float(above.size)), above, slope, first)
-    lower = _ThresholdSide.of(steps * np.arange(1.0, below.size + 1), below, slope, first)
+    upper = _ThresholdSide.from_weights(steps * np.arange(float(above.size)), above, slope, first)
+    lower = _ThresholdSide.from_weights(steps * np.arange(1.0, below.size + 1), below, slope, first)
     beside = math.exp(-slope)
     beyond, middle = (beside / (1 + beside), math.tanh(slope / 2)) if is_centred else (0.5, 0.0)
     hidden = (

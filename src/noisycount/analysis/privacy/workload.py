@@ -44,7 +44,7 @@ class Workload:
         """Return the probability that a record satisfies a question."""
         return min(1.0, math.fsum(p for pattern, p in self.rates.items() if pattern[place]))
 
-    def of(self, places: Sequence[int]) -> "Workload":
+    def select(self, places: Sequence[int]) -> "Workload":
         """Return the list of some of the questions."""
         rates: dict[Pattern, list[float]] = {}
         for pattern, rate in self.rates.items():

@@ -214,7 +214,7 @@ class IndependentAnswers:
         """Log ratios of each answer, on one grid that is wide enough for all answers."""
         laws = [self._law(place) for place in range(len(self.workload.mechanisms))]
         most = max(_widest(*law) for _, pair in laws for law in pair)
-        return [_LogRatios.of(one, pair, most / _POINTS, self._length) for one, pair in laws]
+        return [_LogRatios.from_pair(one, pair, most / _POINTS, self._length) for one, pair in laws]
 
     def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
         """Return the noise of an answer, and the distribution of the answer about the other records.
@@ -255,7 +255,7 @@ class _LogRatios:
     beyond: Sequence[Sequence[float]]
 
     @classmethod
-    def of(cls, noise: Kernel, pair: tuple[_Moved, _Moved], step: float, length: int) -> "_LogRatios":
+    def from_pair(cls, noise: Kernel, pair: tuple[_Moved, _Moved], step: float, length: int) -> "_LogRatios":
         """Return the log ratios of an answer from its moved and unmoved distributions.
 
         Args:
@@ -341,5 +341,5 @@ def workload_answers(workload: workloads.Workload) -> Divergences:
             f"{len(workload.mechanisms)} that make {len(workload.rates)} atoms: ask fewer, or add "
             "up the ε of the worst case"
         )
-    fewer = _FEWER if is_within_reach(workload.of(range(_FEWER))) else 1  # questions with an exact curve
-    return workloads.BoundedWorkload(workload_answers(workload.of(range(fewer))), moves)
+    fewer = _FEWER if is_within_reach(workload.select(range(_FEWER))) else 1  # questions with an exact curve
+    return workloads.BoundedWorkload(workload_answers(workload.select(range(fewer))), moves)

@@ -52,7 +52,7 @@ def random_person_predicates(schema: Mapping[str, Kind], number: int, seed: str)
         of_rows = PredicateMaker(draws, [*rows, *random_person_values(rows, draws, depth=1)])
         predicate = of_rows.predicate(1 + draws.below(3), _MOST_LEAVES)
         levels = {is_of_person(test) for test in tree.tests(predicate)}
-        yield tree.Flag(PersonValue.of(Function.ANY, predicate)) if levels >= {True, False} else predicate
+        yield tree.Flag(PersonValue.from_function(Function.ANY, predicate)) if levels >= {True, False} else predicate
 
 
 def random_person_values(rows: Sequence[tree.Column], draws: Draws, depth: int = 2) -> list[tree.Column]:
@@ -75,7 +75,7 @@ def person_value(rows: Sequence[tree.Column], maker: "PredicateMaker", table: st
     where = EVERY_ROW if draws.is_one_in(4) else maker.predicate(draws.below(2), 3)
     function = draws.one_of([*Function, Function.COUNT])
     if function in {Function.ANY, Function.EVERY} or (function is Function.COUNT and draws.is_one_in(2)):
-        return PersonValue.of(function, where, table=table)
+        return PersonValue.from_function(function, where, table=table)
     orders: Sequence[tree.Column | None] = [None]
     columns = list(rows)
     if function is Function.TOTAL:
@@ -85,8 +85,8 @@ def person_value(rows: Sequence[tree.Column], maker: "PredicateMaker", table: st
     elif function in {Function.FIRST, Function.LAST}:
         orders = [column for column in rows if column.kind.is_moment or column.kind is Kind.INTEGER]
     if not (columns and orders):  # no column suits the function
-        return PersonValue.of(Function.COUNT, where, draws.one_of(rows), table=table)
-    return PersonValue.of(function, where, draws.one_of(columns), draws.one_of(orders), table)
+        return PersonValue.from_function(Function.COUNT, where, draws.one_of(rows), table=table)
+    return PersonValue.from_function(function, where, draws.one_of(columns), draws.one_of(orders), table)
 
 
 def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value

@@ -64,13 +64,13 @@ class Decisions:
     # SQL of each test of the category numbers of a column, by the name of its flag
     tests: dict[str, str] = field(default_factory=dict)
 
-    def of(self, predicate: Predicate) -> Predicate:
+    def replace_tests(self, predicate: Predicate) -> Predicate:
         """Return an equivalent predicate in which each test of categories is a flag, and add the SQL of the flags."""
         match predicate:
             case Not(operand):
-                return Not(self.of(operand))
+                return Not(self.replace_tests(operand))
             case And(operands) | Or(operands):
-                return type(predicate)(tuple(map(self.of, operands)))
+                return type(predicate)(tuple(map(self.replace_tests, operands)))
         column = next(columns(predicate), None)
         if column is None or column.name not in self.texts or isinstance(predicate, Missing):
             return predicate
@@ -330,7 +330,7 @@ class FrameSource(TypedSource):
         def decide() -> tuple[list[Predicate], Iterable[str]]:
             with self.cursors.one() as cursor:
                 decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
-                decided_predicates = [decisions.of(predicate) for predicate in predicates]
+                decided_predicates = [decisions.replace_tests(predicate) for predicate in predicates]
                 return decided_predicates, decisions.tests.values()
 
         decided_predicates, tests = duck.without_engine_errors(decide, _FAILURE)

@@ -241,10 +241,10 @@ class SqlSource(TypedSource):
             session: The server that several tables share; None: the server of the address.
             options: Those of `of`.
         """
-        return cls.of(session or Server.at(place, seconds), place, **options)
+        return cls.from_server(session or Server.at(place, seconds), place, **options)
 
     @classmethod
-    def of(  # noqa: PLR0913 - one argument a property of the records
+    def from_server(  # noqa: PLR0913 - one argument a property of the records
         cls,
         transactions: ServerTransactions,
         place: ServerPlace,

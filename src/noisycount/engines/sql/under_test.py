@@ -56,7 +56,7 @@ class ServerUnderTest:
         try:
             without_server_errors(self.place.shown, lambda: self._fill_table(connection, records, schema), _DENIED)
             transactions = OneConnection(connection, self.dialect, self.place.shown)
-            with SqlSource.of(transactions, self.place, unit=unit, columns=None) as source:
+            with SqlSource.from_server(transactions, self.place, unit=unit, columns=None) as source:
                 yield source
         finally:
             without_server_errors(self.place.shown, connection.close)

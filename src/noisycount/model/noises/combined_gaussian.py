@@ -41,7 +41,7 @@ class CombinedGaussian(Gaussian):
         parts: The scales of the discrete noises, the newest first; at least two.
 
     Example:
-        >>> both = CombinedGaussian.of([Fraction(20), Fraction(20)])
+        >>> both = CombinedGaussian.from_scales([Fraction(20), Fraction(20)])
         >>> round(both.scale, 3), both.nearest([np.array([103]), np.array([98])]), both.smallest_error(0.05)
         (14.142, array([101]), 29)
         >>> DiscreteGaussian(both.scale).smallest_error(0.05)
@@ -52,7 +52,7 @@ class CombinedGaussian(Gaussian):
     name: ClassVar[str] = "combined discrete Gaussian"
 
     @classmethod
-    def of(cls, scales: Sequence[Fraction]) -> "CombinedGaussian":
+    def from_scales(cls, scales: Sequence[Fraction]) -> "CombinedGaussian":
         """Return the noise of the mean of answers with these scales."""
         return cls(float(_precision(scales)) ** -0.5 * (1 + _LAST_DIGIT), tuple(scales))
 

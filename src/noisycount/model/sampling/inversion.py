@@ -176,7 +176,7 @@ class Inversion:
 
     @classmethod
     @lru_cache(maxsize=32)
-    def of(cls, law: Law) -> Self:
+    def from_law(cls, law: Law) -> Self:
         """Return the sampler of a distribution, with its tables."""
         second = np.array(law.edges(_SECOND), dtype=np.int64)
         first = second >> (_SECOND - _FIRST)
@@ -229,18 +229,18 @@ def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Intege
 
     The base-1024 digits of a geometric number are independent, as e^(−(a + 1024·b)/scale) is a product.
     """
-    magnitudes, negative = Inversion.of(_digit(scale)).draws(size, entropy)
+    magnitudes, negative = Inversion.from_law(_digit(scale)).draws(size, entropy)
     unit = 1
     while scale > _WIDEST:
         scale, unit = scale / _DIGIT, unit * _DIGIT
-        magnitudes += unit * Inversion.of(_digit(scale)).draws(size, entropy)[0]
+        magnitudes += unit * Inversion.from_law(_digit(scale)).draws(size, entropy)[0]
     np.negative(magnitudes, out=magnitudes, where=negative)
     return magnitudes[~negative | (magnitudes != 0)]
 
 
 def gaussian_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:
     """Return `size` draws of P[Z = z] ∝ e^(−z²/(2·scale²)), from a table of 9 scales."""
-    draws, negative = Inversion.of(HalfGaussian(scale)).draws(size, entropy)
+    draws, negative = Inversion.from_law(HalfGaussian(scale)).draws(size, entropy)
     np.negative(draws, out=draws, where=negative)
     return draws
 

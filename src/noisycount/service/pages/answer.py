@@ -79,7 +79,7 @@ class Released:
     is_too_long: bool = False  # True if a table has too many rows to refine them for a page
 
     @classmethod
-    def of(cls, state: ServiceState, user: User, name: str) -> Self:
+    def from_key(cls, state: ServiceState, user: User, name: str) -> Self:
         """Return the answer under a key, if the user may see it."""
         reply = json.loads(stored_reply(name, user, state))
         entry = state.ledger.entry(reply.get("first") or name)
@@ -93,12 +93,12 @@ class Released:
         released = cls(reply, total, purpose, charge_time, *_query(state, user, reply, entry), _periods(entry))
         if released.is_count and not released.is_table:
             size = None if dataset is None else dataset.size
-            return replace(released, estimate=CountEstimate.of(reply, size))
+            return replace(released, estimate=CountEstimate.from_reply(reply, size))
         if not released.is_table or entry is None or dataset is None:
             return released
         with suppress(NoisyCountError):  # without estimates, if the columns have changed since
             columns = None if is_of_ledger else state.session(user, dataset.name).records.schema
-            estimates = RefinedRows.of(entry, reply["confidence"], columns, dataset.size)
+            estimates = RefinedRows.from_entry(entry, reply["confidence"], columns, dataset.size)
             return replace(released, estimates=estimates, is_too_long=estimates is None and bool(reply["rows"]))
         return released
 
@@ -421,7 +421,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/releases/{name}")
 def release_page(request: Request, name: str, user: LimitedUser, state: State, within: str | None = None) -> Response:
     """Return the page of a stored answer; if `within` is given, with the preview of a more accurate answer."""
-    released = state.reply(partial(Released.of, state, user, name))
+    released = state.reply(partial(Released.from_key, state, user, name))
     purpose, calls, within_values = purpose_text(released.purpose, wants=released.needs_purpose), [], {}
     if released.query is not None:
         calls = calls_of(released.reply["dataset"], released.query, purpose, *address_and_name(request, state, user))

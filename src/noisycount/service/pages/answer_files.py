@@ -99,7 +99,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/releases/{name}/file")
 def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv", "svg", "png"] = "csv") -> Response:
     """Return the numbers of an answer, or its picture, as a file."""
-    released = state.reply(partial(Released.of, state, user, name))
+    released = state.reply(partial(Released.from_key, state, user, name))
     if form not in dict(released.files):
         raise NoisyCountError(f"this answer has no {form.upper()}: choose a form that its page offers")
     file_name = "noisycount-" + re.sub(r"[^A-Za-z0-9_-]", "-", released.reply["key"])[:60]

@@ -118,7 +118,7 @@ def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> 
     analyst, spent = state.analyst(user), state.ledger.select(Selection(frozenset()), 0, 0)
     analyst_loss, of_datasets = spent.analysts.get(analyst.name, Loss()), spent.datasets
     remains = [
-        RemainingBudget.of(dataset.budget, of_datasets.get(dataset.account, Loss()), analyst, analyst_loss)
+        RemainingBudget.from_spending(dataset.budget, of_datasets.get(dataset.account, Loss()), analyst, analyst_loss)
         for dataset in datasets
     ]
     views = (View(dataset, None, True, {}, {}, remaining) for dataset, remaining in zip(datasets, remains, strict=True))  # noqa: FBT003
@@ -127,7 +127,7 @@ def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> 
 
 def _empty_values(state: ServiceState, user: User, name: str, purpose: str = "") -> dict[str, Any]:
     """Return the values of a page with an empty form."""
-    offer = Offer.of(state.session(user, name), state.analyst(user))
+    offer = Offer.from_session(state.session(user, name), state.analyst(user))
     return {"offer": offer, "form": AskForm(price=Price(at_most=offer.at_most), purpose=purpose)}
 
 
@@ -137,7 +137,7 @@ def _form_values(state: ServiceState, user: User, name: str, form_data: FormData
     if "question" in form_data:  # a confirmation from the page of an answer, which has no form of a question
         values = _empty_values(state, user, name, str(form_data.get("purpose", "")))
         return {**values, **preview_values(session, analyst, lambda: _question(form_data).query(), values["form"])}
-    offer, form = Offer.of(session, analyst), AskForm.of(form_data)
+    offer, form = Offer.from_session(session, analyst), AskForm.from_fields(form_data)
     if (changed_form := form.changed(form_data)) is not None:
         focus = next(list_name for button, list_name in _FOCUSED.items() if button in form_data)
         return {"offer": offer, "form": changed_form, "at": focus}
@@ -161,8 +161,8 @@ def preview_values(
     try:
         query = read_query()
         query = replace(Question.model_validate(query.to_json()).query(), keys=query.keys)
-        preview = Preview.of(session, analyst, query)
-        rehearsal = RehearsedPanel.of(rehearsal_of(session, query)) if rehearses else None
+        preview = Preview.from_session(session, analyst, query)
+        rehearsal = RehearsedPanel.from_rehearsal(rehearsal_of(session, query)) if rehearses else None
     except QueryError as error:
         return {"error": (form or AskForm()).error_of(error)}
     except (NoisyCountError, ValueError) as error:

@@ -194,7 +194,7 @@ class AskForm:
     purpose: str = ""  # purpose of the answer
 
     @classmethod
-    def of(cls, fields: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
+    def from_fields(cls, fields: Any) -> Self:  # noqa: ANN401 - a multi-dict, whose class is Starlette's
         """Read the form that a browser sent. Missing fields are empty; fields of rows occur several times."""
 
         def text(name: str) -> str:

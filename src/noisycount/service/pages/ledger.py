@@ -48,7 +48,7 @@ class Filters:
     wrong_days: tuple[str, ...] = ()  # texts given for a day that are not dates; the filters ignore them
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> Self:
+    def from_parameters(cls, parameters: Mapping[str, str]) -> Self:
         """Return the filters in the parameters of an address. An invalid page number counts as 1."""
         texts = {name: parameters.get(name, "").strip() for name in ("dataset", "analyst")}
         days = {name: parameters.get(name, "").strip() for name in ("since", "until")}
@@ -121,7 +121,7 @@ class LedgerPage:
     kind: str = "note"  # CSS class of the notice with this result
 
     @classmethod
-    def of(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
+    def for_user(cls, state: ServiceState, user: User, filters: Filters, *, checks: bool) -> Self:
         """Return the content of a page for a user. An analyst sees only their own entries.
 
         Args:
@@ -202,11 +202,11 @@ _NO_ENTRIES = LedgerPage([], 0, (), (), [])
 @router.get("/ledger")
 def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
     """Return the page of the ledger: entries with questions, prices, purposes and times, and the remaining budgets."""
-    filters = Filters.of(request.query_params)
+    filters = Filters.from_parameters(request.query_params)
     checks = user.is_owner and "check" in request.query_params
     fault = ""
     try:
-        ledger = _reply_to(state, user, partial(LedgerPage.of, state, user, filters, checks=checks))
+        ledger = _reply_to(state, user, partial(LedgerPage.for_user, state, user, filters, checks=checks))
     except LedgerError as error:
         if not user.is_owner:
             raise
@@ -224,7 +224,7 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
 @router.get("/ledger/export")
 def export(request: Request, user: LimitedUser, state: State, form: Literal["csv", "json"] = "csv") -> Response:
     """Return all entries that match the filters, as a CSV or JSON file."""
-    filters = Filters.of(request.query_params)
+    filters = Filters.from_parameters(request.query_params)
 
     def select_entries() -> list[StoredQuestion]:
         selection = _selection(state, user, filters)

@@ -59,7 +59,7 @@ class Offer:
     spent: str = ""  # text about the spent budget, with the remedy; empty: new questions can be asked
 
     @classmethod
-    def of(cls, session: DatasetSession, analyst: Analyst) -> Self:
+    def from_session(cls, session: DatasetSession, analyst: Analyst) -> Self:
         """Return the offer of an open data set to an analyst."""
         view = View.for_analyst(session, analyst)
         counts = "Counts rows" if view.unit is None else f"Counts distinct persons (column {view.unit})"
@@ -132,7 +132,7 @@ class Preview:
     unit: str = "persons"  # noun of the counted units: "persons" or "rows"
 
     @classmethod
-    def of(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
+    def from_session(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """Return the preview of a query of an analyst about an open data set."""
         preview = preview_at(session, query, analyst)
         noise, is_open, is_table = preview.noise, query.at_most is not None, query.is_table
@@ -227,7 +227,7 @@ class RehearsedPanel:
     keys: int = 1  # number of columns with keys, which come first
 
     @classmethod
-    def of(cls, rehearsal: Rehearsal) -> Self:
+    def from_rehearsal(cls, rehearsal: Rehearsal) -> Self:
         """Return the panel of a rehearsal."""
         note = made_up_words(rehearsal)
         release, counts = rehearsal.release, rehearsal.counts

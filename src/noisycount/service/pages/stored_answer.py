@@ -88,7 +88,7 @@ class CountEstimate:
     assumed: str  # the public facts that the estimate assumes, in words
 
     @classmethod
-    def of(cls, reply: Mapping[str, Any], size: int | None) -> Self | None:
+    def from_reply(cls, reply: Mapping[str, Any], size: int | None) -> Self | None:
         """Return the estimate from a stored reply; None if the number of units is not public or the reply has no scale.
 
         Args:
@@ -119,7 +119,9 @@ class RefinedRows:
     words: str  # the assumptions, in words
 
     @classmethod
-    def of(cls, entry: Entry, level: float, columns: Mapping[str, Kind] | None, size: int | None) -> Self | None:
+    def from_entry(
+        cls, entry: Entry, level: float, columns: Mapping[str, Kind] | None, size: int | None
+    ) -> Self | None:
         """Return the estimates of a stored table; None if it has no rows, or too many to be refined at once.
 
         Args:
