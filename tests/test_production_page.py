@@ -64,9 +64,9 @@ def test_keys_are_stored_behind_the_link_of_the_page(tmp_path: Path) -> None:
     survey = '[datasets.survey]\nsource = "survey.parquet"\nunit = "person"\n'
     (folder / "noisycount.toml").write_text(survey + block("toml", ADDRESS), encoding="utf-8")
     configuration = load_config(folder / "noisycount.toml")
-    Keyring.of(configuration).issue("ana", Role.ANALYST, ["survey"], None)
+    Keyring.from_config(configuration).issue("ana", Role.ANALYST, ["survey"], None)
     assert {"access.json", "access.secret"} <= {path.name for path in state.iterdir()}
-    assert [key.name for key in Keyring.of(configuration).issued()] == ["ana"]
+    assert [key.name for key in Keyring.from_config(configuration).issued()] == ["ana"]
 
 
 @pytest.fixture
