@@ -42,9 +42,9 @@ def test_the_remaining_budget_names_each_budget_that_limits_it(budget: Budget, a
 @pytest.mark.parametrize(
     ("counts", "errors", "end"),
     [
-        (1, {"town": 37}, "lies that near"),
-        (19, {}, "lies that near"),
-        (10, {"town": 37}, "lies that near; all 10 within ±37 at once"),
+        (1, {"town": 37}, "is in its range"),
+        (19, {}, "is in its range"),
+        (10, {"town": 37}, "is in its range; all 10 within ±37 at once"),
         (100, {"town": 37}, "about 5 of 100 may lie outside; all 100 within ±37 at once"),
         (10, {"town": 37, "total": 5}, "all 10 at once within ±37 (town), ±5 (total)"),
         (10, {str(error): error for error in range(1, 8)}, "all 10 within ±1 to ±7 at once"),
@@ -53,7 +53,7 @@ def test_the_remaining_budget_names_each_budget_that_limits_it(budget: Budget, a
 def test_the_confidence_is_for_each_count_and_for_all(counts: int, errors: dict[str, int], end: str) -> None:
     """A table states the counts that may be farther off, and the errors that hold for all counts at once."""
     words = certainty_words(0.95, counts, errors)
-    assert words.startswith("with 95 % confidence each true count lies that near")
+    assert words.startswith("with 95 % confidence each true count is in its range")
     assert words.endswith(end)
 
 

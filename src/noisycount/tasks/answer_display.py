@@ -50,7 +50,7 @@ def count_facts(answer: Answer, release: Release) -> output.Facts:
     return [
         *query_facts(answer),
         ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_bound(release, answer.dataset.size)}"),
-        ("", f"with {percent(release.confidence)} confidence the true count lies that near{goal}"),
+        ("", f"with {percent(release.confidence)} confidence the true count is in this range{goal}"),
         ("noise", _count_noise(answer.noise)),
         *_privacy_facts(answer, answer.plan.loss.text),
         *_charge_facts(answer),
@@ -355,7 +355,7 @@ def certainty_words(confidence: float, counts: int, errors_of_all: Mapping[str, 
         >>> certainty_words(0.95, 500, {"town": 37}).partition(": ")[2]
         'about 25 of 500 may lie outside; all 500 within ±37 at once'
     """
-    words = f"with {percent(confidence)} confidence each true count lies that near"
+    words = f"with {percent(confidence)} confidence each true count is in its range"
     outside = (1 - confidence) * counts
     if outside >= 1:
         words += f": about {round(outside):,} of {counts:,} may lie outside"

@@ -62,7 +62,7 @@ def test_an_answer_within_a_share_has_the_confidence_of_its_goal_whoever_asks_fo
     price = ("--epsilon", "0.0001", "--confidence", "99%")
     for again in (run(*count, *price).object, run(*count, *price, "--dry-run").object):
         assert (again["confidence"], again["error"], again["repeated"]) == (0.9, told["error"], True)
-    assert "with 90 % confidence the true count lies that near" in run(*count[:-1], *price).words
+    assert "with 90 % confidence the true count is in this range" in run(*count[:-1], *price).words
 
 
 def test_a_dry_run_knows_what_is_free_and_what_is_too_dear(run: Run, here: Path) -> None:
