@@ -1,6 +1,6 @@
-"""The tables of claims on the page of papers; as a command, they are written anew.
+"""The lists of claims on the page of papers; as a command, they are written anew.
 
-Each section states how many claims of its papers and figures hold. Its table has the others: a row begins with the key
+Each section states how many claims of its papers and figures hold. Its list has the others: an item begins with the key
 of the figure in code quotes, or with that of the paper for a claim outside the figures.
 """
 
@@ -22,12 +22,12 @@ SECTIONS = {
     "Our own claims": ("ours.tables", "ours.ranges", "ours.coverage", "ours.repeated", "ours.overlap", "ours.rule"),
 }
 
-_ROW = re.compile(r"^\| `(\w+(?:\.\w+)?)` .*\|$", re.MULTILINE)
-_TABLE = r"(^## {}\n.*?\n)(?:Of \d+ claims [^|]*)?\| claim[^\n]*\n(?:\|[^\n]*\n)+"
+_ROW = re.compile(r"^\* `(\w+(?:\.\w+)?)` \*.*$", re.MULTILINE)
+_TABLE = r"(^## {}\n.*?\n)Of \d+ claims [^\n]*\n\n(?:\* `[^\n]*\n)+"
 
 
 def rows(text: str) -> list[tuple[str, str]]:
-    """Return the rows of claims of a page, each with the key of its figure or paper."""
+    """Return the items of claims of a page, each with the key of its figure or paper."""
     return [(match[1], match[0]) for match in _ROW.finditer(text)]
 
 
@@ -37,18 +37,18 @@ def others(key: str) -> list[Claim]:
 
 
 def row(key: str, claim: Claim) -> str:
-    """Format a claim as a row: the claim with its source, our result, and the verdict."""
-    text = f"*{claim.says}* ({claim.source}) Found: {claim.found}".replace("|", "\\|")
-    return f"| `{key}` {text} | {claim.verdict.value} |"
+    """Format a claim as an item: the claim with its source, our result, and the verdict if it does not hold at all."""
+    verdict = " **Does not hold.**" if claim.verdict is Verdict.FAILS else ""
+    return f"* `{key}` *{claim.says}* ({claim.source}): {claim.found}{verdict}"
 
 
 def table(section: str) -> str:
-    """Return the table of a section: the number of claims that hold, and a row for each of the others."""
+    """Return the list of a section: the number of claims that hold, and an item for each of the others."""
     keys = [key for name in SECTIONS[section] for key in [*_figures_of(name), name]]
     number = sum(len(_claims_of(key)) for key in keys)
     lines = [row(key, claim) for key in keys for claim in others(key)]
-    head = f"Of {number} claims {number - len(lines)} hold. The others:"
-    return "\n".join([head, "", "| claim, and our result | verdict |", "| --- | --- |", *lines]) + "\n"
+    head = f"Of {number} claims {number - len(lines)} hold. The others hold in part, if nothing else is stated:"
+    return "\n".join([head, "", *lines]) + "\n"
 
 
 def _figures_of(name: str) -> list[str]:
