@@ -450,7 +450,8 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
     output.print_facts(times.facts)
     if served_names := [name for name, dataset in configuration.datasets.items() if dataset.is_served]:
         output.print_text(
-            f"Nor is any server measured, as of {', '.join(served_names)}: one slot is for all data sets."
+            f"Nor is any server or object store measured, as of {', '.join(served_names)}: one slot is for all data "
+            "sets."
         )
     if configuration.path is None:
         output.print_text(f"There is no {FILE_NAME} to write it to.")

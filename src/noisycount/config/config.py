@@ -100,10 +100,9 @@ class DatasetConfig:
 
     @property
     def is_served(self) -> bool:
-        """True if the records are on a server."""
-        return isinstance(self.source, ServedTable) or (
-            isinstance(self.source, TableGroup) and self.source.server is not None
-        )
+        """True if records are on a server or an object store."""
+        places = [table.place for table in self.source.tables] if isinstance(self.source, TableGroup) else [self.source]
+        return any(isinstance(place, ServedTable) for place in places)
 
     @property
     def claim(self) -> UnitClaim:

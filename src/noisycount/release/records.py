@@ -65,7 +65,7 @@ class Records(Shown, Closeable):
         place: Path | str | ServedTable | TableGroup,
         stated: DatasetSettings,
         catalog: Catalog = Catalog(),  # noqa: B008 - frozen
-        checked: CheckedFiles | None = None,
+        checked: CheckedFiles | Mapping[str, CheckedFiles] | None = None,
     ) -> Self:
         """Open the records at a place, under their description.
 
@@ -74,8 +74,9 @@ class Records(Shown, Closeable):
         """
         source: LazySource
         if isinstance(place, TableGroup):
-            name, source = _group_source(place, stated, catalog)
+            name, source = _group_source(place, stated, catalog, checked if isinstance(checked, Mapping) else {})
         else:
+            checked = checked if isinstance(checked, CheckedFiles) else None
             name, source = _source_of(place, stated, catalog, checked)
         unit = catalog.unit(name, stated.unit)
         return cls(name, source.describe(unit, catalog.known(name, stated)))
@@ -204,10 +205,12 @@ def _source_of(
     return name, FileSource(shown_name, stated, former, path, name, content, catalog.folder, checked)
 
 
-def _group_source(group: TableGroup, stated: DatasetSettings, catalog: Catalog) -> tuple[str, TableGroupSource]:
+def _group_source(
+    group: TableGroup, stated: DatasetSettings, catalog: Catalog, checked: Mapping[str, CheckedFiles]
+) -> tuple[str, TableGroupSource]:
     """Return the name of a data set of several tables, and its source, which is not described yet.
 
-    No table of persons may belong to another data set. A public look-up may.
+    No table of persons may belong to another data set. A public look-up may. `checked` has a recent check of tables.
     """
     former = catalog.written.get(stated.name)
     sources: dict[str, LazySource] = {}
@@ -217,9 +220,9 @@ def _group_source(group: TableGroup, stated: DatasetSettings, catalog: Catalog) 
         own, own_catalog = part_name(stated.name, table.name), catalog.of_table(stated.name, table.name)
         own_settings = replace(settings, name=own)
         if table.is_public:
-            _, source = _source_of(table.place, own_settings, own_catalog)
+            _, source = _source_of(table.place, own_settings, own_catalog, checked.get(table.name))
         else:  # the catalog of all data sets refuses records of another one
-            _, source = _source_of(table.place, settings, catalog)
+            _, source = _source_of(table.place, settings, catalog, checked.get(table.name))
             source.settings, source.former = own_settings, own_catalog.written.get(own)
         if isinstance(source, FileSource):
             source.name, source.is_part = own, True

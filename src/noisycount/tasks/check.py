@@ -192,10 +192,15 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
     return replace(inspection, answered_otherwise=others)
 
 
+@contextmanager
 def examine_table(
     table: GroupTable, dataset: DatasetConfig, configuration: Config, catalog: Catalog, *, renews: bool = False
-) -> Inspection:
-    """Check one of several tables of a data set. Its description in the ledger is compared, and nothing is stored."""
+) -> Iterator[tuple[Inspection, CheckedFiles | None]]:
+    """Check one of several tables of a data set, and compare it with its description in the ledger.
+
+    Yield the inspection, and the check of files that have no description yet. If texts are copied, the draft of the
+    copy is removed at the end of the context, unless the ledger keeps it.
+    """
     settings, name = table.settings, part_name(dataset.account, table.name)
     stated = DatasetConfig(
         table.name,
@@ -211,16 +216,19 @@ def examine_table(
         vouched=settings.claim.vouched,
     )
     record = catalog.of_table(dataset.account, table.name).known(name, replace(settings, renews=renews))
-    check, is_changed = _held_against(stated, record, Certificates(configuration.data_folder), copy=None)
-    return Inspection(
-        dataset=stated if record is None else replace(stated, form=record.form or stated.form),
-        check=check,
-        is_configured=True,
-        is_unit_stated=True,
-        is_changed=is_changed,
-        folder=Path.cwd() if configuration.path is None else configuration.path.parent,
-        group=dataset.name,
-    )
+    with _copy_draft(stated, configuration if record is None else None) as copy:
+        state = _state(stated)
+        check, is_changed = _held_against(stated, record, Certificates(configuration.data_folder), copy)
+        inspection = Inspection(
+            dataset=stated if record is None else replace(stated, form=record.form or stated.form),
+            check=check,
+            is_configured=True,
+            is_unit_stated=True,
+            is_changed=is_changed,
+            folder=Path.cwd() if configuration.path is None else configuration.path.parent,
+            group=dataset.name,
+        )
+        yield inspection, None if state is None else CheckedFiles(state, check)
 
 
 def same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
+from noisycount.catalog.sources import CheckedFiles
 from noisycount.catalog.table_group import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import number_of
@@ -70,27 +71,36 @@ def examine_tables(dataset: DatasetConfig, configuration: Config, *, renews: boo
     group = dataset.source
     if not isinstance(group, TableGroup):
         raise TypeError(f"dataset must have several tables, got {group}")
-    with existing_ledger(configuration) as ledger:
-        catalog = catalog_of(ledger, configuration)
-        catalog.unit(dataset.account, dataset.unit)
-        is_described = dataset.account in catalog.written
-        tables = {
-            table.name: examine_table(table, dataset, configuration, catalog, renews=renews) for table in group.tables
-        }
-    inspection = GroupInspection(dataset, group, tables, same_unit=same_unit(dataset, configuration))
-    if not inspection.fits:
-        return inspection
-    is_in_doubt = any(table.check.names_like_values for table in tables.values())
-    writes = is_described or renews or not is_in_doubt
-    try:
-        numbers, others = _count_and_write_down(dataset, configuration, renews=renews, writes=writes)
-    except (ConfigError, SourceError) as error:
-        return replace(inspection, refusal=str(error))
+    with ExitStack() as drafts:
+        with existing_ledger(configuration) as ledger:
+            catalog = catalog_of(ledger, configuration)
+            catalog.unit(dataset.account, dataset.unit)
+            is_described = dataset.account in catalog.written
+            examined = {
+                table.name: drafts.enter_context(examine_table(table, dataset, configuration, catalog, renews=renews))
+                for table in group.tables
+            }
+        tables = {name: table for name, (table, _) in examined.items()}
+        inspection = GroupInspection(dataset, group, tables, same_unit=same_unit(dataset, configuration))
+        if not inspection.fits:
+            return inspection
+        is_in_doubt = any(table.check.names_like_values for table in tables.values())
+        writes = is_described or renews or not is_in_doubt
+        checked = {name: files for name, (_, files) in examined.items() if files is not None}
+        try:
+            numbers, others = _count_and_write_down(dataset, configuration, checked, renews=renews, writes=writes)
+        except (ConfigError, SourceError) as error:
+            return replace(inspection, refusal=str(error))
     return replace(inspection, numbers=numbers, answered_otherwise=others)
 
 
 def _count_and_write_down(
-    dataset: DatasetConfig, configuration: Config, *, renews: bool, writes: bool
+    dataset: DatasetConfig,
+    configuration: Config,
+    checked: Mapping[str, CheckedFiles],
+    *,
+    renews: bool,
+    writes: bool,
 ) -> tuple[TablesCheck, int]:
     """Return true numbers of persons and links, and the number of the ledger's answers about other records.
 
@@ -99,7 +109,7 @@ def _count_and_write_down(
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
         records = opened.enter_context(
-            records_of(dataset, catalog_of(ledger, configuration, makes=True), renews=renews)
+            records_of(dataset, catalog_of(ledger, configuration, makes=True), checked, renews=renews)
         )
         numbers = records.check_tables()
         if not writes:

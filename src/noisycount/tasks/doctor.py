@@ -167,11 +167,12 @@ class TickTimes:
     def measure(cls, dataset: DatasetConfig, size: int | None, progress: Callable[[float], None]) -> Self:
         """Measure the durations on made-up persons, as many as `size` or the public size of the data set.
 
-        Reads no record of the data set. Raise ConfigError if the data set is on a server, or if there is no size.
+        Reads no record of the data set. Raise ConfigError if records are on a server or an object store, or if there is
+        no size.
         """
         if dataset.is_served:
             raise ConfigError(
-                "--tick measures made-up files on this machine, and cannot measure a server: "
+                "--tick measures made-up files on this machine, and cannot measure a server or an object store: "
                 "set [server] slot to several times the duration of the slowest query there"
             )
         size = size or dataset.size

@@ -4,7 +4,7 @@
 `noisycount.tasks.answer` and `noisycount.tasks.preview`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -50,14 +50,18 @@ def catalog_of(ledger: Ledger | None, configuration: Config, *, makes: bool = Fa
 
 
 def records_of(
-    dataset: DatasetConfig, catalog: Catalog, checked: CheckedFiles | None = None, *, renews: bool = False
+    dataset: DatasetConfig,
+    catalog: Catalog,
+    checked: CheckedFiles | Mapping[str, CheckedFiles] | None = None,
+    *,
+    renews: bool = False,
 ) -> Records:
     """Open the records of a data set.
 
     Args:
         dataset: The data set.
         catalog: The catalog with what is written down of the records.
-        checked: A check that was made just before, so that no file is read again.
+        checked: A check that was made just before, so that no file is read again. Several tables have one each.
         renews: True if the owner replaces the description of the columns in the ledger.
     """
     return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog, checked)

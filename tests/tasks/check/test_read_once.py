@@ -13,6 +13,7 @@ from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import checked_records
 from tests.helpers.commands import Run
+from tests.helpers.hospital import random_hospital, write_hospital
 from tests.helpers.workbooks import write_workbook
 
 EPSILON = ("--epsilon", "400", "--json")
@@ -95,6 +96,25 @@ def test_a_check_describes_records_as_a_count_does(run: Run, here: Path, reads: 
 
 
 @pytest.mark.thorough
+def test_each_of_several_tables_is_read_once(run: Run, here: Path, reads: list[str]) -> None:
+    """A check reads each file of texts once, and then the copies; the ledger describes the tables as a count does."""
+    configuration = write_hospital(random_hospital(3), here)
+    configuration.write_text(configuration.read_text(encoding="utf-8").replace("1000000", "4000"), encoding="utf-8")
+    asked = ("count", "clinic", "--where", "any(visits.cost > 50) and any(notes.word = 'fall')", *EPSILON)
+    answer = run(*asked).object["answer"]
+    counted = _descriptions(here)
+    for copy in (here / "ledger.db.data").glob("*.parquet"):
+        copy.unlink()
+    reads.clear()
+    assert run("check", "clinic").status == 0
+    assert sorted(name for name in reads if name.endswith(".csv")) == sorted(path.name for path in here.glob("*.csv"))
+    reads.clear()
+    assert run(*asked).object["answer"] == answer
+    assert not [name for name in reads if name.endswith(".csv")]
+    assert _descriptions(here) == counted
+
+
+@pytest.mark.thorough
 def test_cells_that_are_accepted_are_described_as_a_count_does(run: Run, here: Path) -> None:
     """With their forms, as the owner stated them."""
     place = here / "v.csv"
@@ -124,6 +144,16 @@ def test_a_file_that_changes_behind_a_check_is_read_again(
     monkeypatch.setattr("noisycount.tasks.check.checked_records", changing)
     assert run("check", "v").status == 0
     assert run("count", "v", "--where", "age = 41", *EPSILON).object["answer"] == 12
+
+
+def test_one_table_that_does_not_fit_leaves_no_copy_of_another(run: Run, here: Path) -> None:
+    """A check removes the drafts of all copies if it does not store the description."""
+    configuration = write_hospital(random_hospital(3), here)
+    with (here / "labs.csv").open("a", encoding="utf-8") as labs:
+        labs.write("p1,CRP,much,2025-01-01\n")
+    assert configuration.is_file()
+    assert run("check", "clinic").status == 4
+    assert not (here / "ledger.db.data").exists()
 
 
 def test_what_does_not_fit_leaves_nothing_behind(run: Run, here: Path) -> None:

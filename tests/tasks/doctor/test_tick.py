@@ -104,8 +104,9 @@ def test_data_sets_on_servers_are_named(run: Run, configured: Path) -> None:
     """The tick is theirs too, and they were not timed."""
     assert "Nor is any server" not in run("doctor", "survey", "--tick", "--yes").output
     more = '[datasets.visits]\nsource = "postgresql+psycopg://reader@host/clinic#visits"\n'
-    configured.write_text(configured.read_text() + more)
-    assert "Nor is any server measured, as of visits" in run("doctor", "survey", "--tick").words
+    more += '[datasets.lake]\nunit = "id"\n[datasets.lake.tables]\na = { source = "s3://bucket/a/*.parquet" }\n'
+    configured.write_text(SURVEY + more)
+    assert "Nor is any server or object store measured, as of visits, lake" in run("doctor", "survey", "--tick").words
 
 
 @pytest.mark.usefixtures("slow")
@@ -128,6 +129,11 @@ def test_what_cannot_be_timed_is_refused(run: Run, refused: Refused, configured:
     assert "measures made-up files on this machine, and cannot measure a server" in refused(
         "doctor", "visits", "--tick"
     )
+    lake = (
+        '[datasets.lake]\nunit = "id"\nsize = 40\n[datasets.lake.tables]\na = { source = "s3://bucket/a/*.parquet" }\n'
+    )
+    configured.write_text(configured.read_text() + lake)
+    assert "cannot measure a server or an object store" in refused("doctor", "lake", "--tick")
     assert "--size is for --tick" in refused("doctor", "visits", "--size", "4")
     assert "--yes is for --tick" in refused("doctor", "visits", "--yes")
     assert "--json writes nothing" in run("doctor", "visits", "--tick", "--json", "--yes").errors
