@@ -203,6 +203,10 @@ class MonotoneBounds:
         for epsilon in epsilons:
             number = place[min(epsilon, self.largest)]
             one, most = found[number], self._most(epsilon)
+            is_falling = (bounds[number], below_1[number]) == known[number]
+            if is_falling and bounds[number][1] <= most and below_1[number][1] <= most - 1 and epsilon <= self.largest:
+                told.append(one)
+                continue
             lower, upper = _at_most(bounds[number], most)
             least, largest = _at_most(below_1[number], most - 1)
             if epsilon > self.largest:

@@ -5,14 +5,16 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import overload
 
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.bounds import checked_epsilons, shaped
+from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, composed_epsilon, shaped
 from noisycount.analysis.privacy.disjoint_cells import RUNS, Cell, TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.workload import asked_questions
+from noisycount.analysis.privacy.workload import BoundedWorkload, asked_questions, reduced_workload
+from noisycount.analysis.privacy.workload_answers import workload_answers
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
@@ -228,12 +230,21 @@ class ListRisk(Shown):
         size, chance = groups.unknown()
         population, questions = groups.population(size)
         try:
-            lower, upper = privacy_curve(self.mechanisms, population, questions).bracket(epsilon)
+            lower, upper = self._bracket(population, questions, epsilon)
         except ValueError:  # the list is too long for `privacy_curve`
             lower, upper = 0.0, 1.0
         if upper > _CLOSE * lower:
             upper = min(upper, groups.ceiling(epsilon))
         return min(1.0, upper + chance, self._worst(epsilon))
+
+    def _bracket(self, population: Atoms, questions: tuple[Question, ...], epsilon: float) -> tuple[float, float]:
+        """Return bounds of δ of the list as `privacy_curve` does; the lower one is 0 if the list has no exact curve."""
+        answers = workload_answers(reduced_workload(population, questions, self.mechanisms))
+        if isinstance(answers, BoundedWorkload):
+            answers = replace(answers, fewer=None)
+        curve = MonotoneBounds(answers, composed_epsilon(self.mechanisms))
+        both = [one for (one,) in curve.directions([epsilon])]
+        return max(one.lower for one in both), max(one.upper for one in both)
 
     def _adaptive(self, epsilon: float) -> float:
         """Return `adaptive` for one ε."""

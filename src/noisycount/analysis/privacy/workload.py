@@ -10,7 +10,7 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, largest
+from noisycount.analysis.privacy.bounds import NOTHING, Between, Bounded, Divergences, largest
 from noisycount.analysis.privacy.composition import composed_answers, merged_noises
 from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
@@ -166,15 +166,17 @@ class PatternMove:
 class BoundedWorkload:
     """Bounds of a long list: from below by a shorter list, from above by an adversary who knows more."""
 
-    fewer: Divergences  # of the first questions, as many as have an exact curve
+    fewer: Divergences | None  # of the first questions, as many as have an exact curve; None: the lower bound is 0
     moves: tuple[PatternMove, ...]  # changes of one record between each two patterns
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ with their bounds for each ε; the value is the upper bound."""
         found = [move.directions(epsilons) for move in self.moves]
+        nothing = [NOTHING] * len(epsilons)
+        lowers = (nothing, nothing) if self.fewer is None else self.fewer.directions(epsilons)
         plus, minus = (
             [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest(upper), strict=True)]
-            for lower, upper in zip(self.fewer.directions(epsilons), zip(*found, strict=True), strict=True)
+            for lower, upper in zip(lowers, zip(*found, strict=True), strict=True)
         )
         return list(plus), list(minus)
 
