@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
 from noisycount.analysis.privacy.pairs import Excess, Pair
@@ -90,6 +91,14 @@ class Mesh:
     points: MeshPoints
     pair: Pair
     errors: CertifiedErrorLaw
+
+    @cached_property
+    def sums_from_last(self) -> tuple[NDArray[np.longdouble], NDArray[np.longdouble]]:
+        """Σ Q over the points from each one on, and Σ Q·(d − d*) with the offset d* of that point; 0 after the last."""
+        offsets, weights = self.points.offsets, self.points.weights.astype(np.longdouble)
+        masses = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+        moments = np.append(np.cumsum((np.diff(offsets) * masses[1:-1])[::-1])[::-1], [0.0, 0.0])
+        return masses, moments
 
     def largest_near(self, epsilon: float) -> LargestLoss | None:
         """Return the largest loss if ε is above 7/8 of it; otherwise None."""

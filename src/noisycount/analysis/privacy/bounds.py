@@ -132,7 +132,10 @@ class Divergences(Protocol):
 
 def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
     """Return the bounds with the largest upper end at each ε."""
-    return [max(at_one, key=lambda one: (one.below_1[1], one.upper)) for at_one in zip(*curves, strict=True)]
+    return [
+        max(at_one, key=lambda one: (one.below_1[1], one.upper)) if len(at_one) > 1 else at_one[0]
+        for at_one in zip(*curves, strict=True)
+    ]
 
 
 ROUNDING_OF_RATIONAL = 1e-15  # relative error of a rational as a float

@@ -5,6 +5,7 @@
 
 import math
 from bisect import bisect_left
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -420,7 +421,7 @@ def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
 def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
     """Return δ with noise. For a pair that is a shift by one record it is 0 from the ε of the noise on."""
     bound = errors.steepest if pair.is_shift else None
-    below = asked if bound is None else asked[: bisect_left(asked, bound, key=lambda one: one[0])]
+    below = asked if bound is None else asked[: bisect_left(asked, bound, key=lambda one: Fraction(one[0]))]
     found = NoisyPair(pair, errors).hockey_sticks(below) if below else []
     return found + [NOTHING] * (len(asked) - len(below))
 

@@ -17,7 +17,6 @@ from noisycount.analysis.privacy.bounds import Certified
 from noisycount.analysis.privacy.pairs import Excess, LinearExcess, excess_rows
 from noisycount.analysis.privacy.threshold import CLOSE
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import ErrorLaw
 
@@ -90,7 +89,7 @@ class TermRows:
         points = self.mesh.points
         linear = [one for one in self.excesses if isinstance(one, LinearExcess)]
         if len(linear) == len(self.excesses):
-            return _linear_sums(points, linear, stops), np.zeros(stops.size)
+            return _linear_sums(self.mesh, linear, stops), np.zeros(stops.size)
         gains, uncertainties = np.zeros(stops.size), np.zeros(stops.size)
         for row in np.flatnonzero(stops < points.offsets.size).tolist():
             excess, stop = self.excesses[row], stops[row]
@@ -209,14 +208,13 @@ class TermRows:
         return np.array([[excess.threshold] for excess in self.excesses])
 
 
-def _linear_sums(points: MeshPoints, excesses: Sequence[LinearExcess], stops: Places) -> Reals:
+def _linear_sums(mesh: Mesh, excesses: Sequence[LinearExcess], stops: Places) -> Reals:
     """Return Σ Q·w over the points from the stop of each row on, for linear w; nan if w is negative at the stop.
 
     All rows take two sums from the last point: Σ Q, and Σ Q·(d − d*) with the offset d* of the stop. No term is
     negative, and long doubles keep the digits of a term.
     """
-    masses = np.append(np.cumsum(points.weights[::-1].astype(np.longdouble))[::-1], 0.0)
-    moments = np.append(np.cumsum((np.diff(points.offsets) * masses[1:-1])[::-1])[::-1], [0.0, 0.0])
+    points, (masses, moments) = mesh.points, mesh.sums_from_last
     thresholds, at, slopes = np.array([(one.threshold, one.at_threshold, one.slope) for one in excesses]).T
     beyond = np.append(points.offsets, np.inf)[stops] - thresholds
     is_end = stops == points.offsets.size

@@ -172,7 +172,7 @@ class BoundedWorkload:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ with their bounds for each ε; the value is the upper bound."""
         found = [move.directions(epsilons) for move in self.moves]
-        nothing = [NOTHING] * len(epsilons)
+        nothing: list[Bounded] = [NOTHING for _ in epsilons]
         lowers = (nothing, nothing) if self.fewer is None else self.fewer.directions(epsilons)
         plus, minus = (
             [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest(upper), strict=True)]
