@@ -279,7 +279,7 @@ REFUSED = [
     (NOISE, FOUR, [set(), {0, 1, 2, 3}], "population must leave a question uncertain"),
     (NOISE, nc.Atoms(0, [0.5, 0.5], [{0}]), None, "population must leave at least one record"),
     (NOISE, nc.Atoms.independent(9, [0.1] * 12), None, "questions must be at most 3 for an exact"),
-    ([NOISE, nc.Subsample(4)], FOUR, None, "mechanism must be Exact or additive noise"),
+    ([NOISE, nc.Subsample(4)], FOUR, None, "mechanism must be one of noisycount's mechanisms, or a list of noises"),
 ]
 
 
