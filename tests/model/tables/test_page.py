@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
-from noisycount.model.tables.combined import prefix_errors, residual_errors, standard_errors
+from noisycount.model.tables.combined import prefix_errors, standard_errors
 from noisycount.model.tables.levels import cell_level, margin_levels, range_levels, shares
+from tests.helpers.residuals import residual_errors
 
 PAGE = Path(__file__).parents[3] / "docs/mathematics/accuracy.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""

@@ -15,11 +15,10 @@ from noisycount.model.tables.combined import (
     lattice,
     margin_errors,
     prefix_errors,
-    residual_errors,
-    residual_precisions,
     rows,
 )
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels, shares
+from tests.helpers.residuals import residual_errors, residual_precisions
 
 NOISES = [DiscreteLaplace, DiscreteGaussian]
 POWER = {DiscreteLaplace: 2, DiscreteGaussian: 1}
