@@ -137,7 +137,7 @@ rate must lie strictly between 0 and 1, got
     nc.amplified_delta(10, 5, it, 0.1) for it in [0.0, 1]
 epsilon must be from 0 to 700, got
     nc.amplified_delta(10, 5, 0.5, it) for it in [-0.1, 701, [0.1, nan]]
-mechanism must be one of noisycount's mechanisms …Subsample
+mechanism must be one of noisycount's mechanisms, …Subsample
     nc.privacy_curve([NOISE, nc.Subsample(4)], TEN)
 mechanism must be one of noisycount's mechanisms
     nc.list_risk([nc.Subsample(3)], TWO, [{0}])
