@@ -20,6 +20,7 @@ from noisycount.ledger import address as ledger_address
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.storage import RESTORE
 from tests.helpers import workers as desk_workers
 from tests.helpers.ledgers import change, refusal
 
@@ -527,7 +528,9 @@ def test_a_text_that_cannot_be_read_is_damage(path: Path) -> None:
     with Ledger.open(f"sqlite:///{path}") as ledger:
         change(ledger, "UPDATE ledger SET question = CAST(X'ff' AS TEXT)")
         for action in (ledger.entries, ledger.rows, ledger.verify):
-            assert refusal(action).endswith("is damaged; restore it from a copy that holds every debit")
+            assert refusal(action).endswith(
+                "is damaged; restore it from a copy that holds every debit (Back up, restore, monitor: noisycount docs how-to/backup)"
+            )
 
 
 def every_action(ledger: Ledger, entry: Entry) -> list[Callable[[], object]]:

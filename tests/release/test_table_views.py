@@ -210,4 +210,5 @@ def test_an_answer_of_another_form_is_refused(
     assert str(refused.value) == (
         "key 'forged' of the ledger has an answer that is none to its question; restore it from a"
         " copy that holds every debit"
+        " (Back up, restore, monitor: noisycount docs how-to/backup)"
     )

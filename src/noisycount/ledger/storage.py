@@ -21,7 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from noisycount.errors import LedgerError
 
-RESTORE = "restore it from a copy that holds every debit"
+RESTORE = "restore it from a copy that holds every debit (Back up, restore, monitor: noisycount docs how-to/backup)"
 Row = Mapping[str, Any]
 # Columns that the hash of every row covers: all of the first form except the hash itself.
 COLUMNS = (

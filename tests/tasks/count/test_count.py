@@ -349,7 +349,7 @@ def test_nothing_is_answered_before_it_is_accepted(refused: Refused, visits: Pat
 
 
 QUESTION_BROKEN = ("count", "survey", "--epsilon", "0.1", "--where")
-REMEDY = "restore it from a copy that holds every debit"
+REMEDY = "restore it from a copy that holds every debit (Back up, restore, monitor: noisycount docs how-to/backup)"
 
 
 @pytest.mark.thorough
