@@ -528,9 +528,7 @@ def test_a_text_that_cannot_be_read_is_damage(path: Path) -> None:
     with Ledger.open(f"sqlite:///{path}") as ledger:
         change(ledger, "UPDATE ledger SET question = CAST(X'ff' AS TEXT)")
         for action in (ledger.entries, ledger.rows, ledger.verify):
-            assert refusal(action).endswith(
-                "is damaged; restore it from a copy that holds every debit (Back up, restore, monitor: noisycount docs how-to/backup)"
-            )
+            assert refusal(action).endswith(f"is damaged; {RESTORE}")
 
 
 def every_action(ledger: Ledger, entry: Entry) -> list[Callable[[], object]]:

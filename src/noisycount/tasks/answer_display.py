@@ -46,7 +46,7 @@ def count_facts(answer: Answer, release: Release) -> output.Facts:
     goal = ""
     if release.within is not None:
         share = f"±{percent(float(release.within))} of it"
-        goal = f": within {share}" if release.is_near else f"; {share} would cost more"
+        goal = f": {share}" if release.is_near else f"; {share} would cost more"
     return [
         *query_facts(answer),
         ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_bound(release, answer.dataset.size)}"),
