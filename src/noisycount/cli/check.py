@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("source", shell_complete=complete_sources)
 @unit_option
 @table_option
-@flag("--renew renews", "Replace the columns in the ledger by those of now.")
+@flag("--renew renews", "Replace the columns in the ledger by the present ones.")
 @common_options
 @click.pass_context
 def check(  # noqa: PLR0913 - one argument per option

@@ -283,7 +283,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     "--margins",
     typed.parse_margins,
     "NAMES",
-    "Measure sums of the table too: total,town or all.",
+    "Also measure sums of the table: a list such as total,town, or all.",
 )
 @options.value_option(
     "--groups-per-unit",

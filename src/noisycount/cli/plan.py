@@ -117,7 +117,9 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     "TOWN=16,SEX=2",
     "Plan a table: its columns and their numbers of keys. Needs --epsilon or --rho.",
 )
-@options.repeatable_option("--margins", parse_margins, "NAMES", "Measure sums of the table too: total,town or all.")
+@options.repeatable_option(
+    "--margins", parse_margins, "NAMES", "Also measure sums of the table: a list such as total,town, or all."
+)
 @options.value_option(
     "--delta",
     values.parse_delta,

@@ -198,7 +198,7 @@ def refine(query: RefineQuery, configuration: Config, *, as_json: bool) -> None:
     Refining costs no privacy. Without a rate, all counts are assumed equally likely.
 
     A published table (--table, or --key of the ledger) is refined as a whole: its counts add up, and their prior
-    distribution is learned from all of them. If --key is that of one count, add --size.
+    distribution is learned from all of them. If --key names one count, add --size.
     """
     has_kind, has_scale = query.noise is not None, bool(query.scale)
     if has_kind != has_scale or (query.epsilon and has_kind):

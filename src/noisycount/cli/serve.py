@@ -57,7 +57,7 @@ def serve(  # noqa: PLR0913 - its options
 ) -> None:
     """Serve a team by HTTP, for programs and browsers.
 
-    Data sets and budgets are those of noisycount.toml. `noisycount analysts add` issues keys. Use a proxy for
+    noisycount.toml states the data sets and budgets. `noisycount analysts add` issues keys. Use a proxy for
     encryption.
     """
     try:

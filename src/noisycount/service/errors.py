@@ -230,7 +230,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
         "configuration",
         503,
         "Not configured",
-        "the data set is not configured as its records are; the log states why",
+        "the configuration does not fit the records; the log states why",
         f"the data set is not ready: {_ASK_OWNER}",
     ),
     NoisyCountError: _REQUEST,
@@ -247,7 +247,10 @@ INTERNAL = Problem(
 )
 _FORM = Problem("form", 422, "Wrong form", "a member, a header or the path has a wrong form")
 _NO_JSON = Problem(
-    "form", 400, "No JSON", "the body is no unambiguous JSON: a repeated member, NaN, or another encoding than UTF-8"
+    "form",
+    400,
+    "No JSON",
+    "the body is ambiguous or invalid JSON: a repeated member, NaN, or another encoding than UTF-8",
 )
 _ROUTES = {
     404: Problem("route", 404, "No such route", "the path does not exist"),
@@ -342,7 +345,7 @@ def fault_words(fault: Mapping[str, Any]) -> str:
     part, *within = fault["loc"] or ("request",)
     name, kind = ".".join(map(str, within)), fault["type"]
     if kind == "json_invalid":
-        return f"the body is no unambiguous JSON ({fault['ctx']['error']}): correct it"
+        return f"the body is ambiguous or invalid JSON ({fault['ctx']['error']}): correct it"
     if (part, name) == ("header", _NAME):
         return _MISSING if kind == "missing" else _MALFORMED
     if part == "body" and kind == "string_type" and len(within) == 1 and _is_short_number(fault):

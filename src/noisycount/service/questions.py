@@ -53,7 +53,7 @@ _Key = Annotated[str, Field(max_length=1000)] | int | bool | None
 
 
 class Question(BaseModel):
-    """A count, several questions or a table, and its price; the names are those of `count`."""
+    """A count, several questions or a table, and its price. Members are named as the options of `count`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES})
 
