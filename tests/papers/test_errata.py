@@ -282,6 +282,16 @@ def wrong_rate() -> list[str]:
     return ["near the true 30 %"]
 
 
+@row(14)
+def widths() -> list[str]:
+    """Both numbers are cut off."""
+    count = 2 * math.sqrt(nc.Binomial(10_000, 0.3).law().variance)
+    noise = 2 * math.sqrt(nc.Laplace.for_epsilon(0.1).variance)
+    assert (round(count, 1), round(noise, 1)) == (91.7, 28.3)
+    assert (math.floor(10 * count) / 10, math.floor(10 * noise) / 10) == (91.6, 28.2)
+    return [f"{count:.3f} and {noise:.3f}"]
+
+
 @claim("naldi2014.6")
 def gaps() -> list[str]:
     """Little noise, more noise, much noise: high, low, higher."""
