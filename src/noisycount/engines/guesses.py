@@ -261,11 +261,12 @@ def _rivals(first: _Candidate, others: Sequence[_Candidate], values: Sequence[st
     if not first.form.kind.is_moment:
         return []
     chosen = order_of(first.form.date_format)
-    unfit = [cell for cell in values if not first.fits(cell)]
+    fitting = [*filter(first.fits, values)]
+    unfit = [cell for cell in values if not first.fits(cell)] if len(fitting) < len(values) else []
     rivals: dict[str, ColumnFormat] = {}
     for one in others:
         order = order_of(one.form.date_format) if one.form.kind.is_moment else chosen
-        if order != chosen and (any(map(one.fits, unfit)) or all(map(one.fits, filter(first.fits, values)))):
+        if order != chosen and (any(map(one.fits, unfit)) or all(map(one.fits, fitting))):
             rivals.setdefault(order, one.form)
     return [*rivals.values()]
 
@@ -485,4 +486,5 @@ def _doubt(best: Sequence[_Candidate], first: _Candidate) -> tuple[str, list[Col
 
 def _with_missing(form: ColumnFormat, words: Sequence[str]) -> ColumnFormat:
     """Return the form with words for missing values."""
-    return replace(form, missing=tuple(words))
+    missing = tuple(words)
+    return form if form.missing == missing else replace(form, missing=missing)

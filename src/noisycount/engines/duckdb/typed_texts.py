@@ -108,6 +108,7 @@ _DOUBTFUL = 1000  # unreadable cells from which the kind is guessed again
 # Years of the earliest and of the latest day; NULL if the column has no day.
 _YEARS = "CASE WHEN count({0}) > 0 THEN [min(year({0})), max(year({0}))] END"
 _AT_ONCE = 200  # columns of one statement
+_COUNTED_AT_ONCE = 1000  # columns of one statement that counts their values
 
 
 @frozen
@@ -279,9 +280,9 @@ class TextTable:
         """Return the checks of some columns, without examples of unreadable cells."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
         total = self.rows
-        read_cells = self._numbers("typed", everywhere, len(guesses))
+        read_cells = self._numbers("typed", everywhere, _COUNTED_AT_ONCE)
         some = {name: count for name, count in everywhere.items() if read_cells[name] < total}
-        filled_cells = self._numbers("loaded", some, len(guesses))
+        filled_cells = self._numbers("loaded", some, _COUNTED_AT_ONCE)
         doubtful = {
             name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
             for name in some
@@ -324,8 +325,10 @@ class TextTable:
             column.name: Guess(column.form, column.reason) for column in columns if column.unreadable and column.form
         }
         cells = self._unreadable(forms, EXAMPLES)
-        examples = {name: tuple(texts) for name, texts in cells.items()}
-        return [replace(column, examples=examples.get(column.name, ())) for column in columns]
+        return [
+            replace(column, examples=tuple(cells[column.name])) if column.name in cells else column
+            for column in columns
+        ]
 
     def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
         """Return up to `number` different unreadable cells of each column."""
