@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.evaluation.error_by_count import ErrorByCount
 from noisycount.analysis.evaluation.error_by_piece import ErrorByPiece
 from noisycount.analysis.evaluation.estimates import FAR, Case
-from noisycount.analysis.posterior.laplace_cells import Side, mean_of
+from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import POINTS, gram_points
@@ -25,7 +25,7 @@ _NODES, _WEIGHTS = leggauss(8)  # few nodes: a piece on which they do not suffic
 # Matrix from values at the nodes to the coefficients of the Legendre series through them.
 _TO_SERIES = np.linalg.inv(legvander(_NODES, 7))
 _SMOOTH = 1e-7  # largest last two terms of a series, relative to the integral: later terms are far smaller
-_CHUNK = 1 << 18  # answers evaluated at once; their intermediate arrays take some megabytes
+_CHUNK = 1 << 15  # answers evaluated at once; their intermediate arrays stay in the cache
 _HALVINGS = 40  # largest number of halvings of a piece
 
 
@@ -59,6 +59,8 @@ def _cuts_at_integers(case: Case) -> Reals:
     low, high = case.span
     ends = mean_estimates(case, np.array(case.span))
     goals = np.arange(math.ceil(ends[0]), math.floor(ends[1]) + 1, dtype=np.float64)
+    if isinstance(case.belief, GeometricSides) and not case.errors.is_discrete:
+        return _cuts_of_laplace(case, case.belief, goals)
     grid = np.unique(np.round(np.linspace(low, high, 2 * goals.size + 2)))
     places = np.searchsorted(mean_estimates(case, grid), goals)
     lows = grid[np.maximum(places - 1, 0)]
@@ -66,6 +68,23 @@ def _cuts_at_integers(case: Case) -> Reals:
     if case.errors.is_discrete:
         return first_wholes(lambda answers: mean_estimates(case, answers) >= goals, lows, highs)
     return roots(lambda answers: mean_estimates(case, answers) - goals, lows, highs)
+
+
+def _cuts_of_laplace(case: Case, belief: GeometricSides, goals: Reals) -> Reals:
+    """Return the answers under Laplace noise at which the posterior mean is each of some integers, in rising order.
+
+    With the weights e^a·e^(−u/b) of the counts up to m, and e^c·e^(−(1 − u)/b) of the others, the mean at m + u is the
+    mean of the others with probability 1/(1 + e^(a − c + (1 − 2u)/b)). This gives u for a mean.
+    """
+    wholes = np.arange(case.span[0], case.span[1] + 1)
+    floors = wholes[:-1]
+    below, above = belief.lower(floors, floors), belief.upper(wholes[1:], wholes[1:])
+    cells = np.clip(np.searchsorted(mean_estimates(case, wholes), goals) - 1, 0, floors.size - 1)
+    rise = goals - floors[cells] + below.distances[cells]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_odds = np.log((1 + above.distances + below.distances)[cells] / rise - 1)
+        places = 0.5 + ((below.logs - above.logs)[cells] - log_odds) / (2 * belief.rate)
+    return floors[cells] + np.clip(np.nan_to_num(places), 0.0, 1.0)
 
 
 def smooth_pieces(case: Case) -> Reals:
@@ -99,19 +118,28 @@ def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
     lengths = stops - starts
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
-        nodes = starts[:, None] + lengths[:, None] * ((1 + _NODES) / 2)
-        chunks = np.split(nodes.ravel(), range(_CHUNK, nodes.size, _CHUNK))
-        values = np.concatenate([_density_of_error(case, chunk) for chunk in chunks]).reshape(nodes.shape)
-        integrals = values @ _WEIGHTS * (lengths / 2)
-        last_terms = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths
+        integrals, last_terms = _quadrature(case, starts, lengths)
         rough = last_terms > _SMOOTH * (masses.sum() + integrals.sum()) / math.sqrt(lengths.size)
-        np.add.at(masses, owners[~rough], integrals[~rough])
+        masses += np.bincount(owners, np.where(rough, 0.0, integrals), masses.size)
         if not rough.any():
             break
         halves = lengths[rough] / 2
         starts = np.concatenate([starts[rough], starts[rough] + halves])
         lengths, owners = np.concatenate([halves, halves]), np.concatenate([owners[rough], owners[rough]])
     return masses
+
+
+def _quadrature(case: Case, starts: Reals, lengths: Reals) -> tuple[Reals, Reals]:
+    """Return the integral of the density of the error over each piece, and the size of its last two terms."""
+    integrals, last_terms = np.empty((2, lengths.size))
+    step = _CHUNK // _NODES.size
+    for begin in range(0, lengths.size, step):
+        some = slice(begin, begin + step)
+        nodes = starts[some, None] + lengths[some, None] * ((1 + _NODES) / 2)
+        values = _density_of_error(case, nodes.ravel()).reshape(nodes.shape)
+        integrals[some] = values @ _WEIGHTS * (lengths[some] / 2)
+        last_terms[some] = np.abs(values @ _TO_SERIES[-2:].T).sum(axis=1) * lengths[some]
+    return integrals, last_terms
 
 
 def _sum_over_answers(case: Case) -> float:
