@@ -287,7 +287,7 @@ class LedgerState:
         if row["number"] != self.head.number + 1:
             return "is missing"
         if row["hash"] != row_hash(row):
-            return "was changed: its hash is that of other columns"
+            return "was changed: its hash does not match its columns"
         if row["previous"] != self.head.hash:
             return "does not follow the row before: a row was put in another's place"
         return self._add(row)

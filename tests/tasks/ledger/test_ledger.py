@@ -61,7 +61,7 @@ def test_a_broken_row_is_named(run: Run, refused: Refused, here: Path) -> None:
         change(ledger, "UPDATE ledger SET epsilon = '0.01' WHERE number = 3")
     message = refused("ledger", "verify")
     assert message == (
-        "error: row 3 of the ledger was changed: its hash is that of other columns; restore it from"
+        "error: row 3 of the ledger was changed: its hash does not match its columns; restore it from"
         " a copy that holds every debit (Back up, restore, monitor: noisycount docs how-to/backup)\n"
     )
     told = run("ledger", "verify", "--json")

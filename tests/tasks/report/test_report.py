@@ -219,7 +219,7 @@ def test_a_broken_chain_is_told_first(tmp_path: Path, requests: list[Request]) -
     assert sum(len(each.releases) for each in found.datasets) < len(requests)
     for form in ("html", "md"):
         text = report_text(found, configuration, form)
-        assert "NOT VERIFIED: row 9 was changed: its hash is that of other columns" in text
+        assert "NOT VERIFIED: row 9 was changed: its hash does not match its columns" in text
         assert text.index("NOT VERIFIED") < text.index("survey")
         accounts = len(found.datasets) + len(found.analysts)
         assert text.count("nothing, until the ledger is restored") == accounts
