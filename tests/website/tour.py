@@ -22,6 +22,11 @@ SOUGHT = {  # what people look for, and a page that must be found
     "DPIA": "glossary",
     "retention": "glossary",
     "negative count": "glossary",
+    "k-anonymity": "glossary",
+    "pseudonym": "glossary",
+    "consent": "glossary",
+    "re-identification": "how-to/report",
+    "rotate key": "how-to/keys",
     "epsilon": "how-to/epsilon",
     "exit status": "exit",
 }
