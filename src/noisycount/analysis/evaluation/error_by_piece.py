@@ -320,9 +320,9 @@ class _Around:
         """For each integer j the answer v whose mean is j, nan if it lies outside of −R … R + 1."""
         width = self.sums.width
         grid = np.arange(-width, width + 2, dtype=np.float64)
-        values = self._balances @ self._far_terms(grid).T
+        values = _product(self._balances, self._far_terms(grid).T)
         if self.sums.is_kinked:
-            values += self._near @ self.sums.near_moments
+            values += _product(self._near, self.sums.near_moments)
         is_above = values >= 0
         rows = np.flatnonzero(~is_above[:, 0] & is_above[:, -1])
         places = is_above[rows].argmax(axis=1)
@@ -354,7 +354,8 @@ class _Around:
         for cell, some in self._rows_by_cell(cells):
             windows = self._near.take(rows[some], axis=0)
             below, above = self.sums.near_kernels[cell]
-            lower[some], upper[some] = windows[:, : width + 2] @ below, windows[:, width + 2 :] @ above
+            lower[some] = _product(windows[:, : width + 2], below)
+            upper[some] = _product(windows[:, width + 2 :], above)
         return lower.reshape(-1, 2, terms), upper.reshape(-1, 2, terms)
 
     def _near_balances(self, rows: Places, cells: Places) -> Reals | None:
@@ -417,6 +418,11 @@ class _Around:
         order = np.argsort(cells, kind="stable")
         used, firsts = np.unique(cells[order], return_index=True)
         yield from zip(used.tolist(), np.split(order, firsts[1:]), strict=True)
+
+
+def _product(tall: Reals, small: Reals) -> Reals:
+    """Return the product of a tall matrix and a small one. Threads of BLAS would wait longer than they compute."""
+    return np.asarray(np.einsum("nt,tg->ng", tall, small), np.float64)
 
 
 def _needed(sizes: Reals) -> int:
