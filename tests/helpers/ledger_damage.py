@@ -173,7 +173,7 @@ def served_sample(path: Path, page: int | None = None) -> Sample:
         for name, (request, analyst, answer) in zip(REPLIED, ASKED, strict=False):
             budget = BUDGETS[request.dataset]
             entry, _ = ledger.reserve(name, request, budget, analyst, purpose="a report")
-            ledger.store(entry, answer, replies.attached(reply_of(name)))
+            ledger.store(entry, answer, replies.attached_write(reply_of(name)))
         replies.store(reply_of(REPLIED[-1]))
     return packed_sample(path, page)
 

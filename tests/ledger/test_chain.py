@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import (
     answer_columns,
-    chained,
+    chained_row,
     debit_columns,
     debit_of,
     repeat_columns,
@@ -59,7 +59,7 @@ def linked(parts: list[Row]) -> Rows:
     """Give a chain of rows with these columns."""
     rows, head = Rows(), Head()
     for part in parts:
-        rows.append(chained(head, part))
+        rows.append(chained_row(head, part))
         head = Head(rows[-1]["number"], rows[-1]["hash"])
     return rows
 

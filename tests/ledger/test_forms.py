@@ -220,7 +220,7 @@ def test_a_change_behind_the_ledgers_back_is_named(ledger: Ledger, statement: st
 
 
 def test_an_ends_row_that_was_changed_stops_all_spending(ledger: Ledger) -> None:
-    """No debit is chained to a row that the ledger did not write."""
+    """No debit is chained_row to a row that the ledger did not write."""
     ledger.reserve("1", asked(1), RICH)
     change(ledger, "UPDATE ledger SET made = '2020-01-01T00:00:00+00:00'")
     message = refusal(lambda: ledger.reserve("2", asked(2, dataset="census"), RICH))

@@ -12,7 +12,7 @@ import pytest
 from noisycount.ledger.budget import Loss, PureBudget
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.series import standing_of
+from noisycount.ledger.series import identity_of
 from tests.helpers.commands import Run
 
 KEPT = Path(__file__).with_name("kept")
@@ -72,7 +72,7 @@ def test_its_answers_are_kept(version: str, told: list[dict[str, Any]]) -> None:
 
 def asks_the_same(one: Entry, other: Entry) -> bool:
     """Return True if two debits ask the same question at any price."""
-    return standing_of(one.request).subject == standing_of(other.request).subject
+    return identity_of(one.request).subject == identity_of(other.request).subject
 
 
 @pytest.mark.parametrize("version", ["0.2"])  # 0.1 told records apart by the time of their file

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.ledger.chain import answer_columns, chained, debit_columns
+from noisycount.ledger.chain import answer_columns, chained_row, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LATER_COLUMNS, PRICE_COLUMNS
@@ -41,8 +41,8 @@ def test_a_row_of_an_older_ledger_has_the_hash_that_it_had() -> None:
     price, made = Loss.from_epsilon(Fraction(1, 3)), datetime(2026, 1, 1, tzinfo=UTC)
     request = Request("survey", "question", Fraction(1, 3))
     entry = Entry("mine", request, price, made, None, "alice", price)
-    debit = chained(Head(), debit_columns(entry))
-    answer = chained(Head(1, debit["hash"]), answer_columns("mine", -7, made))
+    debit = chained_row(Head(), debit_columns(entry))
+    answer = chained_row(Head(1, debit["hash"]), answer_columns("mine", -7, made))
     assert debit["hash"].startswith("f03c84e3cdd1e92eb3672987b5b839dd")
     assert answer["hash"].startswith("b5acc003133db33bd252e5007c558b9f")
 

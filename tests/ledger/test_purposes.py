@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from noisycount.ledger.budget import ApproximateBudget, Loss
-from noisycount.ledger.chain import chained, debit_columns
+from noisycount.ledger.chain import chained_row, debit_columns
 from noisycount.ledger.entries import Entry, Head, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LATER_COLUMNS, PRICE_COLUMNS
@@ -23,7 +23,7 @@ def test_a_row_with_a_price_in_rho_has_the_hash_that_it_had() -> None:
     request = Request("survey", "question", None, rho=Fraction(1, 3))
     made = datetime(2026, 1, 1, tzinfo=UTC)
     entry = Entry("mine", request, request.price, made, None, "alice", request.price)
-    row = chained(Head(), debit_columns(entry))
+    row = chained_row(Head(), debit_columns(entry))
     assert row["hash"].startswith("d3b0a9469f2ec4a6df8a1037adb55282")
 
 

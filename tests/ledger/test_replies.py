@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import event, exc
 
 from noisycount.errors import LedgerError
-from noisycount.ledger.chain import chained, reply_columns
+from noisycount.ledger.chain import chained_row, reply_columns
 from noisycount.ledger.entries import Analyst, Entry, Head, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
         replies = ledger.replies
         for number, (name, answer) in enumerate([("ana:1", 103), ("ana:table", TABLE)]):
             entry, _ = ledger.reserve(name, asked(number), Fraction(1), Analyst("ana"))
-            ledger.store(entry, answer, replies.attached(REPLIES[name]))
+            ledger.store(entry, answer, replies.attached_write(REPLIES[name]))
         replies.store(REPLIES["bo:1"])
     return path
 
@@ -130,8 +130,8 @@ def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
 
 def test_two_rows_of_one_reply_are_found() -> None:
     """A forged second reply with a right hash is refused."""
-    first = chained(Head(), reply_columns("ana:1", "a", START))
-    second = chained(Head(1, first["hash"]), reply_columns("ana:1", "b", START))
+    first = chained_row(Head(), reply_columns("ana:1", "a", START))
+    second = chained_row(Head(1, first["hash"]), reply_columns("ana:1", "b", START))
     found = verification([first, second])
     assert (found.broken, found.why) == (2, "is a second reply to one request")
 
@@ -206,7 +206,7 @@ def debit(ledger: Ledger, number: int) -> Entry:
 def test_a_reply_is_kept_with_its_answer_in_one_commit(replying: Ledger) -> None:
     """It is there afterwards, and the write says so."""
     entry, replies, commits = debit(replying, 1), replying.replies, list[object]()
-    attached = replies.attached(FIRST)
+    attached = replies.attached_write(FIRST)
     event.listen(replying.transactions.writing, "commit", commits.append)
     assert not attached.is_written
     assert replying.store(entry, 103, attached).answer == 103
@@ -220,7 +220,7 @@ def test_what_goes_with_a_second_answer_is_not_written(replying: Ledger) -> None
     """The first answer stays, and nothing reveals another."""
     entry, replies = debit(replying, 1), replying.replies
     replying.store(entry, 103)
-    attached = replies.attached(FIRST)
+    attached = replies.attached_write(FIRST)
     assert replying.store(entry, 99, attached).answer == 103
     assert not attached.is_written
     assert replies.get("ana:1") is None
@@ -230,7 +230,7 @@ def test_a_reply_that_was_kept_before_stays(replying: Ledger) -> None:
     """The answer is stored, and the write beside it was not made."""
     entry, replies = debit(replying, 1), replying.replies
     replies.store(FIRST)
-    attached = replies.attached(Reply("ana:1", "survey", "a digest", b"99"))
+    attached = replies.attached_write(Reply("ana:1", "survey", "a digest", b"99"))
     assert replying.store(entry, 99, attached).answer == 99
     assert not attached.is_written
     assert replies.get("ana:1") == FIRST
@@ -239,7 +239,7 @@ def test_a_reply_that_was_kept_before_stays(replying: Ledger) -> None:
 def test_where_the_commit_is_refused_neither_is_there(replying: Ledger) -> None:
     """No answer without its reply, and no reply without its answer."""
     entry, replies = debit(replying, 1), replying.replies
-    attached = replies.attached(FIRST)
+    attached = replies.attached_write(FIRST)
 
     def fail(*_: object) -> None:
         raise exc.OperationalError("a statement", {}, OSError("no room"))

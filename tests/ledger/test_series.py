@@ -13,7 +13,7 @@ from noisycount.ledger.series import (
     difference,
     finest_of,
     has_exact_version,
-    standing_of,
+    identity_of,
     stopped_at,
     topped_up,
     without_replaced,
@@ -35,7 +35,7 @@ def debit(ledger: Ledger, key: str, of: Request) -> Entry:
 
 def test_one_question_at_two_prices_has_one_subject() -> None:
     """The price and the scale are no part of the subject; the price is stated beside it."""
-    low, high = (standing_of(request(Fraction(price))) for price in ("1/10", "3/10"))
+    low, high = (identity_of(request(Fraction(price))) for price in ("1/10", "3/10"))
     assert low.subject == high.subject
     assert (low.price, high.price) == (Fraction(1, 10), Fraction(3, 10))
 
@@ -43,13 +43,13 @@ def test_one_question_at_two_prices_has_one_subject() -> None:
 @pytest.mark.parametrize("change", [{"where": "age > 50"}, {"version": "sha256:" + "1" * 64}, {"dataset": "census"}])
 def test_other_questions_records_and_data_sets_have_other_subjects(change: dict[str, str]) -> None:
     """A top-up is only of the same question about the same records."""
-    assert standing_of(request(Fraction(1), **change)).subject != standing_of(request(Fraction(1))).subject
+    assert identity_of(request(Fraction(1), **change)).subject != identity_of(request(Fraction(1))).subject
 
 
 def test_a_question_of_another_form_stands_alone() -> None:
     """A question without a known noise has its own digest as its subject, at every price."""
     one, other = (Request("survey", "a question", Fraction(price)) for price in (1, 2))
-    assert standing_of(one).subject == one.digest != standing_of(other).subject
+    assert identity_of(one).subject == one.digest != identity_of(other).subject
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_top_up_is_charged_the_difference(ledger: Ledger) -> None:
     """A top-up keeps the subject, names the debit that it tops up, and costs the difference in ε."""
     base = debit(ledger, "coarse", request(Fraction(1, 10)))
     finer = topped_up(base, Fraction(3, 10))
-    standing = standing_of(finer)
-    assert (standing.subject, standing.replaces) == (standing_of(base.request).subject, "coarse")
-    assert (standing.price, finer.price.epsilon) == (Fraction(3, 10), Fraction(1, 5))
+    identity = identity_of(finer)
+    assert (identity.subject, identity.replaces) == (identity_of(base.request).subject, "coarse")
+    assert (identity.price, finer.price.epsilon) == (Fraction(3, 10), Fraction(1, 5))
 
 
 def test_a_reserve_that_stopped_early_is_charged_less(ledger: Ledger) -> None:
@@ -82,7 +82,7 @@ def test_a_reserve_that_stopped_early_is_charged_less(ledger: Ledger) -> None:
     goal = {"within": "0.2", "confidence": "0.95", "at_most": "1"}
     reserve = topped_up(debit(ledger, "coarse", request(Fraction(1, 10))), Fraction(1), goal)
     stopped = stopped_at(reserve, Fraction(1, 2))
-    assert standing_of(reserve).is_reserve
+    assert identity_of(reserve).is_reserve
     assert (reserve.price.epsilon, stopped.price.epsilon) == (Fraction(9, 10), Fraction(2, 5))
     assert stopped.price.rho == reserve.price.rho
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import answer_columns, chained, debit_columns
+from noisycount.ledger.chain import answer_columns, chained_row, debit_columns
 from noisycount.ledger.entries import Entry, Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.verification import verification
@@ -123,9 +123,9 @@ def test_what_is_no_answer_is_not_stored(ledger: Ledger, answer: TableAnswer) ->
 def test_a_damaged_table_breaks_the_chain_though_its_hash_is_right(text: str) -> None:
     """A forged row with a right hash does not make a command end in a traceback."""
     price, made = Loss.from_epsilon(TENTH), datetime.now(UTC)
-    debit = chained(Head(), debit_columns(Entry("mine", asked(1), price, made, None, "alice", price)))
+    debit = chained_row(Head(), debit_columns(Entry("mine", asked(1), price, made, None, "alice", price)))
     columns = {**answer_columns("mine", 5, made), "answer": text}
-    found = verification([debit, chained(Head(1, debit["hash"]), columns)])
+    found = verification([debit, chained_row(Head(1, debit["hash"]), columns)])
     assert (found.broken, found.why) == (2, "holds what no ledger writes")
 
 

@@ -17,7 +17,7 @@ import noisycount as nc
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import ConfigError, LedgerError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.ledger.chain import chained, debit_columns
+from noisycount.ledger.chain import chained_row, debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import has_exact_version, topped_up
@@ -314,7 +314,7 @@ def test_a_forged_top_up_breaks_the_chain(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.transactions.write(lambda _, state: state.append(forged))
     state = ledger.transactions.known.draft()
-    assert state.fault(chained(state.head, forged)) == "tops up an answer about records that may have changed"
+    assert state.fault(chained_row(state.head, forged)) == "tops up an answer about records that may have changed"
 
 
 def description(edition: str | None, **more: str) -> str:

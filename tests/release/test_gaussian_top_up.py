@@ -18,7 +18,7 @@ from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, ReuseError, SourceError
 from noisycount.ledger import series
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.ledger.chain import chained, debit_columns
+from noisycount.ledger.chain import chained_row, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import _GAUSSIAN as GAUSSIAN
@@ -334,7 +334,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
     state = ledger.transactions.known.draft()
     paid = [of + request.price for of in (state.paid_for(request.dataset), state.paid_by("analyst"))]
     entry = Entry("forged", request, paid[0], datetime.now(UTC), None, "analyst", paid[1])
-    row = chained(state.head, debit_columns(entry))
+    row = chained_row(state.head, debit_columns(entry))
     assert str(state.fault(row)).startswith(why)
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.transactions.write(lambda _, state: state.append(debit_columns(entry)))

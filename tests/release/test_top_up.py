@@ -15,7 +15,7 @@ import noisycount as nc
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, PurposeError, ReuseError
 from noisycount.ledger.budget import ApproximateBudget, ConcentratedBudget, Loss
-from noisycount.ledger.chain import answer_columns, chained, debit_columns
+from noisycount.ledger.chain import answer_columns, chained_row, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.series import _LAPLACE as LAPLACE
@@ -295,7 +295,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.transactions.write(lambda _, state: state.append(forged(coarse, fine)))
     state = ledger.transactions.known.draft()
-    assert str(state.fault(chained(state.head, forged(coarse, fine)))).startswith(why)
+    assert str(state.fault(chained_row(state.head, forged(coarse, fine)))).startswith(why)
 
 
 def dearer(request: Request) -> str:

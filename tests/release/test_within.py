@@ -11,7 +11,7 @@ from noisycount.analysis.within import coverage, stopping_rule
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import BudgetError, LedgerError, ReuseError, SourceError
 from noisycount.ledger.budget import ApproximateBudget, Loss
-from noisycount.ledger.chain import answer_columns, chained
+from noisycount.ledger.chain import answer_columns, chained_row
 from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import stopped_at
@@ -232,7 +232,7 @@ def test_a_stop_at_the_price_of_what_it_tops_up_breaks_the_chain(
     draft = ledger.transactions.known.draft()
     for price, why in (("0.1", "charges something else than where its answers stopped"), ("0.11", None)):
         columns = answer_columns(entry.key, 1003, entry.made, stopped_at(entry.request, Fraction(price)))
-        assert draft.fault(chained(draft.head, columns)) == why
+        assert draft.fault(chained_row(draft.head, columns)) == why
 
 
 def test_the_most_is_reserved_before_anything_is_counted(desk_of: DeskOf, source: FailingSource) -> None:
@@ -447,8 +447,8 @@ def test_a_forged_stop_breaks_the_chain(
     columns = answer_columns(entry.key, 1003, entry.made, stopped)
     forged = {**columns, "epsilon": "0.001"} if price != Fraction(1, 1000) else {**columns, "epsilon": "0.0005"}
     draft = ledger.transactions.known.draft()
-    assert draft.fault(chained(draft.head, forged)) == "charges something else than where its answers stopped"
-    plain = chained(draft.head, answer_columns(entry.key, 1003, entry.made))
+    assert draft.fault(chained_row(draft.head, forged)) == "charges something else than where its answers stopped"
+    plain = chained_row(draft.head, answer_columns(entry.key, 1003, entry.made))
     assert draft.fault(plain) == "charges something else than where its answers stopped"
     assert "is damaged" in refusal(lambda: ledger.transactions.write(lambda _, state: state.append(forged)))
 

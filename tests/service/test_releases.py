@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, insert
 from starlette.types import Receive, Scope, Send
 
-from noisycount.ledger.chain import chained
+from noisycount.ledger.chain import chained_row
 from noisycount.ledger.entries import Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import LEDGER
@@ -186,7 +186,7 @@ def forget_replies(path: Path) -> None:
         connection.exec_driver_sql("DELETE FROM ledger")
         for row in rows:
             if row["kind"] != "reply":
-                made = chained(head, row)
+                made = chained_row(head, row)
                 connection.execute(insert(LEDGER), made)
                 head = Head(made["number"], made["hash"])
 

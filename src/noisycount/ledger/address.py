@@ -22,9 +22,18 @@ from sqlalchemy.exc import ArgumentError
 from noisycount.errors import BY_THE_SERVICE, LedgerError, install_hint
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import answer_columns, chained, damaged, debit_columns, debit_of
+from noisycount.ledger.chain import answer_columns, chained_row, damaged_row_error, debit_columns, debit_of
 from noisycount.ledger.entries import ANALYST, Head
-from noisycount.ledger.storage import LEDGER, RESTORE, begin, configure_sqlite, follow_file, is_made, make, refusals
+from noisycount.ledger.storage import (
+    LEDGER,
+    RESTORE,
+    as_ledger_errors,
+    begin,
+    configure_sqlite,
+    follow_file,
+    is_made,
+    make,
+)
 from noisycount.validation import exact_text, exact_value, optional_text, parse_url, stat_or_none
 
 _WAIT = "30"
@@ -77,7 +86,7 @@ class LedgerAddress:
             if url.query:
                 options = _SQLITE_OPTIONS if url.drivername == "sqlite" else _POSTGRESQL_OPTIONS
                 remedy += f", with no option but {', '.join(options)}, once each and well-formed"
-        raise LedgerError(f"ledger must {remedy}, got {_shown(text)}")
+        raise LedgerError(f"ledger must {remedy}, got {_harmless_part(text)}")
 
     @property
     def file(self) -> Path | None:
@@ -90,7 +99,7 @@ class LedgerAddress:
         return Path(unquote(re.sub(r"\Afile:(//(localhost)?(?=/))?", "", database)))
 
     @property
-    def writable(self) -> bool:
+    def allows_new_ledger(self) -> bool:
         """True if the options of the address allow making a new ledger."""
         return self.url.query.get("mode", "rwc") == "rwc"
 
@@ -139,7 +148,7 @@ class LedgerAddress:
 def _url(text: object) -> URL:
     """Return the parts of an address; if it cannot be parsed, a URL that names neither a file nor a database."""
     if isinstance(text, PurePath):
-        written = "sqlite:///" if _shown(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"
+        written = "sqlite:///" if _harmless_part(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"
         raise LedgerError(f"ledger must be an address, got a path; write {written!r}")
     if isinstance(text, str) and text.isprintable():
         with suppress(ArgumentError, ValueError):
@@ -147,7 +156,7 @@ def _url(text: object) -> URL:
     return URL.create("unreadable")
 
 
-def _shown(text: object) -> str:
+def _harmless_part(text: object) -> str:
     """Return the part of a refused address that an error may show: nothing that could belong to a password."""
     if not isinstance(text, str):
         return f"a {type(text).__name__}"
@@ -165,7 +174,7 @@ def _names_a_file(url: URL) -> bool:
         and not (url.host or url.port or url.username or url.password)
         and ":memory:" not in database
         and database.isprintable()
-        and _allowed(url.query, _SQLITE_OPTIONS)
+        and _are_options_valid(url.query, _SQLITE_OPTIONS)
         and ("uri" in url.query) >= ("mode" in url.query)
         and ("uri" in url.query) == database.startswith("file:")
     )
@@ -180,11 +189,11 @@ def _names_a_database(url: URL) -> bool:
         and re.fullmatch(_NAME, str(url.database)) is not None
         and re.fullmatch(_HOST, url.host or "") is not None
         and (url.port is None or 0 < url.port <= _LARGEST_PORT)
-        and _allowed(url.query, _POSTGRESQL_OPTIONS)
+        and _are_options_valid(url.query, _POSTGRESQL_OPTIONS)
     )
 
 
-def _allowed(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
+def _are_options_valid(query: Mapping[str, object], options: Mapping[str, str]) -> bool:
     """Return True if every option of an address is known, is given once, and has a valid value."""
     return all(
         isinstance(value, str) and value.isprintable() and re.fullmatch(options.get(name, "(?!)"), value)
@@ -200,7 +209,7 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: Head | None = None) -> None:
-    """Make the file of a ledger if it is missing and the address is writable.
+    """Make the file of a ledger if it is missing and the address is allows_new_ledger.
 
     The file is written as a draft under another name, and gets its own name when it is complete. So an empty file is
     never a new ledger, but one that lost its rows.
@@ -209,18 +218,18 @@ def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: H
         LedgerError: The file is missing, and `create` is False or the owner wrote down a head; or the file is empty or
             unreadable, or its folder is missing.
     """
-    with refusals(address.place):
+    with as_ledger_errors(address.place):
         is_there = _is_there(address, file)
-        if create and address.writable:
-            _remove_abandoned(file)
-        if is_there or not address.writable:
+        if create and address.allows_new_ledger:
+            _remove_abandoned_drafts(file)
+        if is_there or not address.allows_new_ledger:
             return
     require_no_row(known_head)
     if not create:
         raise LedgerError(f"ledger {str(file)!r} does not exist; the first count makes it")
     draft = file.with_name(f"{file.name[:_LONGEST_PART]}.{secrets.token_hex(8)}{_ENDING}")
     try:
-        with refusals(address.place):
+        with as_ledger_errors(address.place):
             _make_draft(address, draft)
             _publish(draft, file)
     finally:
@@ -301,7 +310,7 @@ def _copy(draft: Path, file: Path) -> None:
         os.fsync(copy.fileno())
 
 
-def _remove_abandoned(file: Path) -> None:
+def _remove_abandoned_drafts(file: Path) -> None:
     """Remove drafts, and their journals, of processes that were killed while they made a ledger."""
     stem = re.escape(file.name[:_LONGEST_PART])
     draft = re.compile(rf"{stem}\.[0-9a-f]{{16}}{re.escape(_ENDING)}(-journal)?")
@@ -324,7 +333,7 @@ def upgrade(connection: Connection) -> bool:
     tables = inspect(connection)
     if not (tables.has_table("debits") and tables.has_table("answers")):
         return False
-    rows = list(_upgraded(connection.execute(_OLDER).all()))
+    rows = list(_upgrade_rows(connection.execute(_OLDER).all()))
     make(connection)
     if rows:
         connection.execute(insert(LEDGER), rows)
@@ -333,7 +342,7 @@ def upgrade(connection: Connection) -> bool:
     return True
 
 
-def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
+def _upgrade_rows(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the chain with the debits and answers of older rows."""
     head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
     for row in older:
@@ -349,16 +358,16 @@ def _upgraded(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
             }
             entry = debit_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
             if entry.spent != spent:
-                raise damaged(row.number)
+                raise damaged_row_error(row.number)
         except ValueError:
-            raise damaged(row.number) from None
+            raise damaged_row_error(row.number) from None
         datasets[row.dataset] = spent
         columns_of_rows: list[Mapping[str, str | None]] = [debit_columns(entry)]
         if entry.answer is not None:
             columns_of_rows.append(answer_columns(entry.key, entry.answer, entry.made))
         for columns in columns_of_rows:
-            yield (chained_row := chained(head, columns))
-            head = Head(chained_row["number"], chained_row["hash"])
+            yield (new_row := chained_row(head, columns))
+            head = Head(new_row["number"], new_row["hash"])
 
 
 def require_no_row(known_head: Head | None) -> None:

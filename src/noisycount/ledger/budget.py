@@ -110,7 +110,7 @@ class Loss(Shown):
             self.delta + other.delta if other.delta else self.delta,
         )
 
-    def less(self, epsilon: Fraction) -> Self:
+    def without_refund(self, epsilon: Fraction) -> Self:
         """Return the loss without a refund in ε, the part of a reserve that was not used. ρ and δ stay."""
         return self._of_exact(None if self.epsilon is None else self.epsilon - epsilon, self.rho, self.delta)
 

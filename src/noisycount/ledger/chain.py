@@ -37,14 +37,14 @@ def row_hash(row: Row) -> str:
     return hashlib.sha256(_JSON.encode(parts).encode("ascii")).hexdigest()
 
 
-def chained(head: Head, columns: Row) -> dict[str, Any]:
+def chained_row(head: Head, columns: Row) -> dict[str, Any]:
     """Return the row that follows a head and holds some columns, with its number and hashes."""
     empty = dict.fromkeys((*COLUMNS, *LATER_COLUMNS))
     row = {**empty, **columns, "number": head.number + 1, "previous": head.hash}
     return {**row, "hash": row_hash(row)}
 
 
-def damaged(number: int) -> LedgerError:
+def damaged_row_error(number: int) -> LedgerError:
     """Return the error for a damaged row: one that is not as the ledger wrote it."""
     return LedgerError(
         f"row {number} of the ledger is damaged; {RESTORE}; `noisycount ledger verify` states"

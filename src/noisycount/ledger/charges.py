@@ -12,7 +12,7 @@ from noisycount.display.texts import redacted_name
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import Budget, Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
-from noisycount.ledger.series import standing_of, topped_up
+from noisycount.ledger.series import identity_of, topped_up
 from noisycount.ledger.state import LedgerState
 from noisycount.validation import exact_text
 
@@ -24,9 +24,9 @@ def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analys
     price = request.price
     spent, analyst_spent = state.paid_for(request.dataset), state.paid_by(analyst.name)
     if not budget.admits(spent + price):
-        raise BudgetError(_excess(price, budget, spent, repr(redacted_name(request.dataset))))
+        raise BudgetError(_excess_text(price, budget, spent, repr(redacted_name(request.dataset))))
     if analyst.budget is not None and not analyst.budget.admits(analyst_spent + price):
-        raise BudgetError(_excess(price, analyst.budget, analyst_spent, f"analyst {analyst.name!r}"))
+        raise BudgetError(_excess_text(price, analyst.budget, analyst_spent, f"analyst {analyst.name!r}"))
     return spent + price, analyst_spent + price
 
 
@@ -50,20 +50,20 @@ def find_stored_entry(  # noqa: PLR0913, PLR0917 - what decides about a request
     """
     if covering is not None:
         if covering not in state.answers:
-            covering = state.answered_finer(covering) or covering
+            covering = state.answered_top_up_key(covering) or covering
         return state.entry(connection, covering)
     if finest is None:
         return None
-    standings = [standing_of(either) for either in (request, finest.request)]
-    needs_answer_below = any(standing.is_reserve or standing.is_gaussian for standing in standings)
-    return finest if needs_answer_below and (finest.answer is None or state.settled(forms)) else None
+    identities = [identity_of(either) for either in (request, finest.request)]
+    needs_answer_below = any(identity.is_reserve or identity.is_gaussian for identity in identities)
+    return finest if needs_answer_below and (finest.answer is None or state.settled_key(forms)) else None
 
 
 def charged_request(finest: Entry | None, request: Request) -> Request:
     """Return the request to charge: a top-up of the finest debit for the question if there is one, else the request."""
     if finest is None:
         return request
-    return topped_up(finest, standing_of(request).price, request.asked.get("within"))
+    return topped_up(finest, identity_of(request).price, request.asked.get("within"))
 
 
 def require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
@@ -79,7 +79,7 @@ def require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
     Only debits that the analyst may see lower the price. So neither an error nor its text depends on the questions of
     others. An analyst cannot search for these questions without paying or leaving a row in the ledger.
     """
-    visible_base = state.entry(connection, state.base(forms, analyst))
+    visible_base = state.entry(connection, state.base_key(forms, analyst))
     totals(state, charged_request(visible_base, request), budget, analyst)
 
 
@@ -96,7 +96,7 @@ def time_of_debit(state: LedgerState, time: datetime) -> datetime:
     return max(time, state.made)
 
 
-def _excess(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
+def _excess_text(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
     """Return the text of a BudgetError: why a budget does not admit a price, and the remedy."""
     obstacle = limit.obstacle(price, whose)
     if obstacle is not None:

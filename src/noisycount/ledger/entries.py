@@ -74,7 +74,7 @@ class TableAnswer(Shown):
                 array.flags.writeable = False
             answer.__dict__["_read"] = tuple(arrays), None, None
         else:
-            answer.__dict__["_read"] = _checked(parts)
+            answer.__dict__["_read"] = _parse_table_answer(parts)
         return answer
 
     @property
@@ -102,7 +102,7 @@ class TableAnswer(Shown):
             parts = json.loads(self.text)
         except (ValueError, TypeError, RecursionError):
             raise ValueError(_REFUSED) from None
-        return _checked(parts)
+        return _parse_table_answer(parts)
 
     def _facts(self) -> dict[str, object]:
         return {"levels": [level.tolist() for level in self.levels], "keys": self.keys}
@@ -112,12 +112,12 @@ class TableAnswer(Shown):
         return {"levels": sizes, "keys": None if self.keys is None else len(self.keys)}
 
 
-def _checked(parts: object) -> "tuple[tuple[Counts, ...], Keys | None, Counts | None]":
-    """Return the counts, the keys and the order of an object of JSON, or raise ValueError."""
+def _parse_table_answer(parts: object) -> "tuple[tuple[Counts, ...], Keys | None, Counts | None]":
+    """Return the counts of each level, the keys and the order of the cells from parsed JSON, or raise ValueError."""
     if not isinstance(parts, dict) or not {"levels"} <= parts.keys() <= {"levels", "keys", "order"}:
         raise ValueError(_REFUSED)
     levels, keys, order = parts["levels"], parts.get("keys"), parts.get("order")
-    if not (_are_lists(levels) and levels and all(_only(level, {int}) for level in levels)):
+    if not (_are_lists(levels) and levels and all(_have_types(level, {int}) for level in levels)):
         raise ValueError(_REFUSED)
     if keys is not None and not _are_keys(keys, len(levels[0])):
         raise ValueError(_REFUSED)
@@ -136,7 +136,7 @@ def _checked(parts: object) -> "tuple[tuple[Counts, ...], Keys | None, Counts | 
 
 def _is_order(order: object, cells: int) -> bool:
     """Return True if a list holds the index of every cell exactly once."""
-    return isinstance(order, list) and _only(order, {int}) and sorted(order) == list(range(cells))
+    return isinstance(order, list) and _have_types(order, {int}) and sorted(order) == list(range(cells))
 
 
 def _are_keys(keys: object, cells: int) -> bool:
@@ -145,15 +145,15 @@ def _are_keys(keys: object, cells: int) -> bool:
         _are_lists(keys)
         and len(keys) == cells
         and len(set(map(len, keys))) <= 1
-        and all(_only(key, _SCALARS) for key in keys)
+        and all(_have_types(key, _SCALARS) for key in keys)
     )
 
 
 def _are_lists(value: object) -> TypeGuard[list[list[object]]]:
-    return isinstance(value, list) and _only(value, {list})
+    return isinstance(value, list) and _have_types(value, {list})
 
 
-def _only(values: Iterable[object], kinds: set[type]) -> bool:
+def _have_types(values: Iterable[object], kinds: set[type]) -> bool:
     """Return True if the type of every value is exactly one of some types. A subclass does not count."""
     return set(map(type, values)) <= kinds
 
@@ -245,7 +245,7 @@ class Request(Shown):
         if self.epsilon is None and self.rho is None:
             raise ValueError("a price must be in epsilon or in rho: give one")
         is_difference = (self.epsilon is not None and self.rho is not None) or '"replaces": ' in self.question
-        exact = _difference if is_difference else validation.exact_epsilon
+        exact = _check_difference if is_difference else validation.exact_epsilon
         for name in ("epsilon", "rho"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, exact(value, name))
@@ -288,8 +288,11 @@ def _price(epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> L
     return Loss.from_epsilon(epsilon, delta) if rho is None else Loss(epsilon, rho, delta)
 
 
-def _difference(value: Fraction, name: str) -> Fraction:
-    """Return the price of a top-up as a rational: a difference of two prices, which may be 0 and of any length."""
+def _check_difference(value: Fraction, name: str) -> Fraction:
+    """Return the price of a top-up as an exact rational. Raise ValueError if it is negative.
+
+    It is a difference of two prices. So it may be 0, and have more digits than a price that an analyst may ask.
+    """
     number = validation.exact_rational(value, name)
     if number < 0:
         raise ValueError(f"{name} must be at least 0 where an answer is topped up, got {validation.exact_text(number)}")

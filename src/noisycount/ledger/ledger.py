@@ -36,15 +36,15 @@ from noisycount.ledger.entries import (
     unit_of,
 )
 from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.series import EDITION, standing_of, stopped_at
+from noisycount.ledger.series import EDITION, identity_of, stopped_at
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import LEDGER, all_rows, check_structure, is_made, refusals
+from noisycount.ledger.storage import LEDGER, all_rows, as_ledger_errors, check_structure, is_made
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
 from noisycount.ledger.verification import Verification, entries_of, require_row, verification
 
 
 class StaleBaseError(LedgerError):
-    """Error: a coarser answer was stored after the entry was read, so the top-up must be drawn again from that one."""
+    """Error: the answer that a top-up was drawn from is out of date. Draw the top-up again from the newer answer."""
 
 
 @frozen
@@ -130,7 +130,7 @@ class Ledger(Shown):
         check_type("known_head", known_head, Head | None)
         if address.file is not None:
             make_file(address, address.file, create=create, known_head=known_head)
-        with refusals(address.place):
+        with as_ledger_errors(address.place):
             engine = address.engine()
         proven = known_head if known_head is not None and known_head.number else None
         writing = engine.execution_options(writing=True)
@@ -192,7 +192,7 @@ class Ledger(Shown):
         limit = budget_of(budget)
 
         if prepare is not None and not self.transactions.read_state(
-            lambda state: state.covering(state.forms(request, formers), analyst) in state.answers
+            lambda state: state.covering_key(state.forms(request, formers), analyst) in state.answers
         ):
             prepare()
 
@@ -203,11 +203,11 @@ class Ledger(Shown):
             if key in state.debits:
                 self._require_own(state, key, request, forms, analyst)
                 known = key
-            elif state.keys_asking(forms):
-                known = state.covering(forms, analyst)
+            elif state.keys_of_question(forms):
+                known = state.covering_key(forms, analyst)
                 if known is None:
                     require_payable(connection, state, asked or request, forms, limit, analyst)
-                    known, finest = state.covering(forms), state.entry(connection, state.base(forms))
+                    known, finest = state.covering_key(forms), state.entry(connection, state.base_key(forms))
             stored = find_stored_entry(connection, state, known, finest, request, forms)
             if stored is not None:
                 if analyst.name not in stored.askers:
@@ -234,7 +234,7 @@ class Ledger(Shown):
 
         def check(connection: Connection, state: LedgerState) -> None:
             forms = state.forms(request, formers)
-            if state.covering(forms, analyst) is None:
+            if state.covering_key(forms, analyst) is None:
                 require_payable(connection, state, request, forms, limit, analyst)
 
         self.transactions.read(check)
@@ -265,7 +265,7 @@ class Ledger(Shown):
                 raise LedgerError(f"key {entry.key!r} has no debit here; reserve before you store")
             if stored.answer is not None:
                 return stored, False
-            if (finer := state.entry(connection, state.answered_finer(entry.key))) is not None:
+            if (finer := state.entry(connection, state.answered_top_up_key(entry.key))) is not None:
                 return finer, False
             bases = [either.base.key if either.base else None for either in (stored, entry)]
             if bases[0] != bases[1]:
@@ -345,7 +345,7 @@ class Ledger(Shown):
 
         def read_entries(connection: Connection, state: LedgerState) -> list[Entry]:
             forms = state.forms(request, formers)
-            return [cast("Entry", state.entry(connection, key)) for key in state.keys_asking(forms, analyst)]
+            return [cast("Entry", state.entry(connection, key)) for key in state.keys_of_question(forms, analyst)]
 
         return self.transactions.read(read_entries)
 
@@ -401,9 +401,9 @@ class Ledger(Shown):
         """Raise ReuseError if a key was used by another analyst, for another question, or at a lower price."""
         if not analyst.may_see(state.askers(key)):  # first, so that the error does not reveal the other question
             raise ReuseError(f"key {key!r} was used by another analyst; choose another key")
-        if all(key not in state.series.get(standing_of(form).subject, ()) for form in forms):
+        if all(key not in state.series.get(identity_of(form).subject, ()) for form in forms):
             raise ReuseError(f"key {key!r} was used for another question; choose another key")
-        if key not in state.reserved_for(request, [key]) and state.prices[key] < standing_of(forms[0]).price:
+        if key not in state.reserved_for(request, [key]) and state.prices[key] < identity_of(forms[0]).price:
             raise ReuseError(f"key {key!r} was used for this question at a lower price; choose another key")
 
     def _prepare(self, *, create: bool) -> None:

@@ -91,7 +91,7 @@ class RunningTotal:
     @property
     def odds(self) -> str:
         """Odds that a guess about one person or row may reach after all answers, as a sentence."""
-        replaced = None if self.is_replacement else _twice(self.spent)
+        replaced = None if self.is_replacement else _doubled_loss(self.spent)
         return odds_of(self.spent, self.protected, replaced, self.rho_delta)
 
     @property
@@ -102,7 +102,7 @@ class RunningTotal:
     @property
     def bound(self) -> str:
         """Largest of the odds, such as "at most 70:30"."""
-        loss = self.spent if self.is_replacement else _twice(self.spent)
+        loss = self.spent if self.is_replacement else _doubled_loss(self.spent)
         return odds_bound(approximate_loss(loss, self.rho_delta)[0])
 
 
@@ -115,10 +115,10 @@ def odds_of_all(budget: Budget, protected: str, *, is_replacement: bool) -> str:
         'a 50:50 guess about one person becomes at most 96:4'
     """
     whole = budget.whole
-    return odds_of(whole, protected, None if is_replacement else _twice(whole))
+    return odds_of(whole, protected, None if is_replacement else _doubled_loss(whole))
 
 
-def _twice(loss: Loss) -> Loss:
+def _doubled_loss(loss: Loss) -> Loss:
     """Return twice the ε and ρ of a loss, at the same δ: the largest loss if one unit replaces another."""
     return Loss(None if loss.epsilon is None else 2 * loss.epsilon, 2 * loss.rho, loss.delta)
 

@@ -84,7 +84,7 @@ class Replies:
 
     def store(self, reply: Reply) -> Reply:
         """Store a reply if there is none with its name yet, and return the stored reply with that name."""
-        attached = self.attached(reply)
+        attached = self.attached_write(reply)
 
         def store_reply(connection: Connection, state: LedgerState) -> Reply:
             stored_reply = self._read(reply.name, connection, state)
@@ -94,7 +94,7 @@ class Replies:
 
         return self.transactions.write(store_reply)
 
-    def attached(self, reply: Reply) -> AttachedWrite:
+    def attached_write(self, reply: Reply) -> AttachedWrite:
         """Return the write that stores a reply in the transaction of its answer, if there is none with its name yet."""
         check_text("name", reply.name)
         if not self._is_made:
@@ -151,19 +151,19 @@ def _make(connection: Connection, state: LedgerState) -> None:
     """
     REPLIES.create(connection, checkfirst=True)
     if not state.has_replies:
-        for row, fault in _faults(connection, connection.execute(select(REPLIES)).all()):
+        for row, fault in _rows_with_faults(connection, connection.execute(select(REPLIES)).all()):
             if fault is None:
                 state.append(reply_columns(row.name, _digest(row), state.made))
 
 
 def _check(connection: Connection, rows: Iterable[Any]) -> None:
     """Raise LedgerError if one of some older replies repeats no answer of the ledger."""
-    for row, fault in _faults(connection, rows):
+    for row, fault in _rows_with_faults(connection, rows):
         if fault is not None:
             raise LedgerError(f"reply {row.name!r} of the ledger {fault}; {RESTORE}")
 
 
-def _faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, str | None]]:
+def _rows_with_faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, str | None]]:
     """Yield rows of older replies, each with its fault, or with None if it repeats an answer of the ledger.
 
     If a debit has the name of the reply, the reply must repeat its answer. If not, the question was first asked under
@@ -174,7 +174,7 @@ def _faults(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, 
     known = _counts_and_tables(answers.values())
     for row in rows:
         is_own = row.name in answers
-        yield row, _fault(row, *_counts_and_tables([answers[row.name]]) if is_own else known)
+        yield row, _row_fault(row, *_counts_and_tables([answers[row.name]]) if is_own else known)
 
 
 def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set[int], list[Counter[int]]]:
@@ -189,7 +189,7 @@ def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set
     return counts, tables
 
 
-def _fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
+def _row_fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
     """Return what is wrong with the row of an older reply, or None if it repeats one of some counts or tables."""
     try:
         members = json.loads(_reply(row).content)

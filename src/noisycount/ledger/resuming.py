@@ -16,7 +16,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import ANSWER, DEBIT, REPEAT, REPLY, debit_of, repeat_of, row_hash, utc_time
 from noisycount.ledger.checkpoints import KEY, SUBJECT, SealedRows, index_record, newest_checkpoint
 from noisycount.ledger.entries import Head
-from noisycount.ledger.series import standing_of
+from noisycount.ledger.series import identity_of
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import Row, all_rows, has_follower
 
@@ -59,7 +59,7 @@ def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
     for dataset, (number, editions) in parts["descriptions"].items():
         state.description_rows[dataset], state.editions[dataset] = number, tuple(editions)
         state.descriptions[dataset] = str(state.row(connection, number)["question"])
-    recall = _Recall(state, sealed)
+    recall = _SealedRowReader(state, sealed)
     for name in ("debits", "answers", "repeats", "prices", "coarser", "finer", "reserves", "payers"):
         setattr(state, name, _RecalledEntries(recall.read_debit))
     state.series, state.replies = _RecalledEntries(recall.read_series), _RecalledEntries(recall.read_reply)
@@ -91,7 +91,7 @@ class _RecalledEntries(dict[str, Any]):
 
 
 @dataclass(slots=True, eq=False)
-class _Recall:
+class _SealedRowReader:
     """Reader that adds sealed rows to a resumed state, without overwriting values of newer rows."""
 
     state: LedgerState
@@ -106,7 +106,7 @@ class _Recall:
                 return True
             for row in self._rows(KEY + key):
                 if row["kind"] == DEBIT and row["key"] == key:
-                    return self.read_series(standing_of(debit_of(row).request).subject)
+                    return self.read_series(identity_of(debit_of(row).request).subject)
             return False
 
     def read_series(self, subject: str) -> bool:
@@ -114,20 +114,23 @@ class _Recall:
         with self._turn:
             if SUBJECT + subject in self._read:
                 return True
-            part = self._series(subject)
-            for known, read in zip(self.state.mappings, part.mappings, strict=True):
+            part = self._read_debits_of_subject(subject)
+            for known, read in zip(self.state.field_mappings, part.field_mappings, strict=True):
                 for name, value in read.items():
                     known.setdefault(name, value)
             if part.debits:
                 self._read.update((SUBJECT + subject, *(KEY + key for key in part.debits)))
             return bool(part.debits)
 
-    def _series(self, subject: str) -> LedgerState:
-        """Return a state with only the debits of a subject, their answers and their repeats, without totals."""
+    def _read_debits_of_subject(self, subject: str) -> LedgerState:
+        """Return a state that has only the debits of one question at all prices (`QueryIdentity.subject`).
+
+        It also has their answers and repeats, but no totals.
+        """
         part = LedgerState()
         for row in self._rows(SUBJECT + subject):
             entry = debit_of(row)
-            if standing_of(entry.request).subject == subject:
+            if identity_of(entry.request).subject == subject:
                 part.add_debit(entry, row["number"])
         for key in part.debits:
             for row in self._rows(KEY + key):

@@ -1,6 +1,6 @@
 """Top-ups: the same question at rising prices, and the charge of each more accurate answer.
 
-An answer may top up another only if both are about the same records (`Standing.is_exact`). Under Laplace noise, the
+An answer may top up another only if both are about the same records (`QueryIdentity.is_exact`). Under Laplace noise, the
 noise of the more accurate answer is drawn from its distribution given the coarser answer (`model.gradual`). So all
 answers together reveal no more than the most accurate one, and cost its price. Under Gaussian noise, an independent
 answer is drawn at the difference of the prices, and the published answer combines all draws: see the page “Accuracy
@@ -33,7 +33,7 @@ _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
 @frozen
-class Standing:
+class QueryIdentity:
     """Identity of a question across prices: a digest without the price, the price, and the debit that it tops up."""
 
     # SHA-256 of the question without its price, in hexadecimal digits; if its noise allows no top-up, the digest of the
@@ -47,12 +47,12 @@ class Standing:
     is_exact: bool = False
 
 
-def standing_of(request: Request) -> Standing:
+def identity_of(request: Request) -> QueryIdentity:
     """Return the identity of a request: requests of one data set, question, δ and noise design share a subject."""
     members = vars(request)
-    if "standing" not in members:
-        members["standing"] = _standing(request)
-    return cast("Standing", members["standing"])
+    if "identity" not in members:
+        members["identity"] = _compute_identity(request)
+    return cast("QueryIdentity", members["identity"])
 
 
 class FormerRequests(Sequence[Request]):
@@ -76,12 +76,12 @@ class FormerRequests(Sequence[Request]):
         return len(self._requests)
 
 
-def _standing(request: Request) -> Standing:
+def _compute_identity(request: Request) -> QueryIdentity:
     asked = request.asked
     loss = stated_loss(asked) or request.price
     is_gaussian, price = loss.epsilon is None, loss.rho if loss.epsilon is None else loss.epsilon
     if asked.get("mechanism") != (_GAUSSIAN if is_gaussian else _LAPLACE):
-        return Standing(request.digest, price)
+        return QueryIdentity(request.digest, price)
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         subject = {name: value for name, value in asked.items() if name not in _OF_PRICE}
         if "table" in subject:
@@ -89,12 +89,12 @@ def _standing(request: Request) -> Standing:
         if is_gaussian:
             subject["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
         else:
-            subject["design"] = [_design(scale, price) for scale in _scale_texts(asked)]
+            subject["design"] = [_relative_scale(scale, price) for scale in _scale_texts(asked)]
         parts = repr((request.dataset, subject, loss.delta.as_integer_ratio()))  # sorted in a stored question
         digest = hashlib.sha256(parts.encode()).hexdigest()
         is_exact = has_exact_version(asked)
-        return Standing(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
-    return Standing(request.digest, price)
+        return QueryIdentity(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
+    return QueryIdentity(request.digest, price)
 
 
 def has_exact_version(asked: Mapping[str, Any]) -> bool:
@@ -114,7 +114,9 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
     asked, paid = {name: value for name, value in entry.request.asked.items() if name != "within"}, entry.loss
     if paid.epsilon is None:
         return _drawn_beside(entry, asked, epsilon)
-    question = _priced({**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon)
+    question = _question_at_price(
+        {**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon
+    )
     charged = difference(paid.epsilon, epsilon)
     return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
 
@@ -139,10 +141,10 @@ def stopped_at(request: Request, epsilon: Fraction) -> Request:
     assert reserved.epsilon is not None  # noqa: S101 - only answers in ε are reserved
     assert request.epsilon is not None  # noqa: S101 - as before
     charged = request.epsilon - (reserved.epsilon - epsilon)
-    return Request(request.dataset, _priced(asked, reserved, epsilon), charged, request.price.rho)
+    return Request(request.dataset, _question_at_price(asked, reserved, epsilon), charged, request.price.rho)
 
 
-def _priced(asked: Mapping[str, Any], paid: Loss, epsilon: Fraction) -> str:
+def _question_at_price(asked: Mapping[str, Any], paid: Loss, epsilon: Fraction) -> str:
     """Return the text of a question at another price than the paid one."""
     scales = [exact_text(scale * (paid.epsilon or 0) / epsilon) for scale in scales_in(asked)]
     price = {"epsilon": exact_text(epsilon)} | ({"delta": exact_text(paid.delta)} if paid.delta else {})
@@ -165,12 +167,12 @@ def difference(paid: Fraction, price: Fraction, *, is_gaussian: bool = False) ->
 
 def covers(entry: Entry, request: Request) -> bool:
     """Return True if the price of a debit is at least that of a request for the same question."""
-    return standing_of(entry.request).price >= standing_of(request).price
+    return identity_of(entry.request).price >= identity_of(request).price
 
 
 def finest_of(entries: Iterable[Entry]) -> Entry | None:
     """Return the debit at the highest price, of equal ones the first; None if there is none."""
-    return max(entries, key=lambda entry: standing_of(entry.request).price, default=None)
+    return max(entries, key=lambda entry: identity_of(entry.request).price, default=None)
 
 
 def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
@@ -182,13 +184,13 @@ def without_replaced(entries: Sequence[Entry]) -> list[Entry]:
 def parts_of(entry: Entry) -> list[Entry]:
     """Return the debits whose independent draws an answer combines, newest first; under Laplace noise only its own."""
     parts = [entry]
-    while standing_of(entry.request).is_gaussian and parts[-1].base is not None:
+    while identity_of(entry.request).is_gaussian and parts[-1].base is not None:
         parts.append(parts[-1].base)
     return parts
 
 
 @lru_cache(maxsize=_DESIGNS)
-def _design(scale: str, epsilon: Fraction) -> str:
+def _relative_scale(scale: str, epsilon: Fraction) -> str:
     """Return the exact text of scale × ε: the scale of the same noise at ε = 1, equal at all prices."""
     return exact_text(exact_value(scale) * epsilon)
 

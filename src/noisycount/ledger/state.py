@@ -22,8 +22,8 @@ from noisycount.ledger.chain import (
     KINDS,
     answer_of,
     answered_entry,
-    chained,
-    damaged,
+    chained_row,
+    damaged_row_error,
     debit_of,
     repeat_of,
     rest_of,
@@ -43,7 +43,7 @@ from noisycount.ledger.entries import (
     edition_of,
     unit_of,
 )
-from noisycount.ledger.series import EDITION, FormerRequests, Standing, difference, standing_of, stopped_at
+from noisycount.ledger.series import EDITION, FormerRequests, QueryIdentity, difference, identity_of, stopped_at
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
 _NO_LOSS = Loss()
@@ -76,7 +76,7 @@ class LedgerState:
     replies: MutableMapping[str, str] = field(default_factory=dict)
     # repeats of each debit by other analysts, by the key of the debit
     repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
-    # `series`: keys of the debits of each subject (`Standing.subject`), oldest first; `prices`: price of each answer in
+    # `series`: keys of the debits of each subject (`QueryIdentity.subject`), oldest first; `prices`: price of each answer in
     # ε or ρ together with the answers below it, by the key of its debit
     series: MutableMapping[str, tuple[str, ...]] = field(default_factory=dict)
     prices: MutableMapping[str, Fraction] = field(default_factory=dict)
@@ -107,13 +107,13 @@ class LedgerState:
     def draft(self) -> "LedgerState":
         """Return a draft: a state that continues this one. Rows added to the draft leave this state unchanged."""
         head = self.head  # read first: another thread sets it last
-        maps = (ChainMap({}, mapping) for mapping in self.mappings)
+        maps = (ChainMap({}, mapping) for mapping in self.field_mappings)
         shared = {name: getattr(self, name) for name in ("recent", "has_replies", "checkpoint", "sealed")}
         return LedgerState(head, self.made, *maps, former_records=self.records, **shared)
 
     def adopt(self, draft: "LedgerState") -> None:
         """Add the committed rows of a draft to this state."""
-        for mapping, drafted in zip(self.mappings, draft.mappings, strict=True):
+        for mapping, drafted in zip(self.field_mappings, draft.field_mappings, strict=True):
             mapping.update(drafted.maps[0])  # type: ignore[attr-defined]  # the mappings of a draft are ChainMaps
         is_same = draft.checkpoint == self.checkpoint
         self.records = self.records if is_same else []
@@ -123,7 +123,7 @@ class LedgerState:
         self.head = draft.head
 
     @property
-    def mappings(self) -> tuple[MutableMapping[str, Any], ...]:
+    def field_mappings(self) -> tuple[MutableMapping[str, Any], ...]:
         """Mappings of the state, in the order of its fields."""
         return (
             *(self.debits, self.keys, self.answers),
@@ -148,7 +148,7 @@ class LedgerState:
         if not replaced:
             return entry
         base, answered = None, [place for place, replaced_key in enumerate(replaced) if replaced_key in self.answers]
-        for place in reversed(answered if standing_of(entry.request).is_gaussian else answered[:1]):
+        for place in reversed(answered if identity_of(entry.request).is_gaussian else answered[:1]):
             base = replace(self._entry(connection, replaced[place]), replaces=replaced[place + 1 :], base=base)
         return replace(entry, replaces=replaced, base=base)
 
@@ -160,7 +160,7 @@ class LedgerState:
             if answered is not None:
                 entry = answered_entry(entry, self.row(connection, answered))
         except ValueError:
-            raise damaged(number) from None
+            raise damaged_row_error(number) from None
         return replace(entry, repeats=self.repeats[key]) if key in self.repeats else entry
 
     def askers(self, key: str) -> Iterator[str]:
@@ -180,37 +180,37 @@ class LedgerState:
                 return request, *formers.reworded
         return formers if request in formers else (request, *formers)
 
-    def keys_asking(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
+    def keys_of_question(self, requests: Iterable[Request], analyst: Analyst | None = None) -> list[str]:
         """Return the keys of the debits for the question of some requests, at any price.
 
         If an analyst is given, return only the debits that this analyst may see.
         """
-        subjects = dict.fromkeys(standing_of(request).subject for request in requests)
+        subjects = dict.fromkeys(identity_of(request).subject for request in requests)
         keys = [key for subject in subjects for key in self.series.get(subject, ())]
         return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
-    def finest(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the debit at the highest price among `keys_asking`, the first of equal ones, or None."""
-        return max(self.keys_asking(requests, analyst), key=self.prices.__getitem__, default=None)
+    def highest_priced_key(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of the debit at the highest price for a question, the first of equal ones; None without any."""
+        return max(self.keys_of_question(requests, analyst), key=self.prices.__getitem__, default=None)
 
-    def base(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the `finest` debit that the first request may top up, or None.
+    def base_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+        """Return the key of the debit at the highest price that the first request may top up, or None.
 
-        A top-up requires that both versions name exactly the same records: see `Standing.is_exact`.
+        A top-up requires that both versions name exactly the same records: see `QueryIdentity.is_exact`.
         """
-        exact = [request for request in requests if standing_of(request).is_exact]
-        return self.finest(exact, analyst) if standing_of(requests[0]).is_exact else None
+        exact = [request for request in requests if identity_of(request).is_exact]
+        return self.highest_priced_key(exact, analyst) if identity_of(requests[0]).is_exact else None
 
-    def covering(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+    def covering_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of a debit that answers the first request without a new charge, or None.
 
-        This is the `finest` debit if its price is at least that of the request. If the version of the request does not
-        name exactly its records, it may also be an answer that was reserved for the same goal: see `settled`.
+        This is the debit at the highest price if that is at least the price of the request. If the version of the request
+        does not name exactly its records, it may also be an answer that was reserved for the same goal: see `settled_key`.
         """
-        key, standing = self.finest(requests, analyst), standing_of(requests[0])
-        if key is not None and self.prices[key] >= standing.price:
+        key, identity = self.highest_priced_key(requests, analyst), identity_of(requests[0])
+        if key is not None and self.prices[key] >= identity.price:
             return key
-        return None if standing.is_exact else self.settled(requests, analyst)
+        return None if identity.is_exact else self.settled_key(requests, analyst)
 
     def reserved_for(self, request: Request, keys: Iterable[str]) -> list[str]:
         """Return the keys of the debits that were reserved for the goal of a request, at any stopping price."""
@@ -218,12 +218,12 @@ class LedgerState:
         reserved = [(key, self.reserves[key]) for key in keys if goal is not None and key in self.reserves]
         return [key for key, reserve in reserved if reserve.asked.get("within") == goal]
 
-    def settled(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
+    def settled_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of the stored answer at the highest price for the goal of the first request, or None.
 
         The answer may have stopped at the largest price of the goal before it was accurate enough.
         """
-        reserved = self.reserved_for(requests[0], self.keys_asking(requests, analyst))
+        reserved = self.reserved_for(requests[0], self.keys_of_question(requests, analyst))
         answered = [key for key in reserved if key in self.answers]
         return max(answered, key=self.prices.__getitem__, default=None)
 
@@ -235,7 +235,7 @@ class LedgerState:
                 "records of now an edition of their own, and open them again"
             )
 
-    def answered_finer(self, key: str) -> str | None:
+    def answered_top_up_key(self, key: str) -> str | None:
         """Return the key of the answer at the highest price among the top-ups of a debit, or None."""
         answered = [finer_key for finer_key in linked_keys(self.finer, key) if finer_key in self.answers]
         return answered[-1] if answered else None
@@ -245,10 +245,10 @@ class LedgerState:
         place = len(self.unwritten) - 1 - (self.head.number - number)
         row = self.unwritten[place] if place >= 0 else row_at(connection, number)
         if row is None or row["hash"] != row_hash(row) or not (self.sealed is None or self.sealed.holds(row)):
-            raise damaged(number)
+            raise damaged_row_error(number)
         return row
 
-    def follow(self, connection: Connection) -> None:
+    def read_new_rows(self, connection: Connection) -> None:
         """Read the rows after the newest known row. Raise LedgerError if that row is missing or was changed."""
         newest = self.head
         later = rows_from(connection, newest.number)
@@ -259,27 +259,29 @@ class LedgerState:
                 f" older copy, or another ledger; {RESTORE}"
             )
         if row["hash"] != newest.hash or row_hash(row) != newest.hash:
-            raise damaged(newest.number)
+            raise damaged_row_error(newest.number)
         self.read(later)
 
     def read(self, rows: Iterable[Row]) -> None:
         """Check and add the rows that follow. Raise LedgerError at the first row that is damaged."""
         for row in rows:
             if self.fault(row) is not None:
-                raise damaged(self.head.number + 1)
+                raise damaged_row_error(self.head.number + 1)
 
     def append(self, columns: Row, debit: Entry | None = None) -> None:
-        """Add a row to a draft, after a checkpoint if one is due. The table does not hold these rows yet.
+        """Add a row to a draft. If a checkpoint is due, add the checkpoint first. The table gets the rows later.
 
-        If the row is that of a debit, `debit` is its entry, which is then not read from the columns.
+        Args:
+            columns: The columns of the row, without number and hashes.
+            debit: The entry of a debit, so that it is not read from the columns again.
         """
         number = self.head.number + 1
         if number % checkpoints.INTERVAL == 0 and columns["kind"] != CHECKPOINT:
             made = self.made.isoformat()
             self.append({"kind": CHECKPOINT, "key": str(number), "question": self._checkpoint_text(), "made": made})
-        row = chained(self.head, columns)
+        row = chained_row(self.head, columns)
         if self._add(row, debit) is not None:
-            raise damaged(row["number"])
+            raise damaged_row_error(row["number"])
         self.unwritten.append(row)
 
     def fault(self, row: Row) -> str | None:
@@ -301,10 +303,10 @@ class LedgerState:
             if kind == DEBIT:
                 debit = debit or debit_of(row)
                 why = self._fault_of_debit(debit, row["number"])
-                names: tuple[str, ...] = (KEY + debit.key, SUBJECT + standing_of(debit.request).subject)
+                names: tuple[str, ...] = (KEY + debit.key, SUBJECT + identity_of(debit.request).subject)
             else:
                 find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{kind}")
-                why, names = find_fault(row), _names(row)
+                why, names = find_fault(row), _sealed_names(row)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "holds what no ledger writes"
         if why is None:
@@ -315,20 +317,20 @@ class LedgerState:
 
     def _fault_of_debit(self, entry: Entry, number: int) -> str | None:
         digest, dataset, analyst = entry.request.digest, entry.request.dataset, entry.analyst
-        standing = standing_of(entry.request)
-        self.series.get(standing.subject)  # reads the sealed rows of the same question, so that their digests are known
+        identity = identity_of(entry.request)
+        self.series.get(identity.subject)  # reads the sealed rows of the same question, so that their digests are known
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
         price, paid, analyst_loss = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
         spent = paid + price
         if entry.spent != spent or entry.analyst_spent != (spent if analyst_loss == paid else analyst_loss + price):
             return "holds a total that its debits do not add up to"
-        if (replaced := standing.replaces) is not None:
-            if (why := self._fault_of_top_up(entry.request, standing, replaced)) is not None:
+        if (replaced := identity.replaces) is not None:
+            if (why := self._fault_of_top_up(entry.request, identity, replaced)) is not None:
                 return why
         elif entry.request.epsilon is not None and entry.request.rho is not None:
             return "is charged a difference, and tops up nothing"
-        elif standing.price != (price.rho if price.epsilon is None else price.epsilon):
+        elif identity.price != (price.rho if price.epsilon is None else price.epsilon):
             return "is charged something else than the price that it states"
         self.add_debit(entry, number)
         self.datasets[dataset], self.analysts[analyst] = entry.spent, entry.analyst_spent
@@ -336,12 +338,12 @@ class LedgerState:
 
     def add_debit(self, entry: Entry, number: int) -> None:
         """Add a debit without its totals, which the caller adds."""
-        key, standing = entry.key, standing_of(entry.request)
-        if standing.replaces is not None:
-            self.coarser[key], self.finer[standing.replaces] = standing.replaces, key
-        self.series[standing.subject] = (*self.series.get(standing.subject, ()), key)
-        self.prices[key] = standing.price
-        if standing.is_reserve:
+        key, identity = entry.key, identity_of(entry.request)
+        if identity.replaces is not None:
+            self.coarser[key], self.finer[identity.replaces] = identity.replaces, key
+        self.series[identity.subject] = (*self.series.get(identity.subject, ()), key)
+        self.prices[key] = identity.price
+        if identity.is_reserve:
             self.reserves[key] = entry.request
         self.payers[key] = intern(entry.analyst)
         dataset, shape = entry.request.dataset, request_shape(entry.request)
@@ -353,24 +355,24 @@ class LedgerState:
                 self.recent.clear()
             self.recent[key] = entry
 
-    def _fault_of_top_up(self, request: Request, standing: Standing, replaced: str) -> str | None:
+    def _fault_of_top_up(self, request: Request, identity: QueryIdentity, replaced: str) -> str | None:
         price, asked = request.price, request.asked
-        if replaced in self.finer or replaced not in self.series.get(standing.subject, ()):
+        if replaced in self.finer or replaced not in self.series.get(identity.subject, ()):
             return "tops up what asks something else, or what was topped up before"
-        if not standing.is_exact and EDITION in asked:
+        if not identity.is_exact and EDITION in asked:
             return "tops up an answer about records that may have changed"
-        if price != difference(self.prices[replaced], standing.price, is_gaussian=standing.is_gaussian):
+        if price != difference(self.prices[replaced], identity.price, is_gaussian=identity.is_gaussian):
             return "charges something else than the difference to what it tops up"
-        if replaced not in self.answers and standing.is_gaussian:
+        if replaced not in self.answers and identity.is_gaussian:
             return "rests on an answer that is not known, and would be combined with it"
-        if replaced not in self.answers and (standing.is_reserve or replaced in self.reserves):
+        if replaced not in self.answers and (identity.is_reserve or replaced in self.reserves):
             return "rests on an answer that is not known, where one of both is a reserve"
         return None
 
     def _fault_of_answer(self, row: Row) -> str | None:
         if row["key"] not in self.debits or row["key"] in self.answers:
             return "is a second answer, or one without a debit"
-        if self.answered_finer(row["key"]) is not None:
+        if self.answered_top_up_key(row["key"]) is not None:
             return "is an answer to what was answered at a higher price before"
         answer = answer_of(row["answer"])
         if isinstance(answer, TableAnswer):
@@ -402,8 +404,8 @@ class LedgerState:
         if any(row[name] != columns[name] for name in columns):
             return False
         refund = rest_of(request, stopped)
-        self.datasets[request.dataset] = self.paid_for(request.dataset).less(refund)
-        self.analysts[analyst] = self.paid_by(analyst).less(refund)
+        self.datasets[request.dataset] = self.paid_for(request.dataset).without_refund(refund)
+        self.analysts[analyst] = self.paid_by(analyst).without_refund(refund)
         return True
 
     def _fault_of_description(self, row: Row) -> str | None:
@@ -468,8 +470,11 @@ def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:
         yield (key := following)
 
 
-def _names(row: Row) -> tuple[str, ...]:
-    """Return the names by which an answer, a reply or a repeat is found: the key of its debit or reply."""
+def _sealed_names(row: Row) -> tuple[str, ...]:
+    """Return the name under which sealed rows are looked up for an answer, a reply or a repeat; else an empty tuple.
+
+    An answer and a repeat have the key of their debit, a reply has its own.
+    """
     match row["kind"]:
         case "answer" | "reply":
             return (KEY + row["key"],)
@@ -481,4 +486,4 @@ def _names(row: Row) -> tuple[str, ...]:
 
 def _stopped_price(reserve: Request, row: Row) -> Fraction:
     """Return the price at which an answer stopped, from its row and the request of its reserve."""
-    return standing_of(Request(reserve.dataset, row["question"], reserve.epsilon, reserve.price.rho)).price
+    return identity_of(Request(reserve.dataset, row["question"], reserve.epsilon, reserve.price.rho)).price

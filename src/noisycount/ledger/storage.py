@@ -115,7 +115,7 @@ def columns_of(connection: sa.Connection) -> list[sa.Column[Any]]:
     return columns
 
 
-def widen(connection: sa.Connection, names: Sequence[str]) -> None:
+def add_missing_columns(connection: sa.Connection, names: Sequence[str]) -> None:
     """Add the named later columns to the table of an older ledger, if they are missing. Its rows stay unchanged."""
     present_names = {column.name for column in columns_of(connection)} if names else set()
     for name in names:
@@ -177,7 +177,7 @@ def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row
     if first > 1:
         query = query.where(LEDGER.c.number >= first)
     with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
-        yield _named(list(rows.keys()), rows)
+        yield _rows_as_dicts(list(rows.keys()), rows)
     for scan in _SCANS if is_on_server else ():
         connection.exec_driver_sql(f"SET LOCAL {scan} = DEFAULT")
 
@@ -228,7 +228,7 @@ def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
     """
     if not unwritten:
         return
-    widen(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, unwritten)))))
+    add_missing_columns(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, unwritten)))))
     names = [column.name for column in columns_of(connection)]
     values_of, marks = itemgetter(*names), f"({', '.join(['{mark}'] * len(names))})"
     for first in range(0, len(unwritten), _WRITTEN_AT_ONCE):
@@ -243,7 +243,7 @@ def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
 def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
     names = [column.name for column in columns_of(connection)]
     query = f"SELECT ledger.{', ledger.'.join(names)} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
-    return _named(names, execute(connection, query, [number]))
+    return _rows_as_dicts(names, execute(connection, query, [number]))
 
 
 def execute(
@@ -261,7 +261,7 @@ def execute(
     return rows
 
 
-def _named(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
+def _rows_as_dicts(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
     """Yield rows as dictionaries, in half the time of the mappings of SQLAlchemy."""
     return (dict(zip(names, row, strict=True)) for row in rows)
 
@@ -379,7 +379,7 @@ _POSTGRESQL = {
 
 
 @contextmanager
-def refusals(place: str) -> Iterator[None]:
+def as_ledger_errors(place: str) -> Iterator[None]:
     """Replace errors of the database and of the file system in a block by a LedgerError that names the ledger."""
     try:
         yield

@@ -16,7 +16,7 @@ from noisycount.errors import NoisyCountError, without_traceback
 from noisycount.ledger.entries import Head
 from noisycount.ledger.resuming import resumed_state
 from noisycount.ledger.state import LedgerState
-from noisycount.ledger.storage import HAS_WAITED, all_rows, check_columns, check_structure, refusals, write
+from noisycount.ledger.storage import HAS_WAITED, all_rows, as_ledger_errors, check_columns, check_structure, write
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -97,7 +97,7 @@ class BatchQueue:
         """Run the task of an item with the function `go`, in a batch with other tasks, and return its result."""
         task = Task[Item, Result](item)
         try:
-            if not self._leads(task):
+            if not self._join_as_leader(task):
                 task.wait()
             if task.leads:
                 self._go_for_all(go)
@@ -108,7 +108,7 @@ class BatchQueue:
             go([task])
         return task.result()
 
-    def _leads(self, task: Task[Any, Any]) -> bool:
+    def _join_as_leader(self, task: Task[Any, Any]) -> bool:
         """Add a task to the queue, and return True if its thread must run the batch, as no other thread does."""
         with self.lock:
             self.waiting.append(task)
@@ -201,7 +201,7 @@ class Transactions:
     def transaction(self, *, writes: bool = False) -> Iterator[Connection]:
         """Yield the connection of one transaction. An error of the database becomes a LedgerError with a remedy."""
         engine = self.writing if writes else self.reading
-        with refusals(self.place), engine.begin() as connection:
+        with as_ledger_errors(self.place), engine.begin() as connection:
             yield connection
 
     def state(self, connection: Connection) -> LedgerState:
@@ -214,7 +214,7 @@ class Transactions:
             if self.known.sealed is not None:
                 self.known.sealed.current.connection = connection
             if self.known.head.number:
-                self.known.follow(connection)
+                self.known.read_new_rows(connection)
                 return self.known
             state = resumed_state(connection, self.known_head)
             if state is None:

@@ -14,7 +14,7 @@ from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.entries import Entry, Head
-from noisycount.ledger.series import standing_of
+from noisycount.ledger.series import identity_of
 from noisycount.ledger.state import LedgerState, linked_keys
 from noisycount.ledger.storage import Row, row_at
 
@@ -26,13 +26,13 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
         state.read([row])
         if row["kind"] == chain.DEBIT:
             replaced, debit = tuple(linked_keys(state.coarser, row["key"])), chain.debit_of(row)
-            base = entries[replaced[0]] if replaced and standing_of(debit.request).is_gaussian else None
+            base = entries[replaced[0]] if replaced and identity_of(debit.request).is_gaussian else None
             entries[row["key"]] = replace(debit, replaces=replaced, base=base)
         elif row["kind"] == chain.ANSWER:
             debit = entries[row["key"]]
             entries[row["key"]] = answered = chain.answered_entry(debit, row)
             if refund := chain.rest_of(debit.request, answered.request):
-                entries |= _without(refund, answered, entries)
+                entries |= _without_refund(refund, answered, entries)
         elif row["kind"] == chain.REPEAT:
             repeated = entries[row["question"]]
             repeats = (*repeated.repeats, chain.repeat_of(row))
@@ -48,14 +48,18 @@ def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
     return replace(entry, base=next(answered, None))
 
 
-def _without(refund: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _without_refund(refund: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
     """Return a settled debit and all later ones, with totals reduced by its refund if they included its reserve."""
     later = dropwhile(lambda entry: entry.key != settled.key, entries.values())
     return {
         entry.key: replace(
             entry,
-            spent=entry.spent.less(refund if entry.request.dataset == settled.request.dataset else Fraction(0)),
-            analyst_spent=entry.analyst_spent.less(refund if entry.analyst == settled.analyst else Fraction(0)),
+            spent=entry.spent.without_refund(
+                refund if entry.request.dataset == settled.request.dataset else Fraction(0)
+            ),
+            analyst_spent=entry.analyst_spent.without_refund(
+                refund if entry.analyst == settled.analyst else Fraction(0)
+            ),
         )
         for entry in later
     }
@@ -85,7 +89,7 @@ def verification(
     for row in rows:
         head = state.head
         why = state.fault(row)
-        if why is None and not _holds(state.head, known_head):
+        if why is None and not _agrees_with_head(state.head, known_head):
             why = "is not the row that was written down: an older copy was restored, or rewritten"
         if why is None and replies is not None and _is_lost(row, replies):
             why = f"is of reply {row['key']!r}, which was changed or removed"
@@ -106,7 +110,7 @@ def _is_lost(row: Row, replies: Mapping[str, str]) -> bool:
     return bool(row["kind"] == chain.REPLY and replies.get(row["key"]) != row["digest"])
 
 
-def _holds(head: Head, known_head: Head | None) -> bool:
+def _agrees_with_head(head: Head, known_head: Head | None) -> bool:
     """Return True unless a row has the number of the known head and another hash."""
     return known_head is None or head.number != known_head.number or known_head.names(head.hash)
 

@@ -469,7 +469,7 @@ class Desk(Shown, Closeable):
             return publish(stored)
         charged = publish.keywords["charged"]
         remains = self._remains(Fraction(0) if is_stored else refund)
-        return publish(stored, charged=charged and charged.less(refund), remains=remains)
+        return publish(stored, charged=charged and charged.without_refund(refund), remains=remains)
 
     def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
         """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""

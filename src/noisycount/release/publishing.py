@@ -13,7 +13,7 @@ from noisycount.display.texts import redacted_name
 from noisycount.engines.interface import Source
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry, TableAnswer
-from noisycount.ledger.series import parts_of, standing_of
+from noisycount.ledger.series import identity_of, parts_of
 from noisycount.ledger.storage import unexpected_answer
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
@@ -147,7 +147,7 @@ def stopping_of(plan: QueryPlan, known: Entry) -> StoppingSchedule | None:
 
 def meets_goal(plan: QueryPlan, known: Entry) -> bool:
     """Return True if a stored answer meets the accuracy goal, so that it is given in place of a new one."""
-    answer, paid = stored_answer(plan, known), standing_of(known.request).price
+    answer, paid = stored_answer(plan, known), identity_of(known.request).price
     if plan.goal is None or answer is None or paid >= plan.goal.at_most:
         return False
     stored = AccuracyGoal.from_entry(known)

@@ -22,7 +22,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss, NeighbourRelation
 from noisycount.ledger.entries import Entry, TableAnswer, asked_part, asks_for_table
 from noisycount.ledger.price import TablePrice, unit_noun
-from noisycount.ledger.series import difference, parts_of, scales_in, standing_of
+from noisycount.ledger.series import difference, identity_of, parts_of, scales_in
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -228,7 +228,7 @@ class StoredQuestion:
         with suppress(*_UNREADABLE):
             # a top-up under Gaussian noise is a separate draw at the charge; under Laplace noise its scale follows from
             # the total loss
-            loss = self.entry.request.price if standing_of(self.entry.request).is_gaussian else self.entry.loss
+            loss = self.entry.request.price if identity_of(self.entry.request).is_gaussian else self.entry.loss
             return self._plan(self._noises_of_entry, loss, self._levels(self.answer)[0])
         return None
 

@@ -163,7 +163,7 @@ class Spend:
 
         def attach(answered: Answer) -> AttachedWrite:
             reply = self._draft(answered)
-            attached = state.ledger.replies.attached(reply)
+            attached = state.ledger.replies.attached_write(reply)
             drafts[attached] = reply
             return attached
 

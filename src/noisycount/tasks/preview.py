@@ -13,7 +13,7 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
-from noisycount.ledger.series import covers, difference, finest_of, standing_of, topped_up
+from noisycount.ledger.series import covers, difference, finest_of, identity_of, topped_up
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
@@ -123,8 +123,8 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     entries = session.entries_asking(analyst, requests)
     answered = [entry for entry in entries if entry.answer is not None]
     newest, base = finest_of(answered), None
-    if standing_of(requests[0]).is_exact:
-        base = finest_of(entry for entry in answered if standing_of(entry.request).is_exact)
+    if identity_of(requests[0]).is_exact:
+        base = finest_of(entry for entry in answered if identity_of(entry.request).is_exact)
     paid = finest_of(entry for entry in entries if covers(entry, requests[0])) or _goal_met_by(plan, answered, base)
     if plan.order_refusals and paid is None:
         raise PredicateError("; ".join(plan.order_refusals))
@@ -188,7 +188,7 @@ def _stopped_noise(plan: QueryPlan, entry: Entry) -> TablePlan | None:
 
 def _top_up(base: Entry, request: Request) -> Entry:
     """Return a hypothetical debit that tops up an answer. Its totals include only its own price."""
-    more, replaces = topped_up(base, standing_of(request).price), (base.key, *base.replaces)
+    more, replaces = topped_up(base, identity_of(request).price), (base.key, *base.replaces)
     return replace(base, request=more, spent=more.price, analyst_spent=more.price, replaces=replaces, base=base)
 
 

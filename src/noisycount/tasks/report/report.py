@@ -22,7 +22,7 @@ from noisycount.ledger.chain import DESCRIPTION
 from noisycount.ledger.entries import Entry, Head, asked_part
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.price import RunningTotal, odds_of_all, unit_noun
-from noisycount.ledger.series import EDITION, has_exact_version, standing_of
+from noisycount.ledger.series import EDITION, has_exact_version, identity_of
 from noisycount.ledger.storage import Row
 from noisycount.ledger.verification import Verification, entries_of
 from noisycount.release.stored_question import StoredQuestion
@@ -75,7 +75,7 @@ class UnprovenTopUp:
     @property
     def is_gaussian(self) -> bool:
         """True if its draw is independent: then its loss is the one that was charged, and its answer may mix counts."""
-        return standing_of(self.entry.request).is_gaussian
+        return identity_of(self.entry.request).is_gaussian
 
     @property
     def excess(self) -> Fraction:
