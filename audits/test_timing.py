@@ -71,7 +71,7 @@ def reply_time(ask: Callable[[Desk, str], None], desk: Desk, slot: ReplyTick | N
         arrival = time.monotonic()
         ask(desk, where)
         elapsed = time.monotonic() - arrival
-        return elapsed if slot is None else arrival + elapsed - slot.leaving(arrival)
+        return elapsed if slot is None else arrival + elapsed - slot.reply_time(arrival)
 
     return seconds
 

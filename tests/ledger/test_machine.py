@@ -242,7 +242,7 @@ def spend_alone(url: str, key: str, request: Request) -> Outcome:
 
 
 def rank(order: dict[str, int], outcome: Outcome) -> tuple[bool, int]:
-    """Put granted requests into the order of the ledger, and as_ledger_errors last."""
+    """Put granted requests into the order of the ledger, and refusals last."""
     refused = not isinstance(outcome, tuple)
     return refused, 0 if refused else order[outcome[0].key]
 

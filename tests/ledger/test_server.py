@@ -234,7 +234,7 @@ def test_a_crowd_overspends_and_loses_nothing_while_its_server_is_killed() -> No
     finally:
         server.close()
     assert (found.overspent, found.lost, found.unfilled, found.intact) == (0, 0, 0, True)
-    assert any(spend.as_ledger_errors for spend in found.spends), "no client met the dead server"
+    assert any(spend.refusals for spend in found.spends), "no client met the dead server"
 
 
 def test_a_busy_server_lets_every_writer_have_its_turn(postgresql: Server, database: str) -> None:

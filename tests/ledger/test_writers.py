@@ -71,8 +71,8 @@ def test_who_waits_shares_a_transaction_and_has_a_result_or_a_refusal_of_its_own
     event.listen(ledger.transactions.writing, "commit", commits.append)
     spends = [spending(ledger, f"{number}", number) for number in range(1, 12)]
     waited = sharing(ledger, spends)
-    as_ledger_errors = [type(each.exception()) for each in waited]
-    assert as_ledger_errors == [type(None)] * 9 + [BudgetError] * 2
+    refusals = [type(each.exception()) for each in waited]
+    assert refusals == [type(None)] * 9 + [BudgetError] * 2
     assert len(commits) == 2
     assert ledger.entries()[1:] == [each.result()[0] for each in waited[:9]]
     assert [entry.key for entry in ledger.entries()[1:]] == [f"{n}" for n in range(1, 10)]

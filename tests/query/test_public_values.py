@@ -11,7 +11,7 @@ from noisycount.engines.truth import truth
 from noisycount.errors import ConfigError
 from noisycount.query.close_names import did_you_mean
 from noisycount.query.grouping import resolve_group_by
-from noisycount.query.impossible import contradictions, impossible_hints, outside
+from noisycount.query.impossible import contradictions, impossible_hints, non_public_values
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import canonical_text
 from noisycount.query.public_values import MOST_VALUES, foreign_keys, public_keys, public_values
@@ -159,7 +159,7 @@ def test_a_long_list_is_searched_at_once() -> None:
     start = process_time()
     assert [*contradictions(parse_predicate(where, KINDS).normal, public)]
     wrong = parse_predicate("town = 'nowhere'", KINDS).normal
-    assert len([*outside(wrong, public)]) == 1
+    assert len([*non_public_values(wrong, public)]) == 1
     assert impossible_hints([wrong], public)
     for test in ("town > 'w{}'", "town like '%{}'", "town = 'x{}'"):  # as many questions as one may ask at once
         several = [parse_predicate(test.format(number), KINDS).normal for number in range(200)]

@@ -85,7 +85,7 @@ def test_a_draw_has_the_noise_of_what_it_was_charged(desk_of: DeskOf) -> None:
             assert Fraction(charged) * (1 - Fraction(1, 10**5)) < loss <= Fraction(charged)
         assert noise.exact_scale == pytest.approx(alone.mechanism.exact_scale, rel=1e-5)
         assert alone.error() <= combined.error() <= alone.error() + 1
-    assert float(told.plan.replaced.rho) == pytest.approx(float(fresh.plan.replaced.rho), rel=1e-5)
+    assert float(told.plan.replacement_loss.rho) == pytest.approx(float(fresh.plan.replacement_loss.rho), rel=1e-5)
     assert told.odds == fresh.odds
 
 

@@ -8,7 +8,7 @@ from noisycount.errors import PredicateError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, made_up, rehearsed
+from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, made_up, rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
@@ -42,7 +42,7 @@ SPELLED = ("number(town) >= 100", "date(town) < '2024-02-01'")
 def made_of(query: Query, unit: str | None, size: int | None = None) -> Rehearsal:
     """Give the rehearsal of a question."""
     plan = plan_of(query, COLUMNS, unit, is_replacement=False)
-    return rehearsed(query, plan, unit, size)
+    return rehearse_query(query, plan, unit, size)
 
 
 def count_of(where: str, unit: str | None, epsilon: int, size: int | None) -> Rehearsal:

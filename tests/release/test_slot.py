@@ -33,17 +33,17 @@ PATIENCE = 60.0  # seconds
 @given(st.floats(1e-3, 3600), st.floats(0, 1e7))
 def test_a_tick_depends_on_the_arrival_alone(seconds: float, arrival: float) -> None:
     """It is a multiple of the slot, one to two slots away; rounding moves it by a microsecond."""
-    tick = ReplyTick(seconds).leaving(arrival)
+    tick = ReplyTick(seconds).reply_time(arrival)
     assert abs(tick / seconds - round(tick / seconds)) * seconds < 1e-6
     assert seconds - 1e-6 <= tick - arrival <= 2 * seconds + 1e-6
-    assert ReplyTick(seconds).leaving(arrival, tick) == tick
+    assert ReplyTick(seconds).reply_time(arrival, tick) == tick
 
 
 @given(st.floats(1e-3, 3600), st.floats(0, 1e7), st.floats(0, 1e5))
 def test_what_is_late_leaves_at_the_next_tick_of_a_sparse_grid(seconds: float, arrival: float, took: float) -> None:
     """A late reply leaves 1, 2, 4, 8, … slots after the first tick, so its time reveals little."""
     slot, done = ReplyTick(seconds), arrival + took
-    first, left = slot.leaving(arrival), slot.leaving(arrival, done)
+    first, left = slot.reply_time(arrival), slot.reply_time(arrival, done)
     later = round((left - first) / seconds) + 1
     assert left >= done
     assert later & (later - 1) == 0, "a power of two"
@@ -62,9 +62,9 @@ def test_a_slot_has_a_length(seconds: object) -> None:
 
 def test_the_shortest_and_the_longest_slot_have_ticks() -> None:
     """Also those that are given as another kind of number."""
-    assert ReplyTick(0.001).held(lambda: 42) == 42
-    assert ReplyTick(3600).leaving(1.0) == 7200.0
-    assert ReplyTick(Fraction(1, 2)).leaving(7.2) == 8.0  # type: ignore[arg-type]
+    assert ReplyTick(0.001).hold_until_tick(lambda: 42) == 42
+    assert ReplyTick(3600).reply_time(1.0) == 7200.0
+    assert ReplyTick(Fraction(1, 2)).reply_time(7.2) == 8.0  # type: ignore[arg-type]
 
 
 def fail() -> int:
@@ -86,8 +86,8 @@ def test_nothing_leaves_before_its_tick(work: Callable[[], object]) -> None:
             finished = time.monotonic()
 
     with pytest.raises(SourceError) if work is fail else nullcontext() as raised:
-        SLOT.held(timed)
-    assert time.monotonic() >= SLOT.leaving(arrival, finished)
+        SLOT.hold_until_tick(timed)
+    assert time.monotonic() >= SLOT.reply_time(arrival, finished)
     assert raised is None or all(entry.name != "fail" for entry in raised.traceback)
 
 
@@ -107,15 +107,15 @@ def test_what_is_too_late_is_stored_and_told_at_a_later_tick(ledger: Ledger) -> 
     with ThreadPoolExecutor(1) as pool:
         arrival = time.monotonic()
         late = pool.submit(desk.release, "age >= 50", HALF)
-        until(lambda: time.monotonic() > SLOT.leaving(arrival) + 0.05)
+        until(lambda: time.monotonic() > SLOT.reply_time(arrival) + 0.05)
         go_on.set()
         assert counted.wait(30)
-        leaving = SLOT.leaving(arrival, known)
+        leaving = SLOT.reply_time(arrival, known)
         seen = [(len(ledger.rows()), time.monotonic())]
         while seen[-1][0] == 1:
             seen.append((len(ledger.rows()), time.monotonic()))
         assert late.result().charged == HALF
-    assert seen[-1][1] >= leaving > SLOT.leaving(arrival)
+    assert seen[-1][1] >= leaving > SLOT.reply_time(arrival)
     assert ledger.spent("survey") == HALF
 
 

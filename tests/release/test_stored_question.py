@@ -107,9 +107,9 @@ def test_a_stored_answer_reads_as_it_was_released(ledger: Ledger, parts: dict[st
         assert (stored.is_near, stored.confidence) == (live.is_near, live.confidence)
     assert entry.loss.epsilon == (live.epsilon if isinstance(live, Release) else live.price.epsilon)
     if "at_most" not in parts and question.is_table:
-        assert (question.replaced, question.relation) == (plan.replaced, plan.relation)
+        assert (question.replacement_loss, question.relation) == (plan.replacement_loss, plan.relation)
         doubled = plan.relation is NeighbourRelation.ADD_REMOVE
-        assert doubled is (size is None and plan.replaced != plan.loss)
+        assert doubled is (size is None and plan.replacement_loss != plan.loss)
 
 
 @pytest.mark.parametrize("text", ["age > 3", '{"where": 3}', '{"table": {"by": []}, "where": null}', '{"table": 1}'])
@@ -117,6 +117,6 @@ def test_a_question_of_another_program_has_no_meaning(text: str) -> None:
     """It is named by its text, at the price that it was charged."""
     question = StoredQuestion(entry_of(Request("survey", text, Fraction(1))))
     assert (question.release, question.levels, question.relation, question.is_priced) == (None, (), None, False)
-    assert (question.title, question.replaced) == (text, Loss.from_epsilon(Fraction(1)))
+    assert (question.title, question.replacement_loss) == (text, Loss.from_epsilon(Fraction(1)))
     with pytest.raises(LedgerError, match="no noisycount wrote"):
         _ = question.words

@@ -132,7 +132,7 @@ def test_a_total_tells_nothing_of_the_group_of_a_known_person() -> None:
     for paid in (laplace, gaussian):
         plan = table_plan([_CELLS, total], paid, 1, is_replacement=False)
         twice = 1 + plan.levels[0].share
-        lost, charged = plan.replaced, plan.loss
+        lost, charged = plan.replacement_loss, plan.loss
         if charged.epsilon is not None:
             assert lost.epsilon == charged.epsilon * twice
         else:

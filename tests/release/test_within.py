@@ -21,7 +21,7 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.ledger_forms import ledger_forms
 from noisycount.release.publishing import stopping_of
-from noisycount.release.rehearsal import rehearsed
+from noisycount.release.rehearsal import rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
 from tests.helpers.ledgers import refusal
@@ -401,7 +401,7 @@ def test_a_rehearsal_stops_where_a_real_one_would(desk_of: DeskOf) -> None:
     desk = desk_of()
     query = Query(wheres=[LARGE], within="20%", at_most=HALF)
     plan = plan_of(query, desk.source.schema, desk.source.unit, is_replacement=False)
-    told = rehearsed(query, plan, None, size=1000).release
+    told = rehearse_query(query, plan, None, size=1000).release
     assert isinstance(told, Release)
     assert told.is_near is (told.epsilon < HALF)
     assert told.scale == 1 / told.epsilon

@@ -23,7 +23,7 @@ from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.query_plan import CellsPlan, QueryPlan
-from noisycount.release.rehearsal import rehearsed
+from noisycount.release.rehearsal import rehearse_query
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
@@ -187,7 +187,7 @@ def test_the_stored_question_is_asked_again_as_it_was(desk_of: DeskOf, kind: dic
 def test_a_rehearsal_stops_as_a_real_table(kind: dict[str, Any]) -> None:
     """Of made-up records."""
     query = Query(by="town", keys=TOWNS, within="20%", at_most=HALF, **kind)
-    told = rehearsed(query, plan_for(kind), None, size=1000).release
+    told = rehearse_query(query, plan_for(kind), None, size=1000).release
     assert isinstance(told, TableRelease)
     assert told.near_of == kind["of"]
     assert told.is_near is (told.price.epsilon != HALF) or told.is_near

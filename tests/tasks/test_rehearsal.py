@@ -7,7 +7,7 @@ import pytest
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.typed import ColumnGrouping, TypedKey
-from noisycount.release.rehearsal import Rehearsal, rehearsed
+from noisycount.release.rehearsal import Rehearsal, rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
 from noisycount.tasks.show import made_up_words, rehearsal_json, rehearsal_words
@@ -18,7 +18,7 @@ COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 def rehearsal(query: Query, size: int | None = None) -> Rehearsal:
     """Give the rehearsal of a question."""
     plan = plan_of(query, COLUMNS, "person", is_replacement=False)
-    return rehearsed(query, plan, "person", size)
+    return rehearse_query(query, plan, "person", size)
 
 
 def count(**price: Any) -> Rehearsal:  # noqa: ANN401 - of several kinds

@@ -1,7 +1,7 @@
 """Top-ups: the same question at rising prices, and the charge of each more accurate answer.
 
-An answer may top up another only if both are about the same records (`QueryIdentity.is_exact`). Under Laplace noise, the
-noise of the more accurate answer is drawn from its distribution given the coarser answer (`model.gradual`). So all
+An answer may top up another only if both are about the same records (`QueryIdentity.is_exact`). Under Laplace noise,
+the noise of the more accurate answer is drawn from its distribution given the coarser answer (`model.gradual`). So all
 answers together reveal no more than the most accurate one, and cost its price. Under Gaussian noise, an independent
 answer is drawn at the difference of the prices, and the published answer combines all draws: see the page “Accuracy
 first”.

@@ -76,8 +76,8 @@ class LedgerState:
     replies: MutableMapping[str, str] = field(default_factory=dict)
     # repeats of each debit by other analysts, by the key of the debit
     repeats: MutableMapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
-    # `series`: keys of the debits of each subject (`QueryIdentity.subject`), oldest first; `prices`: price of each answer in
-    # ε or ρ together with the answers below it, by the key of its debit
+    # `series`: keys of the debits of each subject (`QueryIdentity.subject`), oldest first; `prices`: price of each
+    # answer in ε or ρ together with the answers below it, by the key of its debit
     series: MutableMapping[str, tuple[str, ...]] = field(default_factory=dict)
     prices: MutableMapping[str, Fraction] = field(default_factory=dict)
     # `coarser`: by the key of a top-up, the key of the debit that it tops up; `finer`: the reverse
@@ -190,7 +190,7 @@ class LedgerState:
         return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
     def highest_priced_key(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the debit at the highest price for a question, the first of equal ones; None without any."""
+        """Return the key of the debit at the highest price for a question, the first of equal ones; None if none."""
         return max(self.keys_of_question(requests, analyst), key=self.prices.__getitem__, default=None)
 
     def base_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
@@ -204,8 +204,9 @@ class LedgerState:
     def covering_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of a debit that answers the first request without a new charge, or None.
 
-        This is the debit at the highest price if that is at least the price of the request. If the version of the request
-        does not name exactly its records, it may also be an answer that was reserved for the same goal: see `settled_key`.
+        This is the debit at the highest price if that is at least the price of the request. If the version of the
+        request does not name exactly its records, it may also be an answer that was reserved for the same goal: see
+        `settled_key`.
         """
         key, identity = self.highest_priced_key(requests, analyst), identity_of(requests[0])
         if key is not None and self.prices[key] >= identity.price:

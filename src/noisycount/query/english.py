@@ -40,7 +40,7 @@ def english(predicate: Predicate) -> str:
             return _condition_of_person(column, 0) or f"{_subject(column)} is true"
         case Comparison(left, operator, right):
             phrases = _NUMBER_PHRASES if left.kind.is_number else _ORDER_PHRASES
-            return f"{_subject(left)} {phrases[operator]} {_spoken(right)}"
+            return f"{_subject(left)} {phrases[operator]} {_operand_words(right)}"
         case Not(operand):
             return _english_negation(operand)
         case And(operands) | Or(operands):
@@ -53,9 +53,9 @@ def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -
     subject = f"{_subject(test.column)} is {negation}"
     match test:
         case Range(_, low, high):
-            return f"{subject}from {_spoken(low)} to {_spoken(high)}"
+            return f"{subject}from {_operand_words(low)} to {_operand_words(high)}"
         case Membership(_, choices):
-            *most, last = map(_spoken, choices)
+            *most, last = map(_operand_words, choices)
             return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
         case Pattern(_, pattern):
             return f"{subject}like {printable(quoted_text(pattern))}"
@@ -142,6 +142,6 @@ def _value_subject(value: PersonValue) -> str:
     return words + of_rows
 
 
-def _spoken(operand: Column | Literal) -> str:
+def _operand_words(operand: Column | Literal) -> str:
     """Return the other side of a comparison, for one line of a sentence."""
     return printable(_subject(operand) if isinstance(operand, Column) else value_text(operand).removesuffix(".0"))

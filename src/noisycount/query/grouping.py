@@ -76,7 +76,7 @@ class GroupBy(ABC):
     def label(self, key: Key) -> int | str | bool | None:
         """Return the text or value that stands for a key in results."""
 
-    def _refused(self, key: object, remedy: str) -> PredicateError:
+    def _key_error(self, key: object, remedy: str) -> PredicateError:
         return PredicateError(f"keys of {self.text} have {short(key)}: {remedy}")
 
 
@@ -112,7 +112,7 @@ class EachValue(GroupBy):
         """Return a key as a value of the kind of the column; a date may be a text, or the midnight of its day."""
         key = self.column.kind.key(self.normalise(key) if isinstance(key, str) else key)
         if key is not None and not self.column.kind.is_key(key):
-            raise self._refused(key, f"write {self.column.kind.example}, or null")
+            raise self._key_error(key, f"write {self.column.kind.example}, or null")
         return key  # type: ignore[return-value]  # its type has just been checked
 
     def label(self, key: Key) -> int | str | bool | None:
@@ -173,7 +173,7 @@ class NumberRanges(GroupBy):
             key = _places(self).get(key, key)
         if key is None or (type(key) is int and 0 <= key < len(self.edges)):
             return key
-        raise self._refused(key, "they follow from the edges, so leave them out, or add null")
+        raise self._key_error(key, "they follow from the edges, so leave them out, or add null")
 
     def label(self, key: Key) -> int | str | bool | None:
         """Return the range in words, such as "18 to 64"."""
@@ -225,7 +225,7 @@ class Period(GroupBy):
         is_text = isinstance(key, int | str) and not isinstance(key, bool)
         number = self.span.number(str(key)) if is_text else None
         if number is None:
-            raise self._refused(key, f"write {self.span.label(2026 * self.span.value)}, or null")
+            raise self._key_error(key, f"write {self.span.label(2026 * self.span.value)}, or null")
         return number
 
     def label(self, key: Key) -> int | str | bool | None:

@@ -22,7 +22,7 @@ from noisycount.query.schema import Kind, PublicValues
 
 
 @frozen
-class _End:
+class _Bound:
     """A bound of a column: all values on one side of it, with or without the bound itself."""
 
     value: Any
@@ -32,7 +32,7 @@ class _End:
 def _only_values(test: tree.Predicate) -> list[Any] | None:
     """Return the only values of a column for which a test is true; None if the test does not list them."""
     column = next(tree.operands(test))
-    values = [_value(column, literal) for literal in _named(test)]
+    values = [_value(column, literal) for literal in _allowed_literals(test)]
     if not values or None in values:
         return None
     return [value for value in values if not column.kind.is_discrete or value == floor(value)]
@@ -50,7 +50,7 @@ def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of th
             others = [_value(column, choice) for choice in choices]
             return None in others or value in others
         case tree.Range():
-            return all(_may_hold(end, value) for end in _ends(test))
+            return all(_may_hold(end, value) for end in _bounding_comparisons(test))
         case tree.Not(tree.Range() as inside):
             low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
             return low is None or high is None or not low <= value <= high
@@ -60,18 +60,18 @@ def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of th
 
 def _have_disjoint_bounds(tests: Sequence[tree.Predicate]) -> bool:
     """Return True if the bounds that the tests set leave no value of the column between them."""
-    ends = [end for test in tests for end in _ends(test)]
-    lows = [_end(end) for end in ends if end.operator in (tree.Operator.MORE, tree.Operator.AT_LEAST)]
-    highs = [_end(end) for end in ends if end.operator in (tree.Operator.LESS, tree.Operator.AT_MOST)]
+    ends = [end for test in tests for end in _bounding_comparisons(test)]
+    lows = [_bound_of(end) for end in ends if end.operator in (tree.Operator.MORE, tree.Operator.AT_LEAST)]
+    highs = [_bound_of(end) for end in ends if end.operator in (tree.Operator.LESS, tree.Operator.AT_MOST)]
     return any(_is_past(low, high) for low in lows for high in highs if low and high)
 
 
-def _is_past(low: _End, high: _End) -> bool:
+def _is_past(low: _Bound, high: _Bound) -> bool:
     is_open = low.is_open or high.is_open
     return bool(low.value > high.value) or (is_open and bool(low.value == high.value))
 
 
-def _ends(test: tree.Predicate) -> Iterator[tree.Comparison]:
+def _bounding_comparisons(test: tree.Predicate) -> Iterator[tree.Comparison]:
     """Yield the comparisons with literals of which a test consists."""
     match test:
         case tree.Comparison(_, _, tree.Literal()):
@@ -81,18 +81,18 @@ def _ends(test: tree.Predicate) -> Iterator[tree.Comparison]:
             yield tree.Comparison(column, tree.Operator.AT_MOST, high)
 
 
-def _end(test: tree.Comparison) -> _End | None:
+def _bound_of(test: tree.Comparison) -> _Bound | None:
     """Return the bound that a comparison sets; for integers and days, the nearest value within it."""
     column, operator = test.left, test.operator
-    value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_ends`
+    value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_bounding_comparisons`
     if value is None:
         return None
     is_open = operator in (tree.Operator.MORE, tree.Operator.LESS)
     if not column.kind.is_discrete:
-        return _End(value, is_open)
+        return _Bound(value, is_open)
     if operator in (tree.Operator.MORE, tree.Operator.AT_LEAST):
-        return _End(floor(value) + 1 if is_open else ceil(value), is_open=False)
-    return _End(ceil(value) - 1 if is_open else floor(value), is_open=False)
+        return _Bound(floor(value) + 1 if is_open else ceil(value), is_open=False)
+    return _Bound(ceil(value) - 1 if is_open else floor(value), is_open=False)
 
 
 def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
@@ -166,7 +166,7 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
     for read, about_one in tests.items():
         least = _minimal_failing_tests(about_one, _is_impossible)
         if least is None and len(read) == 1 and (values := _values_of(read[0], public)) is not None:
-            least = _beside(values, read[0], about_one)
+            least = _tests_that_exclude_public_values(values, read[0], about_one)
         if least is not None:
             yield least[0] if len(least) == 1 else tree.And(tuple(least))
 
@@ -194,15 +194,17 @@ def _minimal_failing_tests(
     return kept
 
 
-def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Predicate]) -> list[tree.Predicate] | None:
+def _tests_that_exclude_public_values(
+    values: PublicValues, column: tree.Column, tests: Sequence[tree.Predicate]
+) -> list[tree.Predicate] | None:
     """Return tests that rule out every public value of a column; None if a value, or a missing one, passes all."""
     if any(isinstance(test, tree.Missing) for test in tests):
         return None
     if not values.listed and values.low is None:  # no public text of a parsed column has a value
         return [tests[0]]
-    naming = [test for test in tests if any(_named(test))]
+    naming = [test for test in tests if any(_allowed_literals(test))]
     if naming:
-        candidates = [literal.value for literal in _named(naming[0]) if literal.value in values]
+        candidates = [literal.value for literal in _allowed_literals(naming[0]) if literal.value in values]
         others = [test for test in tests if test not in naming]
 
         def fails(few: Sequence[tree.Predicate]) -> bool:
@@ -219,7 +221,7 @@ def _beside(values: PublicValues, column: tree.Column, tests: Sequence[tree.Pred
     return _minimal_failing_tests(tests, lambda few: _is_impossible([*few, ends]))
 
 
-def _named(test: tree.Predicate) -> Iterator[tree.Literal]:
+def _allowed_literals(test: tree.Predicate) -> Iterator[tree.Literal]:
     """Yield the literals of an equality or a list: the test is true of no other value."""
     match test:
         case tree.Comparison(_, tree.Operator.EQUAL, tree.Literal() as literal):
@@ -239,14 +241,14 @@ def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of
             return _may_hold(test, value.toordinal() if type(value) is date else value)
 
 
-def outside(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
+def non_public_values(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
     """Yield values in a predicate that are not public values of their column. Skip parsed columns."""
     match predicate:
         case tree.Not(operand):
-            yield from outside(operand, public)
+            yield from non_public_values(operand, public)
         case tree.And(operands) | tree.Or(operands):
             for operand in operands:
-                yield from outside(operand, public)
+                yield from non_public_values(operand, public)
         case tree.Comparison(column, tree.Operator.EQUAL | tree.Operator.NOT_EQUAL, tree.Literal() as literal) if (
             column.origin.name in public and not column.origin.is_parsed
         ):
@@ -266,7 +268,7 @@ def missing_literals(
                 yield from missing_literals(operand, missing)
         case tree.Comparison(tree.Column() as column) | tree.Membership(column):
             values = () if column.origin.is_parsed else missing.get(column.origin.name, ())
-            yield from ((column, literal) for literal in _named(predicate) if literal.value in values)
+            yield from ((column, literal) for literal in _allowed_literals(predicate) if literal.value in values)
 
 
 def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
@@ -312,7 +314,9 @@ def impossible_hints(
     """
     listed = [*row_conditions(predicates)]
     absent = [*dict.fromkeys(found for each in listed for found in missing_literals(each, missing))]
-    unknown = [*dict.fromkeys(found for each in listed for found in outside(each, public) if found not in absent)]
+    unknown = [
+        *dict.fromkeys(found for each in listed for found in non_public_values(each, public) if found not in absent)
+    ]
     parts = (
         [] if absent or unknown else [*dict.fromkeys(part for each in listed for part in contradictions(each, public))]
     )
@@ -340,19 +344,19 @@ def _ask_for_missing(column: tree.Column, literal: tree.Literal) -> str:
 
 def stands_for_missing(name: str, value: object, remedy: str) -> str:
     """Return the error about a value that stands for a missing value of a column, with the way to ask for these."""
-    return f"{_written(value)} stands for a missing value of {printable(name)}: {remedy}"
+    return f"{_value_words(value)} stands for a missing value of {printable(name)}: {remedy}"
 
 
 def not_public(name: str, values: PublicValues, value: object) -> str:
     """Return the error about a value or label that is not public, with the public values that may be meant."""
-    told = f"{_written(value)} is none of the public values of {printable(name)}"
+    told = f"{_value_words(value)} is none of the public values of {printable(name)}"
     if not values.listed:
         return f"{told}, {values.words}"
-    written = str if values.kind.is_number else _written
+    written = str if values.kind.is_number else _value_words
     return f"{told}: {did_you_mean(str(value), [str(label) for label in values.labels], written)}"
 
 
-def _written(value: object) -> str:
+def _value_words(value: object) -> str:
     return printable(tree.quoted_text(value) if isinstance(value, str) else str(value))
 
 

@@ -28,7 +28,7 @@ from noisycount.query.person_values import (
 )
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema
-from noisycount.query.syntax import EQUALITIES, ORDERS, Node, outside, syntax_of
+from noisycount.query.syntax import EQUALITIES, ORDERS, Node, misplaced_node_error, syntax_of
 from noisycount.query.table_columns import column_of, qualified_name, typed_name
 from noisycount.query.tokens import OF_CONDITIONS, require_bytes
 
@@ -95,7 +95,7 @@ def parse_value(text: str, schema: Mapping[str, Kind]) -> PersonValue:
     return column
 
 
-def _named(name: str, schema: Schema, beside: Kind, table: str | None = None) -> tree.Column:
+def _find_column(name: str, schema: Schema, beside: Kind, table: str | None = None) -> tree.Column:
     """Return the column of a name, matched exactly or by the only name that differs in case.
 
     Args:
@@ -149,7 +149,7 @@ def _no_column(name: str, beside: Kind) -> str:
     return f"single quotes for a text{text}"
 
 
-def _parsed(function: str, column: tree.Column) -> tree.Column:
+def _parsed_column(function: str, column: tree.Column) -> tree.Column:
     """Return the column of the values that a function reads in texts; a column of such values is unchanged.
 
     Raises:
@@ -303,7 +303,7 @@ class _TypedSyntax:
                 raise PredicateError("where has is without null: write is null, is not null, or =")
             case (word, left, right) if word in EQUALITIES + ORDERS:
                 return self.comparison(left, tree.Operator(word), right)
-        raise outside(node)
+        raise misplaced_node_error(node)
 
     def comparison(self, one: Node, operator: tree.Operator, other: Node) -> tree.Predicate:
         left = self.operand(one)
@@ -329,9 +329,9 @@ class _TypedSyntax:
     def column(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column:
         match node:
             case ("name", name):
-                return _named(name, self.schema, beside, self.table)
+                return _find_column(name, self.schema, beside, self.table)
             case ("function", name, ("name" | "function", *_) as argument):
-                return _parsed(name, self.column(argument))
+                return _parsed_column(name, self.column(argument))
             case ("value", name, column, order, condition):
                 return self.person_value(name, column, order, condition)
             case ("+" | "-" as sign, base, ("duration", amount, unit)):
@@ -341,7 +341,7 @@ class _TypedSyntax:
                 raise PredicateError(f"where has {name}() of what is no column: write {name}(code), and {remedy}")
             case ("number" | "text", _):
                 raise PredicateError("where has a literal before in, between, like or is: use a column")
-        raise outside(node)
+        raise misplaced_node_error(node)
 
     def person_value(self, name: str, column: Node | None, order: Node | None, condition: Node | None) -> PersonValue:
         """Return a value of a person. Its column and its order are columns of the records.
@@ -391,7 +391,7 @@ class _TypedSyntax:
                 )
             case ("null",):
                 raise PredicateError("where compares with null, which nothing equals: write is null")
-        raise outside(node)
+        raise misplaced_node_error(node)
 
     def beside(
         self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]

@@ -87,7 +87,7 @@ def normal_form(predicate: tree.Predicate) -> tree.Predicate:
         >>> tree.canonical_text(normal_form(tree.Not(tree.Or((under, under)))))
         'age >= 65'
     """
-    form = _formed(with_conditions(predicate, normal_form), negated=False)
+    form = _normalise(with_conditions(predicate, normal_form), negated=False)
     text = tree.canonical_text(form)
     if len(text) > _SURELY_WITHIN_BOUNDS:
         try:
@@ -97,25 +97,25 @@ def normal_form(predicate: tree.Predicate) -> tree.Predicate:
     return form
 
 
-def _formed(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
+def _normalise(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
     """Return the normal form of a predicate, or of its negation."""
     match predicate:
         case tree.Not(operand):
-            return _formed(operand, negated=not negated)
+            return _normalise(operand, negated=not negated)
         case tree.Constant(value):
             return tree.Constant(value is not negated)
         case tree.And(operands) | tree.Or(operands):
             kind = _OTHER[type(predicate)] if negated else type(predicate)
-            return _joined([_formed(part, negated=negated) for part in operands], kind)
+            return _join_normal_forms([_normalise(part, negated=negated) for part in operands], kind)
         case tree.Comparison(left, operator, right):
             return _comparison(left, operator.negated if negated else operator, right)
     test = tree.Not(predicate) if negated else predicate
     if isinstance(predicate, tree.Range | tree.Membership):  # a range joins its ends by and, a list its values by or
-        return _joined([test], tree.And if isinstance(predicate, tree.Range) is not negated else tree.Or)
+        return _join_normal_forms([test], tree.And if isinstance(predicate, tree.Range) is not negated else tree.Or)
     return test
 
 
-def _joined(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
+def _join_normal_forms(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
     """Join normal forms by one connective: each once, in order, with ranges and lists where they are possible."""
     decisive = tree.Constant(kind is tree.Or)
     parts = set(_parts(operands, kind))

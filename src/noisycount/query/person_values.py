@@ -204,7 +204,10 @@ def _require_kind(function: Function, column: Column, by: Column | None) -> None
 
 
 def _tables_read(where: Predicate) -> dict[str | None, None]:
-    """Return the tables of the columns of rows in a condition, outside values of a person."""
+    """Return the tables whose rows a condition reads directly, as the keys of a dict in the order of the condition.
+
+    Columns inside values of a person, such as `count(visits)`, are not read directly. None is the only table.
+    """
     rows = (operand for operand in tree.operands(where) if value_of(operand) is None)
     return dict.fromkeys(column.table for operand in rows for column in operand.stored_columns)
 
@@ -264,7 +267,7 @@ class Shifted(_Computed):
     @property
     def in_words(self) -> str:
         """The duration and its direction, such as "30 days after"."""
-        return f"{_duration(self.months, self.days)} {'before' if min(self.months, self.days) < 0 else 'after'}"
+        return f"{_duration_text(self.months, self.days)} {'before' if min(self.months, self.days) < 0 else 'after'}"
 
     @property
     def bounds(self) -> tuple[date, date]:
@@ -303,10 +306,10 @@ class Shifted(_Computed):
 
 
 def _shifted_text(base: Column, months: int, days: int) -> str:
-    return f"{base.text} {'-' if min(months, days) < 0 else '+'} {_duration(months, days)}"
+    return f"{base.text} {'-' if min(months, days) < 0 else '+'} {_duration_text(months, days)}"
 
 
-def _duration(months: int, days: int) -> str:
+def _duration_text(months: int, days: int) -> str:
     """Return a duration without its sign, such as "30 days"."""
     amount, unit = (days, "day") if not months else (months // 12, "year") if months % 12 == 0 else (months, "month")
     plural = "" if abs(amount) == 1 else "s"
@@ -407,7 +410,7 @@ def _single_table(predicate: Predicate) -> str | None:
 
 
 def row_table(columns: Iterable[Column], predicates: Iterable[Predicate | None]) -> str | None:
-    """Return the table whose rows a question reads outside values of a person; None if it reads none.
+    """Return the table whose rows a question reads directly; None if it reads rows only in values of a person.
 
     Raises:
         PredicateError: The question reads the rows of two tables.

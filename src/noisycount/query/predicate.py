@@ -404,7 +404,7 @@ def canonical_text(predicate: Predicate) -> str:
         case Not(operand):
             return _canonical_negation(operand)
         case And(operands) | Or(operands):
-            return connective(predicate).join(_grouped(part, Or) for part in operands)
+            return connective(predicate).join(_text_in_parentheses(part, Or) for part in operands)
         case _:
             return _canonical_test(predicate, "")
 
@@ -432,10 +432,10 @@ def _canonical_negation(operand: Predicate) -> str:
         return _canonical_test(operand, "not ")
     if isinstance(operand, Flag):
         return operand.column.negated_text
-    return f"not {_grouped(operand, And, Or)}"
+    return f"not {_text_in_parentheses(operand, And, Or)}"
 
 
-def _grouped(predicate: Predicate, *weaker: type) -> str:
+def _text_in_parentheses(predicate: Predicate, *weaker: type) -> str:
     text = canonical_text(predicate)
     return f"({text})" if isinstance(predicate, weaker) else text
 

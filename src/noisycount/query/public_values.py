@@ -44,7 +44,9 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
             raise ConfigError(f"values names {name!r}, which is no column: {did_you_mean(name, [*kinds])}")
         try:
             normal = said if isinstance(said, str) else _normal(said, schema_of(kinds).normalisers.get(name, str))
-            found[name] = _range(kinds[name], normal) if isinstance(normal, str) else _list(kinds[name], normal)
+            found[name] = (
+                _range(kinds[name], normal) if isinstance(normal, str) else _listed_values(kinds[name], normal)
+            )
         except ValueError as error:
             raise ConfigError(f"values of {name!r} {error}") from None
     return found
@@ -61,7 +63,7 @@ def _normal(said: Sequence[object], normalise: Callable[[str], str]) -> list[obj
     return [normalise(value) if isinstance(value, str) else value for value in said]
 
 
-def _list(kind: Kind, said: Sequence[object]) -> PublicValues:
+def _listed_values(kind: Kind, said: Sequence[object]) -> PublicValues:
     """Return listed values of a kind.
 
     Raises:
@@ -71,7 +73,7 @@ def _list(kind: Kind, said: Sequence[object]) -> PublicValues:
         raise ValueError("are true and false anyway: leave them out")
     values = []
     for each in said:
-        value = _single(kind, each)
+        value = _listed_value(kind, each)
         if kind.fault(value) or (kind is Kind.TEXT and not kind.is_key(value)):
             raise ValueError(f"have {short(each)}, and the column is of kind {kind.value}: write {kind.example}")
         values.append(value)
@@ -83,7 +85,7 @@ def _list(kind: Kind, said: Sequence[object]) -> PublicValues:
     return PublicValues(kind, tuple(values))
 
 
-def _single(kind: Kind, said: object) -> object:
+def _listed_value(kind: Kind, said: object) -> object:
     """Return a listed value as a value of the kind. A number may be a text, as in a file of values."""
     if kind.is_number and isinstance(said, str) and _NUMBER.fullmatch(said.strip()):
         said = float(said) if "." in said else int(said)
@@ -101,9 +103,9 @@ def _range(kind: Kind, said: str) -> PublicValues:
     ends = _RANGE.fullmatch(said)
     first, last = ends.groups() if ends else (said.strip(), said.strip())
     if kind.is_moment:
-        low, high = _moment(kind, first, is_last=False), _moment(kind, last, is_last=True)
+        low, high = _parse_period_end(kind, first, is_last=False), _parse_period_end(kind, last, is_last=True)
     elif kind.is_number and ends and _NUMBER.fullmatch(first) and _NUMBER.fullmatch(last):
-        low, high = _single(kind, first), _single(kind, last)  # type: ignore[assignment]  # numbers
+        low, high = _listed_value(kind, first), _listed_value(kind, last)  # type: ignore[assignment]  # numbers
     else:
         low = high = None
     if any(end is None or kind.fault(end) for end in (low, high)):
@@ -115,7 +117,7 @@ def _range(kind: Kind, said: str) -> PublicValues:
     return PublicValues(kind, low=low, high=high)
 
 
-def _moment(kind: Kind, text: str, *, is_last: bool) -> date | None:
+def _parse_period_end(kind: Kind, text: str, *, is_last: bool) -> date | None:
     """Return the first or the last day or time of the period that a text names; None if it names none."""
     for length in PeriodLength:
         if (number := length.number(text)) is not None:

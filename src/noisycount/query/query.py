@@ -147,7 +147,7 @@ class Query:
         where = members.pop("where", [])
         parts = {name: _READERS[name](name, value) for name, value in members.items()}
         is_list = isinstance(where, list) and bool(where) and not parts.get("by")
-        return cls(wheres=_listed(where), is_list=is_list, **parts)
+        return cls(wheres=_as_list(where), is_list=is_list, **parts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the query as JSON, which a program sends and which `from_json` reads as a query of the same meaning.
@@ -191,7 +191,7 @@ class Query:
         return self.noise or (DiscreteLaplace if self.rho is None else DiscreteGaussian)
 
 
-def _parser(parse: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+def _member_parser(parse: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
     """Return a function of a member's name and value. The message of its ValueError begins with the name."""
 
     def read(name: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
@@ -225,15 +225,15 @@ def _read_keys(_: str, keys: Mapping[str, Sequence[object]]) -> Mapping[str, Typ
 
 # For each member of a query in JSON except its conditions, the function that reads its value.
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "by": _parser(lambda typed: parse_by(_listed(typed)) or None),
+    "by": _member_parser(lambda typed: parse_by(_as_list(typed)) or None),
     "keys": _read_keys,
-    "margins": _parser(parse_margins),
+    "margins": _member_parser(parse_margins),
     "noise": lambda _, name: TABLE_NOISES[name],
     **dict.fromkeys(("epsilon", "rho", "at_most"), _read_price),
     "delta": lambda _, value: validation.exact_delta(value),
-    "within": _parser(parse_within),
-    "of": _parser(parse_of),
-    "confidence": _parser(parse_confidence),
+    "within": _member_parser(parse_within),
+    "of": _member_parser(parse_of),
+    "confidence": _member_parser(parse_confidence),
     **dict.fromkeys(("other", "groups_per_unit", "cumulative", "error", "guess"), _read_unchanged),
 }
 
@@ -255,7 +255,7 @@ def _check_member(name: str, value: object) -> None:
                 raise ValueError(f"{name} must list texts, whole numbers, true, false or null for {column!r}")
 
 
-def _listed(texts: str | Sequence[str]) -> Sequence[str]:
+def _as_list(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts
 
 

@@ -35,7 +35,7 @@ _WRITTEN_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?:[0-9]{3}|[0-9]{6}))?)?"
 
 @frozen
 class Spelling:
-    """A way of writing values as texts, which a check can recognise in a column."""
+    """A way of writing numbers, dates or times as texts, such as `1.234,5`. A check recognises it in a column."""
 
     pattern: str  # regular expression of texts in this spelling
     words: str  # name of such texts, for the owner
@@ -322,10 +322,10 @@ class PublicValues:
     high: Any = None
 
     def __contains__(self, value: object) -> bool:
-        return value in self._set if self.listed else bool(self.low <= value <= self.high)
+        return value in self._listed_set if self.listed else bool(self.low <= value <= self.high)
 
     @cached_property
-    def _set(self) -> frozenset[Any]:
+    def _listed_set(self) -> frozenset[Any]:
         return frozenset(self.listed)
 
     @property
@@ -355,7 +355,7 @@ class PublicValues:
 
 @frozen
 class TableTraits:
-    """The part of a table in a data set of several tables."""
+    """Facts about one of several tables: the table that its columns count with, and the rows of a person in it."""
 
     rows: str  # table whose rows have its columns: itself, or for a public look-up the table which it explains
     is_one_row_a_unit: bool = False  # True if the owner states that each person has one row, such as a table of persons
@@ -441,5 +441,5 @@ class Schema(Mapping[str, Kind]):
 
 
 def schema_of(kinds: Mapping[str, Kind]) -> Schema:
-    """Return the schema of columns, which has nothing but their kinds unless `kinds` is a schema."""
+    """Return `kinds` itself if it is a schema, else a schema that knows only the kinds of the columns."""
     return kinds if isinstance(kinds, Schema) else Schema(kinds)

@@ -23,7 +23,7 @@ _MISPLACED = {
 
 def syntax_of(text: str) -> Node:
     """Return the node of a text. Raise PredicateError if the text has no complete syntax."""
-    return _Grammar(tokens(text)).whole()
+    return _Grammar(tokens(text)).parse_all()
 
 
 class _Grammar:
@@ -32,7 +32,7 @@ class _Grammar:
     def __init__(self, found: Sequence[Token]) -> None:
         self.found, self.at = found, 0
 
-    def whole(self) -> Node:
+    def parse_all(self) -> Node:
         """Return the node of all tokens."""
         node = self.disjunction()
         if self.at < len(self.found):
@@ -53,7 +53,7 @@ class _Grammar:
         self.at += 1
         return token.text
 
-    def need(self, word: str) -> None:
+    def require_word(self, word: str) -> None:
         if self.take(word) is None:
             self.refuse()
 
@@ -84,11 +84,11 @@ class _Grammar:
             is_negated = self.take("not")
             word = self.take("in", "between", "like", "is")
             if word == "in":
-                self.need("(")
-                node = ("in", node, *self.listed())
+                self.require_word("(")
+                node = ("in", node, *self.parse_list())
             elif word == "between":
                 low = self.difference()
-                self.need("and")
+                self.require_word("and")
                 node = ("between", node, low, self.difference())
             elif word is not None:
                 is_negated = self.take("not") if word == "is" else is_negated
@@ -99,14 +99,14 @@ class _Grammar:
                 return node
             node = ("not", node) if is_negated else node
 
-    def listed(self) -> list[Node]:
+    def parse_list(self) -> list[Node]:
         """Return the nodes between commas, up to the closing parenthesis."""
         if self.take(")"):
             return []
         found = [self.disjunction()]
         while self.take(","):
             found.append(self.disjunction())
-        self.need(")")
+        self.require_word(")")
         return found
 
     def difference(self) -> Node:
@@ -129,7 +129,7 @@ class _Grammar:
         if self.take("-"):
             return ("-", self.operand())
         if self.take("("):
-            inside = self.listed()
+            inside = self.parse_list()
             return inside[0] if len(inside) == 1 else ("tuple",)
         if constant := self.take("true", "false", "null"):
             return (constant,)
@@ -145,7 +145,7 @@ class _Grammar:
 
     def person_value(self, name: str) -> Node:
         """Return the node of a value of a person: its function, column, order and condition of the rows."""
-        self.need("(")
+        self.require_word("(")
         is_distinct = name == Function.COUNT.value and self.take("distinct") is not None
         column = order = condition = None
         if name in OF_CONDITIONS and not is_distinct:
@@ -154,14 +154,14 @@ class _Grammar:
             column = self.operand()
             order = self.operand() if self.take("by") else None
             condition = self.disjunction() if self.take("where") else None
-        self.need(")")
+        self.require_word(")")
         return ("value", name, column, order, condition)
 
     def argument(self) -> Node:
         """Return the only operand in parentheses after the name of a function."""
-        self.need("(")
+        self.require_word("(")
         node = self.operand()
-        self.need(")")
+        self.require_word(")")
         return node
 
 
@@ -174,7 +174,7 @@ def _about_decimals(found: Sequence[Token]) -> str:
     return ""
 
 
-def outside(node: Node) -> PredicateError:
+def misplaced_node_error(node: Node) -> PredicateError:
     """Return the error about a node in a place where it has no meaning."""
     dates = ""
     match node:

@@ -159,14 +159,14 @@ def margins_of(margins: str | Sequence[str | Sequence[str]], parts: Sequence[Gro
     if margins in ("all", ["all"], ("all",)):
         found = [each for size in range(len(names)) for each in combinations(names, size)]
     else:
-        found = [_margin(each, names) for each in ([margins] if isinstance(margins, str) else margins)]
+        found = [_margin_columns(each, names) for each in ([margins] if isinstance(margins, str) else margins)]
     for margin in found:
         if found.count(margin) > 1:
-            raise PredicateError(f"margins have {_shown(margin)} twice: name each once")
+            raise PredicateError(f"margins have {_margin_text(margin)} twice: name each once")
     return tuple(sorted(found, key=lambda each: (-len(each), [names.index(one) for one in each])))
 
 
-def _margin(written: object, names: Sequence[str]) -> tuple[str, ...]:
+def _margin_columns(written: object, names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of one margin, in the order of the table."""
     if written == TOTAL and TOTAL not in names:
         return ()
@@ -179,15 +179,15 @@ def _margin(written: object, names: Sequence[str]) -> tuple[str, ...]:
             close = close_names(str(piece), [*names, TOTAL])
             raise PredicateError(f"margins name {short(piece)}, which is no margin: use {close}")
     if set(pieces) == set(names):
-        raise PredicateError(f"margins name {_shown(pieces)}, the table itself: leave it out")
+        raise PredicateError(f"margins name {_margin_text(pieces)}, the table itself: leave it out")
     return tuple(name for name in names if name in pieces)
 
 
-def _shown(margin: Sequence[str]) -> str:
+def _margin_text(margin: Sequence[str]) -> str:
     return "*".join(margin) or TOTAL
 
 
-def _spelled(part: GroupBy, key: object) -> Iterable[object]:
+def _plain_keys(part: GroupBy, key: object) -> Iterable[object]:
     """Yield a key in a type of Python; for a typed range such as 1..5, each key of the range."""
     if not isinstance(key, TypedKey):
         return [key.item() if isinstance(key, np.generic) else key]
@@ -228,13 +228,13 @@ def key_set(parts: Sequence[GroupBy], keys: Keys | None, public: Public = _NO_VA
     if isinstance(keys, str | bytes):
         raise PredicateError(f"keys must be a list, or lists by column, got {short(keys)}")
     if keys is None or isinstance(keys, Mapping):
-        return _grid(parts, keys or {}, public)
+        return _all_combinations(parts, keys or {}, public)
     if hasattr(keys, "columns") and hasattr(keys, "__getitem__"):
-        return _listed(parts, _rows_of_frame(keys, parts))
-    return _listed(parts, list(keys))
+        return _listed_cells(parts, _rows_of_frame(keys, parts))
+    return _listed_cells(parts, list(keys))
 
 
-def _grid(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]], public: Public) -> KeySet:
+def _all_combinations(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[object]], public: Public) -> KeySet:
     """Return the cells of all combinations of the keys of the columns."""
     listed = {_part_of_name(name, parts).text: column_keys for name, column_keys in keys.items()}
     values = tuple(_keys_of_part(part, listed.get(part.text), public) for part in parts)
@@ -278,7 +278,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
         )
     spelled: list[object] = []
     for key in listed:
-        spelled.extend(_spelled(part, key))
+        spelled.extend(_plain_keys(part, key))
         if isinstance(key, TypedKey) and len(spelled) > MAX_CELLS:
             raise PredicateError(f"keys of {part.column.name} are more than {MAX_CELLS:,}: list fewer")
     values = [part.canonical_key(key) for key in spelled]
@@ -287,26 +287,26 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
     if not values:
         raise PredicateError(f"keys of {part.text} are none: list at least one")
     if len(set(values)) < len(values):
-        raise _twice(part.text, Counter(values).most_common(1)[0][0])
+        raise _repeated_key_error(part.text, Counter(values).most_common(1)[0][0])
     return tuple(values)
 
 
-def _listed(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
+def _listed_cells(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
     """Return the cells whose keys are listed one by one."""
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are none: list at least one cell")
-    cells = _coded(parts, [_row(parts, key) for key in keys], _checked)
+    cells = _encode_cells(parts, [_row(parts, key) for key in keys], _parse_key)
     first = np.unique(cells.codes, axis=0, return_index=True)[1]
     if len(first) < len(keys):
         twice = min(set(range(len(keys))) - set(first.tolist()))
-        raise _twice("the table", cells.key(twice))
+        raise _repeated_key_error("the table", cells.key(twice))
     return cells
 
 
-def _checked(part: GroupBy, key: object) -> Key:
+def _parse_key(part: GroupBy, key: object) -> Key:
     """Return the one key that an entry states, in canonical form."""
-    (one,) = _spelled(part, key)
+    (one,) = _plain_keys(part, key)
     return part.canonical_key(one)
 
 
@@ -319,7 +319,7 @@ def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
     return given
 
 
-def _coded(
+def _encode_cells(
     parts: Sequence[GroupBy], rows: Sequence[Sequence[object]], read: Callable[[GroupBy, object], Key]
 ) -> KeySet:
     """Return cells from their keys; each different key is read once."""
@@ -337,7 +337,7 @@ def _coded(
     return KeySet(tuple(parts), tuple(values), codes)
 
 
-def _twice(whose: str, key: object) -> PredicateError:
+def _repeated_key_error(whose: str, key: object) -> PredicateError:
     return PredicateError(f"keys of {whose} have {short(key)} twice: list each once")
 
 
@@ -377,10 +377,10 @@ def key_set_to_json(keys: KeySet) -> dict[str, object]:
 
 def key_set_from_json(parts: Sequence[GroupBy], stored: Sequence[Sequence[object]]) -> KeySet:
     """Return the cells of hidden keys that a release shows, from the stored keys."""
-    return _coded(parts, stored, _stored)
+    return _encode_cells(parts, stored, _parse_stored_key)
 
 
-def _stored(part: GroupBy, key: object) -> Key:
+def _parse_stored_key(part: GroupBy, key: object) -> Key:
     """Return a stored key as a value of its column."""
     kind = part.column.kind
     found: Key = kind.key(key)

@@ -272,13 +272,13 @@ def _words(listed: str, whole: str) -> Iterator[TypedKey]:
                 "must list keys with commas between them, and single quotes around a key with "
                 f"commas or without letters, got {whole!r}"
             )
-        yield _word(match[1], match[2])
+        yield _as_typed_key(match[1], match[2])
         if not match[3]:
             return
         place = match.end()
 
 
-def _word(quoted: str | None, bare: str) -> TypedKey:
+def _as_typed_key(quoted: str | None, bare: str) -> TypedKey:
     if quoted is not None:
         return TypedKey(quoted.replace("''", "'"), is_quoted=True)
     return TypedKey(None) if bare.lower() == "null" else TypedKey(bare)
@@ -313,7 +313,7 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]
         yield _value(kind, word.text)
         return
     low, _, high = word.text.partition("..")
-    steps = _between(low, high)
+    steps = _values_between(low, high)
     if steps is None:
         raise PredicateError(
             f"keys of {column} have {word.text!r}: a range is of whole numbers, days, months, "
@@ -331,22 +331,22 @@ def _value(kind: Kind, text: str) -> "Label":
     return text
 
 
-def _between(low: str, high: str) -> "Iterator[Label] | None":
+def _values_between(low: str, high: str) -> "Iterator[Label] | None":
     """Return all values from `low` to `high`; None if they are of different kinds or do not increase."""
     if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
-        return _rising(int(low), int(high))
+        return _increasing_range(int(low), int(high))
     for length in (PeriodLength.QUARTER, PeriodLength.MONTH):
         first, last = length.number(low), length.number(high)
         if first is not None and last is not None:
-            steps = _rising(first, last)
+            steps = _increasing_range(first, last)
             return steps and map(length.label, steps)
     try:
         first_day, last_day = date.fromisoformat(low), date.fromisoformat(high)
     except ValueError:
         return None
-    days = _rising(0, (last_day - first_day).days)
+    days = _increasing_range(0, (last_day - first_day).days)
     return days and ((first_day + timedelta(day)).isoformat() for day in days)
 
 
-def _rising(first: int, last: int) -> Iterator[int] | None:
+def _increasing_range(first: int, last: int) -> Iterator[int] | None:
     return iter(range(first, last + 1)) if first <= last else None

@@ -344,7 +344,7 @@ class Desk(Shown, Closeable):
         plan = plan or self.plan(query)
         source.require_unchanged()
         asked_forms = ledger_forms(plan, dataset.name, source)
-        forms = asked_forms if plan.goal is None else self._known(plan, asked_forms, self.analyst)
+        forms = asked_forms if plan.goal is None else self._forms_of_accurate_answer(plan, asked_forms, self.analyst)
         plan.require_possible(lambda: self._has_paid(forms))
         if purpose is None and dataset.needs_purpose and not self._has_paid(forms, answered=True):
             raise errors.PurposeError(
@@ -355,7 +355,7 @@ class Desk(Shown, Closeable):
         if plan.goal is not None and forms is asked_forms:
             # an answer that another analyst paid for is given only if this analyst could pay for it too
             self.ledger.require_payable(request, dataset.budget, self.analyst, formers)
-            request, formers = self._known(plan, asked_forms, None)
+            request, formers = self._forms_of_accurate_answer(plan, asked_forms, None)
         entry, charged = self.ledger.reserve(
             secrets.token_hex(16) if key is None else key,
             request,
@@ -395,7 +395,7 @@ class Desk(Shown, Closeable):
         """Return the remaining budgets, once a part of a reserve, in ε, is refunded."""
         return RemainingBudget.in_ledger(self.ledger, self.dataset.name, self.dataset.budget, self.analyst, refund)
 
-    def _known(self, plan: QueryPlan, forms: Forms, analyst: Analyst | None) -> Forms:
+    def _forms_of_accurate_answer(self, plan: QueryPlan, forms: Forms, analyst: Analyst | None) -> Forms:
         """Return the request for a stored answer that meets the accuracy goal, else the request that was asked.
 
         If an analyst is given, only the answers that this analyst may know are considered.
@@ -474,7 +474,7 @@ class Desk(Shown, Closeable):
     def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
         """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""
         draw = partial(_result_or_none, partial(draw_answer, plan, self.source, base))
-        answer = draw() if self.slot is None else self.slot.held(draw)
+        answer = draw() if self.slot is None else self.slot.hold_until_tick(draw)
         if answer is None:
             raise errors.SourceError(
                 f"data set {self.dataset.shown_name!r} could not be counted, and why is withheld, as it"

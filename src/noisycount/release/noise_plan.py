@@ -56,7 +56,9 @@ class TablePlan(Shown):
         """Privacy loss of all counts together."""
         return self.price.loss
 
-    def at(self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None) -> "TablePlan":
+    def at_laplace_price(
+        self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None
+    ) -> "TablePlan":
         """Return this plan at another price under Laplace noise; the threshold is that of the first answer."""
         return self.of_noises(
             Loss.from_epsilon(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold
@@ -71,10 +73,10 @@ class TablePlan(Shown):
 
     def odds(self, protected: str) -> str:
         """Return the odds that a guess about one "person" or "row" may become, in words."""
-        return odds_of(self.loss, protected, self.replaced, self.price.rho_delta)
+        return odds_of(self.loss, protected, self.replacement_loss, self.price.rho_delta)
 
     @property
-    def replaced(self) -> Loss:
+    def replacement_loss(self) -> Loss:
         """Loss of all answers if one unit replaces another, which may exceed the charge.
 
         Each count changes by at most 1, and Δ is the sum of the changes on a level. Under Laplace noise the level loses
@@ -82,7 +84,7 @@ class TablePlan(Shown):
         ρ = Δ/(2σ²). Hidden keys fail with the same δ under both neighbour relations (see `threshold`).
         """
         scales = [level.mechanism.exact_scale for level in self.levels]
-        pairs = list(zip(self._moves(replaced=True), scales, strict=True))
+        pairs = list(zip(self._level_sensitivities(replaced=True), scales, strict=True))
         if self.loss.epsilon is not None:
             lost = sum((move / scale for move, scale in pairs), Fraction(0))
             return Loss.from_epsilon(max(lost, self.loss.epsilon), self.loss.delta)
@@ -92,11 +94,11 @@ class TablePlan(Shown):
     @property
     def relation(self) -> NeighbourRelation | None:
         """Neighbour relation for which the price was made; None if both have the same price."""
-        if self._moves(replaced=True) == self._moves(replaced=False):
+        if self._level_sensitivities(replaced=True) == self._level_sensitivities(replaced=False):
             return None
-        return NeighbourRelation.REPLACEMENT if self.replaced == self.loss else NeighbourRelation.ADD_REMOVE
+        return NeighbourRelation.REPLACEMENT if self.replacement_loss == self.loss else NeighbourRelation.ADD_REMOVE
 
-    def _moves(self, *, replaced: bool) -> list[int]:
+    def _level_sensitivities(self, *, replaced: bool) -> list[int]:
         """Return the L1 sensitivity of each level; with `replaced`, if one unit replaces another."""
         groups = self.groups
         return [

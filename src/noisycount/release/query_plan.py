@@ -121,7 +121,7 @@ class QueryPlan(ABC):
         """Return this plan at another price."""
         factor = (self.loss.epsilon or 0) / epsilon
         scales = [level.mechanism.exact_scale * factor for level in self.noise.levels]
-        return replace(self, noise=self.noise.at(epsilon, scales))  # type: ignore[type-var]
+        return replace(self, noise=self.noise.at_laplace_price(epsilon, scales))  # type: ignore[type-var]
 
     def at_price_of(self, entry: Entry) -> Self:
         """Return this plan at the price and noise of a stored answer, whose price may exceed that of the query."""
@@ -133,7 +133,9 @@ class QueryPlan(ABC):
         if (epsilon := loss.epsilon) is None:
             noise = self.noise.of_noises(loss, gaussian_noises(entry), threshold)
             return replace(self, noise=noise)  # type: ignore[type-var]
-        noise = replace(self.noise.at(epsilon, scales_in(question), threshold), is_refined=bool(entry.replaces))
+        noise = replace(
+            self.noise.at_laplace_price(epsilon, scales_in(question), threshold), is_refined=bool(entry.replaces)
+        )
         return replace(self, noise=noise)  # type: ignore[type-var]
 
     def as_released(self, release: Published) -> Self:
@@ -143,7 +145,7 @@ class QueryPlan(ABC):
         scale = release.mechanism.exact_scale
         if release.epsilon == self.loss.epsilon and scale == self.noise.levels[0].mechanism.exact_scale:
             return self
-        return replace(self, noise=self.noise.at(release.epsilon, [scale]))  # type: ignore[type-var]
+        return replace(self, noise=self.noise.at_laplace_price(release.epsilon, [scale]))  # type: ignore[type-var]
 
 
 @frozen(slots=False)
@@ -183,7 +185,7 @@ class ListPlan(QueryPlan):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Texts of the conditions, sorted."""
+        """Members of the stored question that identify the list: the texts of its conditions, sorted."""
         return {"questions": sorted(self.texts)}
 
 

@@ -267,10 +267,12 @@ def desk_of_frame(
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frames().open(frame, unit=unit, columns=stated.columns)
     source.schema = with_public_values(source.schema, stated.values)
-    return Desk(source, ledger, replace(paying, label=lambda: _described(source, unit, stated, catalog, ledger)))
+    return Desk(
+        source, ledger, replace(paying, label=lambda: _write_description(source, unit, stated, catalog, ledger))
+    )
 
 
-def _described(
+def _write_description(
     source: CheckedSource, unit: str | None, stated: DatasetSettings, catalog: Catalog, ledger: Ledger
 ) -> str:
     """Write the description of a table in memory to the ledger, and return its name.
@@ -293,7 +295,7 @@ def _described(
     if text == written.text:
         return name
     if former is None and not stated.name:  # another process took the number
-        return _described(source, unit, stated, Catalog.from_ledger(ledger, catalog.folder), ledger)
+        return _write_description(source, unit, stated, Catalog.from_ledger(ledger, catalog.folder), ledger)
     raise SourceError(f"{redacted_name(name)!r} was written down otherwise meanwhile: open it again")
 
 

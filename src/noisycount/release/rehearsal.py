@@ -59,10 +59,10 @@ def examples_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterato
         if isinstance(part, NumberRanges):
             yield from ((part.column.origin, edge) for edge in part.edges)
         elif keys is not None:
-            yield from ((part.column.origin, _value(part, key)) for key in keys.values[place])
+            yield from ((part.column.origin, _value_in_group(part, key)) for key in keys.values[place])
 
 
-def _value(part: GroupBy, key: Key) -> object:
+def _value_in_group(part: GroupBy, key: Key) -> object:
     """Return a value in the group of a key."""
     if isinstance(part, Period) and isinstance(key, int):
         year, place = divmod(key, part.span.value)
@@ -95,7 +95,7 @@ def made_up(
         tables: The traits of each table of a data set of several tables.
     """
     chance = Random(repr(sorted(columns.items(), key=str)) + repr(examples))  # noqa: S311 - no secret
-    draws = {name: _draw(kind, examples.get(name, []), chance) for name, kind in columns.items()}
+    draws = {name: _value_sampler(kind, examples.get(name, []), chance) for name, kind in columns.items()}
     flags = [name for name, traits in tables.items() if traits.rows == name]
     row_tables: list[str | None] = [*flags] or [None]
     records: list[Record] = []
@@ -126,30 +126,30 @@ def _row_number(unit: str | None, traits: TableTraits | None, chance: Random) ->
     return chance.choice(_ROWS if traits is None else _ROWS_OF_TABLE)
 
 
-def _draw(kind: Kind, examples: list[object], chance: Random) -> Callable[[], object]:
+def _value_sampler(kind: Kind, examples: list[object], chance: Random) -> Callable[[], object]:
     """Return a function that draws values of a kind, near the values that a query names."""
     known = [value for value in dict.fromkeys(examples) if value is not None]
     if kind is Kind.BOOLEAN:
         return lambda: chance.random() < 0.5  # noqa: PLR2004 - one of two
     if kind.is_number:
-        return _number(kind, [value for value in known if isinstance(value, int | float)], chance)
+        return _number_sampler(kind, [value for value in known if isinstance(value, int | float)], chance)
     if kind.is_moment:
-        return _moment(kind, [value for value in known if isinstance(value, date)], chance)
+        return _moment_sampler(kind, [value for value in known if isinstance(value, date)], chance)
     if kind is not Kind.TEXT:
         values = known or [kind.parsed(kind.literal.strip("'"))]
         return lambda: chance.choice(values)
-    return _text(known, chance)
+    return _text_sampler(known, chance)
 
 
-def _text(known: list[object], chance: Random) -> Callable[[], object]:
+def _text_sampler(known: list[object], chance: Random) -> Callable[[], object]:
     """Return a function that draws texts: known ones, and numbers and days near known ones."""
     texts = [value for value in known if isinstance(value, str)]
     choices = [*texts, *texts, "something else"] if texts else ["a", "b", "c"]
     numbers = [value for value in known if isinstance(value, float)]
     days = [value for value in known if isinstance(value, date)]
     spelled = [
-        *([_number(Kind.REAL, [*numbers], chance)] if numbers else []),
-        *([_moment(Kind.DATE, days, chance)] if days else []),
+        *([_number_sampler(Kind.REAL, [*numbers], chance)] if numbers else []),
+        *([_moment_sampler(Kind.DATE, days, chance)] if days else []),
     ]
     if not spelled:
         return lambda: chance.choice(choices)
@@ -157,7 +157,7 @@ def _text(known: list[object], chance: Random) -> Callable[[], object]:
     return lambda: str(chance.choice(draws)())
 
 
-def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
+def _number_sampler(kind: Kind, known: list[int | float], chance: Random) -> Callable[[], object]:
     """Return a function that draws numbers around the known ones, none negative if all known ones are above 0."""
     smallest, largest = min(known, default=0), max(known, default=100)
     around = max(1.0, (largest - smallest) / 2, max(abs(smallest), abs(largest)) / 2)
@@ -169,7 +169,7 @@ def _number(kind: Kind, known: list[int | float], chance: Random) -> Callable[[]
     return lambda: chance.uniform(low, high)
 
 
-def _moment(kind: Kind, known: list[date], chance: Random) -> Callable[[], object]:
+def _moment_sampler(kind: Kind, known: list[date], chance: Random) -> Callable[[], object]:
     """Return a function that draws days, or times of days, from before the first known one to after the last."""
     days = [value.date() if isinstance(value, datetime) else value for value in known]
     first, last = min(days, default=_START), max(days, default=_START + timedelta(_DAYS))
@@ -191,14 +191,14 @@ _UNITS = 1000  # number of units if the size of the data set is not public
 class Rehearsal:
     """Answer of a query about made-up records, with and without noise."""
 
-    query: Query  # the rehearsed query
+    query: Query  # the rehearse_query query
     units: int  # number of made-up persons or rows
     # exact counts of the made-up records, row by row; None if keys are hidden
     counts: tuple[int, ...] | None
     release: Published  # answer with noise, which no ledger stores
 
 
-def rehearsed(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
+def rehearse_query(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
     """Answer a query about made-up records, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
     kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda column: column.name)}

@@ -1,6 +1,6 @@
 """Fixed ticks at which replies leave, so that the duration of a count reveals nothing about the records.
 
-This is a defence against timing attacks. `ReplyTick.held` runs a count and returns its result at its tick.
+This is a defence against timing attacks. `ReplyTick.hold_until_tick` runs a count and returns its result at its tick.
 """
 
 import math
@@ -31,7 +31,7 @@ class ReplyTick:
         ValueError: The length is out of range, or no number.
 
     Example:
-        >>> ReplyTick(0.01).held(lambda: 42)
+        >>> ReplyTick(0.01).hold_until_tick(lambda: 42)
         42
     """
 
@@ -44,11 +44,11 @@ class ReplyTick:
             raise ValueError(f"slot must be from {SHORTEST} to {LONGEST:.0f} s, got {seconds!r}")
         object.__setattr__(self, "seconds", float(seconds))
 
-    def leaving(self, arrival: float, done: float | None = None) -> float:
+    def reply_time(self, arrival: float, done: float | None = None) -> float:
         """Return the tick after the next one, or the first tick of the grid after the work was done.
 
         Example:
-            >>> [ReplyTick(1).leaving(0.5, done) for done in (1.9, 2.1, 3.1, 5.1)]
+            >>> [ReplyTick(1).reply_time(0.5, done) for done in (1.9, 2.1, 3.1, 5.1)]
             [2.0, 3.0, 5.0, 9.0]
         """
         first, later = math.floor(arrival / self.seconds) + 2, 1
@@ -56,14 +56,14 @@ class ReplyTick:
             later *= 2
         return (first + later - 1) * self.seconds
 
-    def held(self, work: Callable[[], Result]) -> Result:
+    def hold_until_tick(self, work: Callable[[], Result]) -> Result:
         """Return the result of some work at its tick, or raise its error then."""
         arrival, refusal = time.monotonic(), None
         try:
             result = work()
         except Exception as error:  # noqa: BLE001 - raised again at the tick
             refusal = without_traceback(error)
-        leaving = self.leaving(arrival, time.monotonic())
+        leaving = self.reply_time(arrival, time.monotonic())
         while (left := leaving - time.monotonic()) > 0:
             time.sleep(left)
         if refusal is not None:

@@ -60,12 +60,12 @@ class StoredQuestion:
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """Members of the question."""
+        """Members of the stored question, by name."""
         return self.entry.request.asked
 
     @property
     def table(self) -> Mapping[str, Any]:
-        """Members of a list or of a table by keys; empty for a count."""
+        """Member `table` of the stored question, which a list and a table by keys have; empty for a count."""
         table = self.asked.get("table")
         return table if isinstance(table, dict) else {}
 
@@ -143,7 +143,7 @@ class StoredQuestion:
     @property
     def levels(self) -> tuple[LevelPlan, ...]:
         """Noise of each level, the cells first; empty if no version of noisycount wrote the question."""
-        return () if self._reading is None else self._reading[0].levels
+        return () if self._plan_and_release is None else self._plan_and_release[0].levels
 
     @property
     def release(self) -> TableRelease | None:
@@ -152,7 +152,7 @@ class StoredQuestion:
         This is the only place that computes the errors of a stored answer. If its price was fixed, the errors are those
         of its noise at 95 %. If it had an accuracy goal, they are those of the goal, at the confidence of the goal.
         """
-        return None if self._reading is None else self._reading[1]
+        return None if self._plan_and_release is None else self._plan_and_release[1]
 
     @property
     def is_priced(self) -> bool:
@@ -165,12 +165,12 @@ class StoredQuestion:
         return None if self._own_noise is None else self._own_noise.relation
 
     @property
-    def replaced(self) -> Loss:
+    def replacement_loss(self) -> Loss:
         """Loss for this entry if one unit replaces another; for a top-up, beyond that of the answer it tops up."""
         charged, total = self.entry.request.epsilon, self.entry.loss.epsilon
         if self._own_noise is None:
             return self.entry.request.price
-        lost = self._own_noise.replaced
+        lost = self._own_noise.replacement_loss
         if not self.entry.replaces or lost.epsilon is None or charged is None or total is None:
             return lost
         return difference(lost.epsilon * (1 - charged / total), lost.epsilon)
@@ -210,12 +210,12 @@ class StoredQuestion:
         )
 
     @cached_property
-    def _reading(self) -> tuple[TablePlan, TableRelease | None] | None:
+    def _plan_and_release(self) -> tuple[TablePlan, TableRelease | None] | None:
         """Noise of the answer, combined over all of its draws, and the answer; None if the question is not readable."""
         with suppress(*_UNREADABLE):
             answer, is_combined = self.answer, len(parts_of(self.entry)) > 1 and self.entry.answer is not None
             noises: Noises = gaussian_noises(self.entry) if is_combined else self._noises_of_entry
-            levels, places, labels = self._levels(answer)
+            levels, places, labels = self._levels_order_and_labels(answer)
             plan = self._plan(noises, self.entry.loss, levels)
             return plan, None if answer is None else self._release(answer, plan, levels, places, labels)
         return None
@@ -229,7 +229,7 @@ class StoredQuestion:
             # a top-up under Gaussian noise is a separate draw at the charge; under Laplace noise its scale follows from
             # the total loss
             loss = self.entry.request.price if identity_of(self.entry.request).is_gaussian else self.entry.loss
-            return self._plan(self._noises_of_entry, loss, self._levels(self.answer)[0])
+            return self._plan(self._noises_of_entry, loss, self._levels_order_and_labels(self.answer)[0])
         return None
 
     @property
@@ -269,8 +269,13 @@ class StoredQuestion:
         threshold = self.table.get("threshold")
         return TablePlan(price, tuple(plans), groups, is_replacement=False, threshold=threshold, is_refined=is_refined)
 
-    def _levels(self, answer: TableAnswer | None) -> "tuple[Sequence[Level], list[NDArray[np.int64]], TableLabels]":
-        """Return the levels in the order asked, the indices of their counts in the answer, and the keys."""
+    def _levels_order_and_labels(
+        self, answer: TableAnswer | None
+    ) -> "tuple[Sequence[Level], list[NDArray[np.int64]], TableLabels]":
+        """Return the levels, the index in the answer of each count of a level, and the labels of the cells.
+
+        Levels and cells have the order in which the question named them. The ledger stores them sorted.
+        """
         order = None if answer is None else answer.order
         if not self.is_table:
             levels: Sequence[Level] = [level_of_questions(1)]
@@ -281,11 +286,11 @@ class StoredQuestion:
             places = np.arange(len(questions)) if order is None else order
             return [level_of_questions(len(questions))], [places], TableLabels(("question",), (questions,))
         else:
-            parts = [_part(item) for text in self.table["by"] for item in parse_by_text(text)]
-            values, codes = _coded(self.table["keys"], (answer and answer.keys) or (), len(parts))
+            parts = [_column_grouping(item) for text in self.table["by"] for item in parse_by_text(text)]
+            values, codes = _keys_and_codes(self.table["keys"], (answer and answer.keys) or (), len(parts))
             stored = self._all_levels(parts, codes)
             if order is not None:
-                values, codes = _reordered(values, codes, order[: len(codes)])
+                values, codes = _reorder_cells(values, codes, order[: len(codes)])
             levels = self._all_levels(parts, codes)
             texts = tuple(tuple(map(part.label, keys)) for part, keys in zip(parts, values, strict=True))
             names = tuple(part.column.name for part in parts)
@@ -344,7 +349,7 @@ def _are_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 
-def _part(item: ColumnGrouping) -> GroupBy:
+def _column_grouping(item: ColumnGrouping) -> GroupBy:
     """Return the grouping of a column. Its kind is a placeholder, as labels do not depend on the kind."""
     if not item.grouping:
         return EachValue(Column(item.column, Kind.TEXT))
@@ -353,7 +358,7 @@ def _part(item: ColumnGrouping) -> GroupBy:
     return NumberRanges(Column(item.column, Kind.REAL), tuple(map(float, item.grouping.split(","))))
 
 
-def _coded(
+def _keys_and_codes(
     stored: Mapping[str, Any] | None, hidden: Sequence[Sequence[Any]], parts: int
 ) -> tuple[list[list[Any]], Codes]:
     """Return the keys of each column, and for each cell the indices of its keys among them."""
@@ -370,7 +375,7 @@ def _coded(
     return stored["values"], np.array(stored["cells"], dtype=np.int32)
 
 
-def _reordered(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) -> tuple[list[list[Any]], Codes]:
+def _reorder_cells(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) -> tuple[list[list[Any]], Codes]:
     """Return the keys of each column, and for each cell the indices of its keys, with the cells in another order.
 
     The keys of a column have the order in which they first appear in the cells, as in the question that was asked.

@@ -73,7 +73,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     if query.is_list:
         noise_at = partial(table_plan, [level_of_questions(len(texts))], groups=None, is_replacement=is_replacement)
     noise = noise_at(_price(query, noise_at, has_hidden_keys=False))
-    goal = None if query.at_most is None else _goal(query, noise)
+    goal = None if query.at_most is None else _accuracy_goal(query, noise)
     return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, goal, schema_of(schema))
 
 
@@ -109,10 +109,12 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
     noise = noise_at(_price(query, noise_at, has_hidden_keys=is_hidden))
     if is_hidden:
         return HiddenKeysPlan(question, noise, None, schema_of(schema))
-    return CellsPlan(question, noise, None if query.at_most is None else _goal(query, noise), schema_of(schema))
+    return CellsPlan(
+        question, noise, None if query.at_most is None else _accuracy_goal(query, noise), schema_of(schema)
+    )
 
 
-def _goal(query: Query, noise: TablePlan) -> AccuracyGoal:
+def _accuracy_goal(query: Query, noise: TablePlan) -> AccuracyGoal:
     """Return the accuracy goal of a query without a price. Raises ValueError if no stopping rule can meet it."""
     decisive = parse_of(query.of) if query.of is not None else EVERY_COUNT if len(query.wheres) > 1 else ""
     share, confidence = share_of(query.within), as_written(query.confidence, "confidence")

@@ -316,7 +316,7 @@ class TableRelease(Columns, PublishedAnswer):
                 for row in self.rows
             ],
             "confidence": self.confidence,
-            **self.nearness,
+            **self.goal_facts,
             "plan": self.plan,
             "odds": self.odds,
             "charged": self.charged.text,
@@ -328,7 +328,7 @@ class TableRelease(Columns, PublishedAnswer):
         }
 
     @property
-    def nearness(self) -> dict[str, object]:
+    def goal_facts(self) -> dict[str, object]:
         """Accuracy goal of the answers, and if they meet it; empty for an answer at a price."""
         if self.within is None:
             return {}

@@ -41,8 +41,8 @@ _DATE = r"[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?"
 _DATES = [_DATE, *(form.pattern for kind in (Kind.DATE, Kind.TIMESTAMP) for form in kind.spellings)]
 
 
-def _kind_of(literal: tree.Literal) -> Kind | None:
-    """Return the kind of number or date that a text reads as or begins like, in any form; None if it is neither."""
+def _resembled_kind(literal: tree.Literal) -> Kind | None:
+    """Return DATE for a text that looks like a date, REAL for one that begins like a number, and None for others."""
     text = compatible_text(str(literal.value)).strip(BLANKS)
     exported = (spelling.pattern for _, spelling in date_spellings([text]))
     is_date = any(re.fullmatch(form, text) for form in chain(_DATES, exported)) or looks_like_date(text)
@@ -75,7 +75,7 @@ def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
 they are written as 12.5, write number(code) >= 100, in which all others are missing values; if not, let its owner \
 state a kind for the column in noisycount.toml, or store them as numbers
     """
-    sentences = (sentence for condition in row_conditions(predicates) for sentence in _sentences(condition))
+    sentences = (sentence for condition in row_conditions(predicates) for sentence in _refusal_sentences(condition))
     return [*islice(dict.fromkeys(sentences), _SHOWN)]
 
 
@@ -137,7 +137,7 @@ def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_eq
             yield f"texts of {column} are {verb} only if written so: columns of times of day have 08:30:00"
 
 
-def _sentences(predicate: tree.Predicate) -> Iterator[str]:
+def _refusal_sentences(predicate: tree.Predicate) -> Iterator[str]:
     """Yield the refusals of the order comparisons of texts in a predicate."""
     for test in tree.tests(predicate):
         match test:
@@ -160,11 +160,11 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
             f"of day as they stand in columns of them, {name} {word} {values}"
         )
         return
-    found = [(literal, kind) for literal in literals if (kind := _kind_of(literal)) is not None]
+    found = [(literal, kind) for literal in literals if (kind := _resembled_kind(literal)) is not None]
     if not found:
         return
     literal, kind = found[0]
-    written_values = [_written(each, kind) for each in literals]
+    written_values = [_as_literal(each, kind) for each in literals]
     function, written, owners = _REMEDIES[kind]
     if None in written_values:
         remedy = (
@@ -209,7 +209,7 @@ def _written_clock(text: str) -> str:
     return tree.quoted_text(written.rstrip("0") if "." in written else written)
 
 
-def _written(literal: tree.Literal, kind: Kind) -> str | None:
+def _as_literal(literal: tree.Literal, kind: Kind) -> str | None:
     """Return a text as a literal of a kind; None if the functions of the language do not read this form."""
     text = str(literal.value).strip(BLANKS)
     if kind is Kind.REAL:

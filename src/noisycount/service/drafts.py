@@ -13,7 +13,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 
 @frozen
 class FormDraft:
-    """A form as it was sent."""
+    """Fields of a form that a browser sent, kept so that the page can show them again."""
 
     fields: tuple[tuple[str, str], ...]  # names and texts, in the order of the form
     key: str  # name of the request if the form is confirmed, the same however often its page is loaded

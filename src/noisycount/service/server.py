@@ -103,7 +103,10 @@ class Connection(H11Protocol):
 
 
 def end_overdue(connections: Iterable[Connection], now: float) -> None:
-    """Close the connections that are overdue at this check and were at the last: a busy process alone closes none."""
+    """Close the connections that are overdue at this check and were overdue at the previous one.
+
+    A single check may come late because the process was busy, and the connection is then not at fault.
+    """
     for connection in list(connections):
         was_late, connection.is_late = connection.is_late, connection.is_overdue(now)
         if was_late and connection.is_late and not connection.is_ended:

@@ -186,7 +186,7 @@ class OpenSources:
             opened = self._opened.get(dataset.name)
             if opened is None or not opened.is_current(self.ledger):
                 work = partial(self._current, dataset)
-                opened = self._opened[dataset.name] = work() if self.tick is None else self.tick.held(work)
+                opened = self._opened[dataset.name] = work() if self.tick is None else self.tick.hold_until_tick(work)
             return opened
 
     def close(self) -> None:

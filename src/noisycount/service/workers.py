@@ -1,8 +1,8 @@
 """Several processes that serve one listening socket, watched by the process that started them.
 
-The ledger keeps what must outlast a process: debits, answers, replies. What all workers need beside it is kept in
-memory by the process that watches them: rate limits, sessions with their drafts, wrong keys. Ticks need no sharing, as
-the clock is the machine's.
+The ledger stores what must outlast a process: debits, answers, replies. The watching process keeps in memory what all
+workers share: rate limits, sessions with their drafts, and attempts with wrong keys. The ticks at which replies leave
+need no sharing, as all workers use the clock of the machine.
 """
 
 import os
@@ -34,7 +34,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
-    """Serve new objects to the workers that this process starts, and give proxies of them for these workers."""
+    """Keep the objects that all workers share in this process, and yield proxies of them to pass to the workers."""
     shared_objects = {"rates": RateLimiter(configuration.service.rate), "attempts": Attempts(), "sessions": Sessions()}
 
     class Manager(BaseManager):

@@ -46,7 +46,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         charged: Any = exact_text(release.charged)
         stored["better"] = None
     else:
-        counts = {"rows": list(_rows(release)), **release.nearness}
+        counts = {"rows": list(_rows(release)), **release.goal_facts}
         if "within" in counts:
             counts["within"] = exact_text(counts["within"])
         columns = {"by": list(release.labels.names)}

@@ -68,7 +68,7 @@ class PaidSoFar:
     loss: Loss  # sums of ε, ρ and δ
     # the same if one unit replaces another, as it applies to a person who is known to be in the records. It is larger
     # than `loss` if tables were priced for adding or removing a unit
-    replaced: Loss
+    replacement_loss: Loss
     rho_delta: Fraction | None  # δ at which the budget converts ρ to ε; None: it names none
     protected: str = "person"  # the privacy unit: "person" or "row"
 
@@ -85,7 +85,7 @@ class PaidSoFar:
     @property
     def odds(self) -> str:
         """Odds for one person or row that follow from the total loss, in words."""
-        return odds_of(self.loss, self.protected, self.replaced, self.rho_delta)
+        return odds_of(self.loss, self.protected, self.replacement_loss, self.rho_delta)
 
     def delta(self, epsilon: Fraction) -> float:
         """Return δ of all answers at an ε, against an adversary who knows all other records."""
@@ -93,7 +93,7 @@ class PaidSoFar:
 
     def delta_replaced(self, epsilon: Fraction) -> float | None:
         """Return δ against an adversary who also knows that the person is in the records; None if it is not larger."""
-        return None if self.replaced == self.loss else _delta_of_loss(self.replaced, epsilon)
+        return None if self.replacement_loss == self.loss else _delta_of_loss(self.replacement_loss, epsilon)
 
 
 def _delta_of_loss(loss: Loss, epsilon: Fraction) -> float:
@@ -151,7 +151,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         tuple((StoredQuestion(entry).words, entry.loss) for entry in current_entries if not _is_count(entry)),
         PaidSoFar(
             entries[-1].spent,
-            sum((StoredQuestion(entry).replaced for entry in entries), Loss()),
+            sum((StoredQuestion(entry).replacement_loss for entry in entries), Loss()),
             dataset.budget.rho_delta,
             unit_noun(dataset.unit),
         ),
@@ -370,7 +370,7 @@ def _list_json(risks: ListRisks) -> dict[str, Any]:
         "tables": len(answers.tables),
         "asked_tables": [{"question": words, "price": loss_json(price)} for words, price in answers.tables],
         "paid": loss_json(answers.paid.loss),
-        "replaced": loss_json(answers.paid.replaced),
+        "replaced": loss_json(answers.paid.replacement_loss),
         "promised": {"epsilon": float(epsilon), "delta": float(delta), "odds": answers.paid.odds},
         "worst_case": risks.worst,
         "worst_case_group": answers.paid.delta_replaced(risks.epsilon),

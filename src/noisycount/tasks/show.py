@@ -22,7 +22,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import PublicValues, TableTraits
 from noisycount.query.table_columns import qualified_name
 from noisycount.release.dataset import AvailableBudget, RemainingBudget
-from noisycount.release.rehearsal import Rehearsal, rehearsed
+from noisycount.release.rehearsal import Rehearsal, rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.tasks import ledger
@@ -232,7 +232,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
     """Return the rehearsal of a query. Reads no record and charges nothing."""
     plan = session.plan(query)
-    return rehearsed(query, plan, session.records.unit, session.dataset.size)
+    return rehearse_query(query, plan, session.records.unit, session.dataset.size)
 
 
 def made_up_words(rehearsal: Rehearsal) -> str:

@@ -124,7 +124,11 @@ _Wholes = dict[str, tuple[str, ...]]  # names of wholes by column, of which each
 
 
 def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, _Rows, _Wholes]]:
-    """Yield each kind of odd rows that the owner has not decided about."""
+    """Yield the rows of a file that may be no records, such as repeated headers and sums, one kind after the other.
+
+    Rows that the owner's settings already keep or leave out are not among them. Each kind has a name, the cells of
+    its rows by row number, and for rows of sums the labels of the sums, such as `Total`, by column.
+    """
     form = layout.form
     top = _first_rows(connection, len(layout.names))
     names = {number: top[number] for number in range(_count_header_rows(top, layout))}

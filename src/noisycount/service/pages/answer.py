@@ -253,7 +253,7 @@ class Released:
 
     @property
     def error(self) -> int:
-        """Error of each cell, or of the single count; 0 if the form cannot ask for a more accurate answer."""
+        """Error of each cell, or of the single count. It is 0 if the page must not offer a more accurate answer."""
         query, reply = self.query, self.reply
         if not self.is_askable or query is None or (query.rho is not None and query.delta is not None):
             return 0

@@ -309,7 +309,7 @@ def _curl_text(dataset: str, body: Mapping[str, Any], address: str) -> str:
 
 
 def _keys_text(keys: list[Label]) -> str:
-    """Return keys as on the command line."""
+    """Return keys as a text for the option `--keys` of the command line."""
     return ",".join("null" if key is None else _key_text(key) for key in keys)
 
 

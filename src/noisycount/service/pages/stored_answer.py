@@ -199,7 +199,7 @@ def complete_from_ledger(reply: Mapping[str, Any], entry: Entry) -> Mapping[str,
         "odds": odds_of(
             entry.loss,
             unit_noun(release.unit),
-            question.replaced if question.relation is not None else None,
+            question.replacement_loss if question.relation is not None else None,
         ),
         "price": loss_json(entry.loss),
     }

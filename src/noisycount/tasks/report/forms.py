@@ -290,7 +290,7 @@ def _dataset_json(dataset: DatasetReport) -> Object:
         "why": dataset.why,
         **members(dataset.claim, "public_tables", "vouched"),
         "spent": loss_json(dataset.account.spent),
-        "spent_replaced": loss_json(dataset.replaced),
+        "spent_replaced": loss_json(dataset.replacement_loss),
         "odds": dataset.odds,
         "remaining": exact_text(dataset.left),
         "unproven_top_ups": [top_up.json for top_up in dataset.unproven],

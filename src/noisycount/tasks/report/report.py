@@ -176,9 +176,9 @@ class DatasetReport:
         return tuple(release for release in self.releases if release.relation not in {None, self.neighbours})
 
     @property
-    def replaced(self) -> Loss:
+    def replacement_loss(self) -> Loss:
         """Total loss of all answers if one unit replaces another."""
-        loss = sum((release.replaced for release in self.releases), Loss())
+        loss = sum((release.replacement_loss for release in self.releases), Loss())
         return loss + Loss(sum((top_up.excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0)))
 
     def _factor(self, entry: Entry) -> Fraction:
@@ -186,14 +186,14 @@ class DatasetReport:
 
         Return 1 if the entry has no ε.
         """
-        price, loss = entry.request.epsilon, StoredQuestion(entry).replaced.epsilon
+        price, loss = entry.request.epsilon, StoredQuestion(entry).replacement_loss.epsilon
         return loss / price if price and loss else Fraction(1)
 
     @property
     def total_loss(self) -> Loss:
         """Total loss of all answers under the present neighbour relation; at least what was charged."""
         if self.neighbours is NeighbourRelation.REPLACEMENT:
-            return self.replaced
+            return self.replacement_loss
         return self.account.spent + Loss(sum((top_up.excess for top_up in self.unproven), Fraction(0)))
 
     @property

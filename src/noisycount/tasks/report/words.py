@@ -108,8 +108,8 @@ def dataset_facts(dataset: DatasetReport) -> Facts:
     size = "" if dataset.size is None else f" ({dataset.size:,}, which is public)"
     if dataset.unproven:
         spent = f"{spent} as charged, {loss_words(dataset.total_loss)} is proved"
-    elif dataset.replaced != account.spent:
-        spent = f"{spent} as charged, {loss_words(dataset.replaced)} for replacement"
+    elif dataset.replacement_loss != account.spent:
+        spent = f"{spent} as charged, {loss_words(dataset.replacement_loss)} for replacement"
     if dataset.total_loss != account.spent:
         remaining = f"{remaining}, by what was charged"
     return [
