@@ -14,7 +14,7 @@ from noisycount.catalog.catalog import Catalog
 from noisycount.config.config import load_config
 from noisycount.query.normal_form import parse_predicate
 from noisycount.release.records import Records
-from noisycount.tasks.opening import statement_of
+from noisycount.tasks.opening import stated_settings
 
 ROUNDS = 5
 ROWS = sized(10**7, 10**4)
@@ -69,7 +69,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_questions_about_two_tables(show: Show, clinic: Path, question: str) -> None:
     """A question takes at most 1.5 times the hand-written SQL, across tables 2.2 times, and has the same count."""
     described = load_config(clinic / "noisycount.toml").dataset("clinic")
-    records = Records.open(described.source, statement_of(described), Catalog(folder=clinic / "data"))
+    records = Records.open(described.source, stated_settings(described), Catalog(folder=clinic / "data"))
     with records._source as source, duckdb.connect() as connection:  # noqa: SLF001
         predicate = parse_predicate(question, source.schema).normal
         for table in ("visits", "patients"):

@@ -29,7 +29,7 @@ from noisycount.query.person_values import row_flag, row_table
 from noisycount.query.schema import Kind, Schema, TableTraits
 from noisycount.query.table_columns import column_of
 from noisycount.release.records import Records
-from noisycount.tasks.opening import statement_of
+from noisycount.tasks.opening import stated_settings
 
 Row = dict[str, object]
 COLUMNS: Mapping[str, Mapping[str, Kind]] = {
@@ -190,7 +190,7 @@ def open_source(configuration: Path, dataset: str = "clinic") -> LazySource:
     """Open the records of a data set of a configuration, as a desk counts them."""
     described = load_config(configuration).dataset(dataset)
     folder = configuration.with_name("ledger.db.data")
-    return Records.open(described.source, statement_of(described), Catalog(folder=folder))._source  # noqa: SLF001
+    return Records.open(described.source, stated_settings(described), Catalog(folder=folder))._source  # noqa: SLF001
 
 
 def random_questions(seed: object, number: int) -> Iterator[tree.Predicate]:

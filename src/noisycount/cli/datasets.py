@@ -181,7 +181,7 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     if accepted_proposals:
         output.print_text(f"took {number_of('proposal', len(accepted_proposals))} of `noisycount check`:")
         output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
-    for effect in draft.effects:
+    for effect in draft.effect_sentences:
         output.print_text(effect)
     _show_next_steps(inspection, draft.name, unit)
 

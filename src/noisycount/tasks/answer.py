@@ -162,7 +162,7 @@ def answer_to(
         check_rows(plan, is_drawn=is_drawn)
         if session.ledger is None:  # `answer_at` refuses an impossible question too, but only once there is a ledger
             plan.require_possible(lambda: False)
-        with session.charging(plan) as charged:
+        with session.with_ledger(plan) as charged:
             answer = answer_at(charged, paid_query, plan)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
 

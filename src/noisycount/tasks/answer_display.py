@@ -49,7 +49,7 @@ def count_facts(answer: Answer, release: Release) -> output.Facts:
         goal = f": {share}" if release.is_near else f"; {share} would cost more"
     return [
         *query_facts(answer),
-        ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_bound(release, answer.dataset.size)}"),
+        ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_tighter_bound_text(release, answer.dataset.size)}"),
         ("", f"with {percent(release.confidence)} confidence the true count is in this range{goal}"),
         ("noise", _count_noise(answer.noise)),
         *_privacy_facts(answer, answer.plan.loss.text),
@@ -180,7 +180,7 @@ def _mean_prices(preview: AnswerPreview, goal: AccuracyGoal) -> str:
     return f"{prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 
-def _bound(release: Release, size: int | None) -> str:
+def _tighter_bound_text(release: Release, size: int | None) -> str:
     """Return the bound that remains if the interval extends below 0 or above the public size; else an empty text."""
     low, high = count_interval(release, size)
     if release.answer < release.error:
@@ -234,7 +234,7 @@ def print_preview(preview: AnswerPreview) -> None:
     output.print_facts(preview_facts(preview))
 
 
-def table_nearness(release: TableRelease) -> str:
+def accuracy_goal_text(release: TableRelease) -> str:
     """Return how many counts meet the accuracy goal, in words; empty if the price was fixed."""
     if release.within is None:
         return ""
@@ -307,8 +307,8 @@ def _table_facts(answer: Answer, release: TableRelease, shown_rows_count: int) -
     return [
         *([("rows", hidden_rows)] if rows > shown_rows_count else []),
         ("error", certainty_words(release.confidence, len(release), errors)),
-        *([("near", table_nearness(release))] if release.near else []),
-        *_combined(release),
+        *([("near", accuracy_goal_text(release))] if release.near else []),
+        *_estimate_notes(release),
         ("noise", noise_words(answer.noise)),
         *([("draws", draws_words(len(release.parts)))] if release.parts else []),
         *_table_terms(answer, has_other=release.has_other),
@@ -379,7 +379,7 @@ def draws_words(number: int) -> str:
     )
 
 
-def _combined(release: TableRelease) -> Iterator[tuple[str, str]]:
+def _estimate_notes(release: TableRelease) -> Iterator[tuple[str, str]]:
     """Yield a sentence that explains the estimates beside the answers, if there are any."""
     if release.standard_errors is None:
         return

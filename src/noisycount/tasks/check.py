@@ -22,7 +22,7 @@ from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import UTF, checked_records, checked_table
-from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, statement_of
+from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, stated_settings
 
 _MANY = 20  # units; with fewer units most columns have a value for nearly each of them
 _HALF = 2
@@ -165,14 +165,14 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
         is_unit_stated = dataset.unit is not None or catalog.knows(dataset.account)
         if is_unit_stated:
             dataset = replace(dataset, unit=catalog.unit(dataset.account, dataset.unit) or ROW)
-        record = catalog.known(dataset.account, statement_of(dataset, renews=renews))
+        record = catalog.known(dataset.account, stated_settings(dataset, renews=renews))
         former = None
         if dataset.is_path and catalog.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
             former = EarlierAccount(dataset.account, url, dataset.unit or ROW)
     certificates = Certificates(configuration.data_folder)
     with _copy_draft(dataset, configuration if is_unit_stated and record is None else None) as copy:
-        state = _state(dataset)
+        state = _file_state(dataset)
         check, is_changed = _held_against(dataset, record, certificates, copy)
         inspection = Inspection(
             dataset=dataset if record is None else replace(dataset, form=record.form or dataset.form),
@@ -240,7 +240,7 @@ def same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
     )
 
 
-def _state(dataset: DatasetConfig) -> tuple[tuple[int, ...], ...] | None:
+def _file_state(dataset: DatasetConfig) -> tuple[tuple[int, ...], ...] | None:
     """Return the state of the files of a data set; None if it is on a server, or if its files cannot be read."""
     if not isinstance(dataset.source, Path):
         return None

@@ -157,7 +157,7 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
     If there are more than 40 columns, only the first 15 have a row, columns with findings before the others. A row for
     each kind then sums up the remaining columns.
     """
-    columns, marks = inspection.check.columns, _marks(findings)
+    columns, marks = inspection.check.columns, _finding_titles(findings)
     shown_columns = list(columns)
     if len(columns) > _MOST_COLUMNS:
         order = {name: place for place, name in enumerate(marks)}
@@ -189,7 +189,7 @@ _ROWS_A_VALUE = 2
 ACTIONS = {Severity.BLOCKS: "mend", Severity.LOOK: "look", Severity.NOTE: "note"}
 
 
-def _marks(findings: Sequence[Finding]) -> dict[str, list[str]]:
+def _finding_titles(findings: Sequence[Finding]) -> dict[str, list[str]]:
     """Return the titles of the findings to mend or to look at by column, in the order of the findings."""
     marks: dict[str, list[str]] = {}
     for finding in findings:

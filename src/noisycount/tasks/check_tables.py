@@ -136,16 +136,18 @@ def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
             persons = number_of("person", number)
             if number and register == inspection.group.persons:
                 text = (
-                    f"{persons} of {name} {_are(number)} not in {register}, which persons names: no question counts "
+                    f"{persons} of {name} {_is_or_are(number)} not in {register}, which persons names: no question counts "
                     f"them. Add them to {register}, or leave persons out"
                 )
                 yield Finding(Severity.LOOK, "persons who do not count", text, name)
             elif number:
-                text = f"{persons} of {name} {_are(number)} not in {register}: every value of {register} is missing"
+                text = (
+                    f"{persons} of {name} {_is_or_are(number)} not in {register}: every value of {register} is missing"
+                )
                 yield Finding(Severity.LOOK, f"persons who are not in {register}", text, name)
         if table.persons and table.alone == table.persons and len(inspection.numbers.tables) > 1:
             text = (
-                f"All {number_of('person', table.persons)} of {name} {_are(table.persons)} in no other table: "
+                f"All {number_of('person', table.persons)} of {name} {_is_or_are(table.persons)} in no other table: "
                 "check that its column of persons has the same ids as those of the other tables"
             )
             yield Finding(Severity.LOOK, "a table of other persons", text, name)
@@ -199,7 +201,7 @@ def _find_unowned_rows(link: LinkCheck) -> Iterator[Finding]:
     column = f"{link.table}.{link.column}"
     if lost := link.missing + link.unmatched:
         text = (
-            f"{number_of('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_are(lost)} in no count: "
+            f"{number_of('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in no count: "
             f"{link.missing:,} without a value, {link.unmatched:,} with {number_of('value', link.unmatched_values)} "
             f"that {link.target} lacks"
         )
@@ -240,5 +242,5 @@ _FINDERS: tuple[Callable[[GroupInspection], Iterator[Finding]], ...] = (
 )
 
 
-def _are(number: int) -> str:
+def _is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"

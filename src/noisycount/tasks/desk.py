@@ -73,7 +73,7 @@ def _with_ledger(configuration: Config, ledger: str | Path | None, dataset: Data
         return configuration
     text = str(ledger)
     url = text if "://" in text else sqlite_url(Path(text).absolute())
-    if _location(url) == _location(configuration.ledger_url):
+    if _ledger_location(url) == _ledger_location(configuration.ledger_url):
         return configuration  # with the head that its owner wrote down
     if dataset is not None and not dataset.is_path:
         raise ConfigError(
@@ -117,7 +117,7 @@ def _argument_text(value: object) -> str:
     return repr(list(value) if isinstance(value, tuple) else value)
 
 
-def _location(url: str) -> str:
+def _ledger_location(url: str) -> str:
     """Return the path of the file of a ledger with links resolved, or the address of a server."""
     file = sqlite_file(url)
     return url if file is None else os.path.realpath(file)

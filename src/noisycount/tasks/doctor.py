@@ -185,7 +185,7 @@ class TickTimes:
             write_made_up(file, size)
             made_up = DatasetConfig("made-up", file, unit="person", budget=PureBudget(Fraction(100)))
             configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
-            with session_of(made_up, configuration, makes=True) as session, session.charging() as paying_session:
+            with session_of(made_up, configuration, makes=True) as session, session.with_ledger() as paying_session:
                 for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
                     answer_at(
                         paying_session, PaidQuery(warming)

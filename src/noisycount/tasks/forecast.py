@@ -68,7 +68,7 @@ class TableForecast:
         """Ratio of the squared errors of the better noise to those of the other; None if there is only one kind."""
         if len(self.plans) == 1:
             return None
-        better, other = (_squares(plan, self.design.counts) for plan in self.plans)
+        better, other = (_total_variance(plan, self.design.counts) for plan in self.plans)
         return better / other
 
 
@@ -79,7 +79,7 @@ def forecast(design: Design, confidence: float, paying: AvailableBudget | None =
     NoisyCountError if there is no price, or if hidden keys have no δ.
     """
     plans = [_plan(design, noise) for noise in _noises(design)]
-    plans.sort(key=lambda plan: _squares(plan, design.counts))
+    plans.sort(key=lambda plan: _total_variance(plan, design.counts))
     return TableForecast(design, tuple(plans), confidence, paying)
 
 
@@ -112,7 +112,7 @@ def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> Ta
     return plan_of(query, schema, unit, is_replacement=design.is_size_public).noise
 
 
-def _squares(plan: TablePlan, cells: int) -> float:
+def _total_variance(plan: TablePlan, cells: int) -> float:
     return sum((cells if level.size is None else level.size) * level.mechanism.variance for level in plan.levels)
 
 

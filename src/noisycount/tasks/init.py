@@ -188,18 +188,18 @@ class Draft:
         return [*self._applied_file_lines, *(form.line(name) for name, form in forms if name in names)]
 
     @property
-    def effects(self) -> list[str]:
+    def effect_sentences(self) -> list[str]:
         """Sentences that state how many rows each rule leaves out or fills up, and in which lines."""
         findings = (each for each in self.inspection.check.findings if each.title in {LEFT_OUT, FILLED_UP})
         return [finding_words(self.inspection, each) for each in findings]
 
     @property
-    def _block(self) -> str:
+    def _block_name(self) -> str:
         return self.inspection.block or toml_key(self.name)
 
     def _file(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form
-        lines = [f"[datasets.{self._block}]", f"source = {toml_value(inspection.source)}", *self.joins]
+        lines = [f"[datasets.{self._block_name}]", f"source = {toml_value(inspection.source)}", *self.joins]
         if inspection.former is not None:
             account = f"account = {toml_value(inspection.former.account)}"
             lines.append(_with_comment(account, "the name of earlier answers in the ledger"))
@@ -209,7 +209,7 @@ class Draft:
             lines += [_with_comment(line, why) for line, why in form_lines(form, inspection.check.faults)]
         stated = {line.partition(" =")[0] for line in lines}
         lines += [line for line in self._applied_file_lines if line.partition(" =")[0] not in stated]
-        lines += self._comments(self._proposed.get(None, []), "to read the file as it is meant", lines)
+        lines += self._comments(self._proposals_by_column.get(None, []), "to read the file as it is meant", lines)
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
@@ -235,9 +235,9 @@ class Draft:
 
     def _kinds(self) -> str:
         """Return the section of the kinds of the columns; empty if it has no lines."""
-        proposed = self._proposed
+        proposed = self._proposals_by_column
         lines = [line for column in self.inspection.check.columns for line in self._column(column, proposed)]
-        return "\n".join([f"{_KINDS}[datasets.{self._block}.kinds]", *lines, ""]) if lines else ""
+        return "\n".join([f"{_KINDS}[datasets.{self._block_name}.kinds]", *lines, ""]) if lines else ""
 
     def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:
@@ -246,7 +246,7 @@ class Draft:
         yield from self._comments(proposed.get(column.name, []), place)
 
     @property
-    def _proposed(self) -> "_Proposed":
+    def _proposals_by_column(self) -> "_Proposed":
         """Proposals of findings by the column whose kind they state; None is the key of all others.
 
         If a finding proposes nothing, its choices stand in place. Choices beside a proposal are left out, as they may

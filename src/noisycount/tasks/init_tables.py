@@ -151,10 +151,10 @@ def join_tables(places: Sequence[TablePlace], unit: str, examine: Examine) -> li
     while is_changed:  # a table may be linked to one that is linked itself
         is_changed = False
         for place in places:
-            if place.name not in joined and (table := joins.linked(place, persons)) is not None:
+            if place.name not in joined and (table := joins.link_table(place, persons)) is not None:
                 joined[place.name], is_changed = table, True
                 persons.append(place.name)
-    return [joined.get(place.name) or joins.doubtful(place, persons) for place in places]
+    return [joined.get(place.name) or joins.propose_link(place, persons) for place in places]
 
 
 @frozen
@@ -168,7 +168,7 @@ class _Joins:
     def with_unit(self, place: TablePlace) -> JoinedTable | None:
         """Return a table that has the column of persons, in any case; None if it has none."""
         columns = self._kinds(place)
-        unit = self.unit if self.unit in columns else self._only([c for c in columns if self._is_unit(c)])
+        unit = self.unit if self.unit in columns else self._single_column([c for c in columns if self._is_unit(c)])
         if unit is None:
             return None
         examined = self.examine(place.dataset(unit))
@@ -178,19 +178,19 @@ class _Joins:
             lines.append("one_row_a_unit = true")
         return JoinedTable(examined, unit, tuple(lines))
 
-    def linked(self, place: TablePlace, persons: Sequence[str]) -> JoinedTable | None:
+    def link_table(self, place: TablePlace, persons: Sequence[str]) -> JoinedTable | None:
         """Return a table with a column that is the key of a table of persons; None if it has none."""
-        for other, column in self._shared(place, persons):
+        for other, column in self._shared_columns(place, persons):
             if self._is_key(self.places[other], column):
                 through = f"through = {toml_value(f'{other}.{column}')}"
                 return JoinedTable(self.examine(place.dataset(ROW)), None, (through,))
         return None
 
-    def doubtful(self, place: TablePlace, persons: Sequence[str]) -> JoinedTable:
+    def propose_link(self, place: TablePlace, persons: Sequence[str]) -> JoinedTable:
         """Return a table that only its owner can join, with a proposal if there is one."""
         columns = self._kinds(place)
         first = next(iter(columns), None)
-        shared = self._shared(place, persons)
+        shared = self._shared_columns(place, persons)
         for other, column in shared:
             if column == first and self._is_key(place, column):
                 doubt = (
@@ -199,7 +199,7 @@ class _Joins:
                 )
                 lines = ("public = true", f"on = {toml_value(f'{other}.{column}')}")
                 return JoinedTable(self.examine(place.dataset(ROW)), None, lines, doubt)
-        similar = self._only([column for column in columns if self._resembles_unit(column)])
+        similar = self._single_column([column for column in columns if self._resembles_unit(column)])
         if similar is not None:
             doubt = (
                 f"{place.name} has no column {self.unit}. If {similar} has the same values, remove the # of these "
@@ -221,7 +221,7 @@ class _Joins:
         )
         return JoinedTable(self.examine(place.dataset(ROW)), None, ('through = "TABLE.COLUMN"',), doubt)
 
-    def _shared(self, place: TablePlace, persons: Sequence[str]) -> list[tuple[str, str]]:
+    def _shared_columns(self, place: TablePlace, persons: Sequence[str]) -> list[tuple[str, str]]:
         """Return the columns of the same name and kind in tables of persons, each with its table."""
         own = self._kinds(place)
         return [
@@ -253,7 +253,7 @@ class _Joins:
         one, other = ("".join(filter(str.isalnum, name.casefold())) for name in (column, self.unit))
         return one in other or other in one
 
-    def _only(self, columns: Sequence[str]) -> str | None:
+    def _single_column(self, columns: Sequence[str]) -> str | None:
         return columns[0] if len(columns) == 1 else None
 
 

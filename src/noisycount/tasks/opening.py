@@ -64,7 +64,7 @@ def records_of(
         checked: A check that was made just before, so that no file is read again. Several tables have one each.
         renews: True if the owner replaces the description of the columns in the ledger.
     """
-    return Records.open(dataset.source, statement_of(dataset, renews=renews), catalog, checked)
+    return Records.open(dataset.source, stated_settings(dataset, renews=renews), catalog, checked)
 
 
 def configured_dataset(dataset: DatasetConfig, configuration: Config, catalog: Catalog) -> DatasetConfig:
@@ -74,14 +74,14 @@ def configured_dataset(dataset: DatasetConfig, configuration: Config, catalog: C
     """
     if not dataset.is_path or dataset.account != dataset.name:
         return dataset
-    account = Records.account_of(dataset.source, statement_of(dataset), catalog)
+    account = Records.account_of(dataset.source, stated_settings(dataset), catalog)
     configured = next((each for each in configuration.datasets.values() if each.account == account), None)
     if account == dataset.account or configured is None:
         return replace(dataset, account=account)
     return replace(configured, source=dataset.source, unit=dataset.unit or configured.unit)
 
 
-def statement_of(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSettings:
+def stated_settings(dataset: DatasetConfig, *, renews: bool = False) -> DatasetSettings:
     """Return the statements of the owner about the records of a data set."""
     return DatasetSettings(
         name=dataset.account,
@@ -175,7 +175,7 @@ class DatasetSession:
         return self.records.desk(self.ledger, self.dataset.for_desk(self.records.name), slot, analyst, attach)
 
     @contextmanager
-    def charging(self, plan: QueryPlan | None = None) -> Iterator["DatasetSession"]:
+    def with_ledger(self, plan: QueryPlan | None = None) -> Iterator["DatasetSession"]:
         """Yield the session with an open ledger. Make the ledger if there is none, once the question can be counted."""
         if self.ledger is not None:
             yield self

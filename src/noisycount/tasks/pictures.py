@@ -61,7 +61,7 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
     prices = [plan.epsilon * factor for factor in _FACTORS]
     errors = iso_epsilon_curves(1, [float(price) for price in prices], confidences)
     lines = [
-        Line(f"ε = {_short(price)}", style, tuple(confidences.tolist()), tuple(curve.tolist()))
+        Line(f"ε = {_short_price(price)}", style, tuple(confidences.tolist()), tuple(curve.tolist()))
         for price, style, curve in zip(prices, LEVELS, errors, strict=False)
     ]
     title = f"What ε = {approximately(plan.epsilon)} gives"
@@ -103,7 +103,7 @@ def _goal_of_one(plan: Plan) -> tuple[float, float]:
     return confidence, relative_error(1, confidence, float(plan.epsilon))
 
 
-def _short(price: Fraction) -> str:
+def _short_price(price: Fraction) -> str:
     exact = exact_text(price)
     return exact if len(exact) <= _LONGEST else f"{float(price):.3g}"
 

@@ -182,7 +182,7 @@ class Dots:
         return len(self.heights) // 2
 
     @property
-    def abreast(self) -> int:
+    def dots_per_row(self) -> int:
         """Number of dots beside each other in a column, so that no column is too tall."""
         return math.ceil(max(self.heights) / _MOST_ROWS)
 
@@ -192,33 +192,33 @@ class Dots:
         return [
             (self.centre + (column - self.reach) * self.step + offset, level)
             for column, height in enumerate(self.heights)
-            for level, first in enumerate(range(0, height, self.abreast), start=1)
-            for offset in self._offsets(min(self.abreast, height - first))
+            for level, first in enumerate(range(0, height, self.dots_per_row), start=1)
+            for offset in self._dot_offsets(min(self.dots_per_row, height - first))
         ]
 
     @property
     def gap(self) -> float:
         """Distance of dots beside each other."""
-        return self.step / (self.abreast + 1) if self.abreast > 1 else float(self.step)
+        return self.step / (self.dots_per_row + 1) if self.dots_per_row > 1 else float(self.step)
 
-    def _offsets(self, dots: int) -> list[float]:
+    def _dot_offsets(self, dots: int) -> list[float]:
         """Return the offsets of dots beside each other from the middle of their column."""
         return [(dot - (dots - 1) / 2) * self.gap for dot in range(dots)]
 
     def lines(self, *, is_offset: bool) -> list[str]:
         """Return the plot as lines of text: rows of dots from the top, an axis, and its labels."""
-        rows = math.ceil(max(self.heights) / self.abreast)
+        rows = math.ceil(max(self.heights) / self.dots_per_row)
         dots = [self._row(row).rstrip() for row in reversed(range(rows))]
-        return [*dots, *self._axis(self.abreast + 1, is_offset=is_offset)]
+        return [*dots, *self._axis(self.dots_per_row + 1, is_offset=is_offset)]
 
     def _row(self, row: int) -> str:
         """Return the dots of one row, with a space after each column."""
-        remaining = (max(0, height - row * self.abreast) for height in self.heights)
-        return "".join((_DOT * min(self.abreast, dots)).ljust(self.abreast + 1) for dots in remaining)
+        remaining = (max(0, height - row * self.dots_per_row) for height in self.heights)
+        return "".join((_DOT * min(self.dots_per_row, dots)).ljust(self.dots_per_row + 1) for dots in remaining)
 
     def _axis(self, cell: int, *, is_offset: bool) -> list[str]:
         """Return a line with marks, and the labels below them that have room."""
-        every = self._labels_every(cell, is_offset=is_offset)
+        every = self._label_interval(cell, is_offset=is_offset)
         width = len(self.heights) * cell - 1
         line, labels = "", ""
         for column in range(-self.reach, self.reach + 1):
@@ -232,8 +232,13 @@ class Dots:
                 labels = labels.ljust(start) + label
         return [line.ljust(width, "─"), labels or self._label(0, is_offset=is_offset)]
 
-    def _labels_every(self, cell: int, *, is_offset: bool) -> int:
-        """Return the number of columns from one label to the next."""
+    def _label_interval(self, cell: int, *, is_offset: bool) -> int:
+        """Return the number of columns of dots from one label below them to the next, so that no labels touch.
+
+        Args:
+            cell: The width of a column, in characters.
+            is_offset: True if the labels are signed offsets from the middle column.
+        """
         ends = (self._label(end, is_offset=is_offset) for end in (-self.reach, self.reach))
         smallest = (max(map(len, ends)) + 2) / cell
         every = round_step(smallest)

@@ -230,7 +230,7 @@ def float_above(number: Fraction) -> float:
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
 
 
-def _headline(risks: Risks) -> str:
+def _headline_measure(risks: Risks) -> str:
     """Return the first of δ, ε and guess that differs between the adversaries; δ if none differs."""
     columns = list(zip(*risk_rows(risks), strict=True))
     delta_title = f"δ at ε = {approximately(risks.epsilon)}"
@@ -246,7 +246,7 @@ def risk_facts(risks: Risks, source: str | None = None) -> list[tuple[str, str]]
     `source` describes the stored answer from which the noise is taken, if there is one.
     """
     return [
-        ("reveals", _headline(risks)),
+        ("reveals", _headline_measure(risks)),
         *([("key", source)] if source else []),
         ("assumed", risks.setting.assumed.words),
         ("answer", answer_words(risks.setting)),

@@ -122,7 +122,7 @@ class AnswersSoFar:
         return [DiscreteLaplace.for_epsilon(price) for price in self.prices]
 
     @property
-    def dearest(self) -> Fraction:
+    def largest_epsilon(self) -> Fraction:
         """Largest ε of an answer; 1 if no answer has an ε."""
         epsilons = [*self.prices, *(price.epsilon for _, price in self.tables if price.epsilon is not None)]
         return max(epsilons, default=Fraction(1))
@@ -198,7 +198,7 @@ class ListRisks:
     @classmethod
     def compute(cls, answers: AnswersSoFar, background: BackgroundKnowledge, epsilon: Fraction | None) -> "ListRisks":
         """Return the risks of the answers at an ε, by default the largest price of an answer."""
-        chosen_epsilon = answers.dearest if epsilon is None else epsilon
+        chosen_epsilon = answers.largest_epsilon if epsilon is None else epsilon
         epsilon_above = float_above(chosen_epsilon)
         if answers.tables:
             reason = "no figure of its own, as tables are among the answers"

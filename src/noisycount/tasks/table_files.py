@@ -37,7 +37,7 @@ def check_files(output: Path | None, plot: Path | None) -> None:
         if not os.access(file.parent, os.W_OK):
             raise NoisyCountError(f"{str(file)!r} cannot be written: check its folder")
     if output is not None and output.suffix.lower() == ".arrow":
-        _arrow()
+        _import_pyarrow()
 
 
 def with_files(query: Query, questions: Path | None, keys_from: Path | None, dataset: DatasetConfig) -> Query:
@@ -150,7 +150,7 @@ def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:
     if out.suffix.lower() != ".arrow":
         columns.save(out)
         return
-    pyarrow = _arrow()
+    pyarrow = _import_pyarrow()
     with writing(out):
         rows = pyarrow.table(columns)
         with pyarrow.OSFile(str(out), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
@@ -188,7 +188,7 @@ def _by_row(texts: Sequence[str], release: TableRelease) -> list[str]:
     return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
 
 
-def _arrow() -> Any:  # noqa: ANN401 - a package
+def _import_pyarrow() -> Any:  # noqa: ANN401 - a package
     try:
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - only for such files
     except ImportError:

@@ -27,7 +27,7 @@ def test_every_place_makes_sense(placed: Sliders) -> None:
     assert 1 <= placed.sample_size <= placed.size
     assert 0 <= placed.known_records < placed.size
     assert placed.is_sampled == (placed.sample_size < placed.size)
-    assert placed.setting.mechanism == (
+    assert placed.scenario.mechanism == (
         nc.Subsample(placed.sample_size, placed.added_noise) if placed.is_sampled else placed.added_noise
     )
 

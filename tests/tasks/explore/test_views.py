@@ -122,13 +122,13 @@ def test_utility_is_the_librarys(placed: Sliders) -> None:
     shown = view("utility", placed)
     population = Binomial(placed.size, 0.1)
     (own,) = shown.marks
-    assert own.x == utility_loss(placed.setting.mechanism, population) ** 0.5 * placed.size
+    assert own.x == utility_loss(placed.scenario.mechanism, population) ** 0.5 * placed.size
     everything = Known(placed.size) if placed.is_sampled else None
     for scale in (placed.scale / 4, placed.scale * 8):
         moved = replace(placed, scale=scale)
-        error = utility_loss(moved.setting.mechanism, population) ** 0.5 * placed.size
+        error = utility_loss(moved.scenario.mechanism, population) ** 0.5 * placed.size
         guess = dict(points(shown, "knows all other records"))[error]
-        delta = privacy_curve(moved.setting.mechanism, everything).delta(0.0)
+        delta = privacy_curve(moved.scenario.mechanism, everything).delta(0.0)
         assert guess == pytest.approx((1 + delta) / 2, rel=1e-9)
 
 

@@ -62,9 +62,9 @@ def found_in(configured: Path, *series: tuple[str, tuple[str, ...], dict[str, ob
 def test_a_chain_about_a_server_has_the_bound_of_the_proof(configured: Path) -> None:
     """2(ε₁ + ε₂) + ε₃ for the third; each is proved for the sum of two prices, and was charged their difference."""
     second, third = found_in(configured, ("visits", ("0.1", "0.25", "0.6"), {}))
-    assert (second.proved, third.proved) == (Fraction(45, 100), Fraction(13, 10))
-    assert (second.excess, third.excess) == (Fraction(1, 5), Fraction(1, 2))
-    assert third.excess + third.entry.request.epsilon == Fraction(85, 100)
+    assert (second.proved_epsilon, third.proved_epsilon) == (Fraction(45, 100), Fraction(13, 10))
+    assert (second.possible_excess, third.possible_excess) == (Fraction(1, 5), Fraction(1, 2))
+    assert third.possible_excess + third.entry.request.epsilon == Fraction(85, 100)
     assert "ε = 0.6 in all was charged, and only ε = 1.3 is proved" in third.words
 
 
@@ -94,7 +94,7 @@ def test_an_edition_that_was_described_is_a_promise(configured: Path) -> None:
     version = DatasetRecord.read(json.dumps(described)).version
     assert found_in(configured, ("visits", ("0.1", "0.2"), {"version": version})) == []
     (other,) = found_in(configured, ("visits", ("0.1", "0.2"), {"where": "age > 4"}))
-    assert other.proved == Fraction(4, 10)
+    assert other.proved_epsilon == Fraction(4, 10)
 
 
 def test_verify_and_the_report_name_them(run: Run, configured: Path) -> None:

@@ -53,7 +53,7 @@ class ServerDialect(Dialect):
         for statement in self.settings:
             connection.exec_driver_sql(statement)
 
-    def path(self, connection: Connection) -> Sequence[str]:
+    def search_path(self, connection: Connection) -> Sequence[str]:
         """Return the schemas in which the account looks for names without a schema."""
         del connection
         return ()

@@ -184,7 +184,7 @@ class PostgreSQL(ServerDialect):
         local = sa.literal(value=True)
         connection.execute(sa.select(*(sa.func.pg_catalog.set_config(*pair, local) for pair in settings.items())))
 
-    def path(self, connection: sa.Connection) -> Sequence[str]:
+    def search_path(self, connection: sa.Connection) -> Sequence[str]:
         """Return the search path of the account.
 
         This is the only statement that runs on that path, which may contain operators of other users.

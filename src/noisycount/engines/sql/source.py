@@ -273,7 +273,7 @@ class SqlSource(TypedSource):
 
         def read() -> SqlSource:
             with transactions.transaction(has_own_path=True) as connection:
-                path = dialect.path(connection)
+                path = dialect.search_path(connection)
             with transactions.transaction() as connection:
                 name = dialect.found(connection, *tables.table_name(place.table), path)
                 identity = dialect.identity(connection)
@@ -306,7 +306,7 @@ class SqlSource(TypedSource):
 
         def identities() -> tuple[str, ...]:
             with server.transaction(has_own_path=True) as connection:
-                path = server.dialect.path(connection)
+                path = server.dialect.search_path(connection)
             with server.transaction() as connection:
                 name = server.dialect.found(connection, *tables.table_name(place.table), path)
                 address = "\n".join(place.canonical[:3])

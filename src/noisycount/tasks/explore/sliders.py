@@ -202,7 +202,7 @@ class Sliders:
         return round(float(self.sample_size * self.rate) + float(self.deviations) * spread)
 
     @property
-    def setting(self) -> RiskScenario:
+    def scenario(self) -> RiskScenario:
         """These positions as a scenario of `noisycount risk`."""
         return RiskScenario(
             Assumed.of_rate(self.size, Rate(float(self.rate))),

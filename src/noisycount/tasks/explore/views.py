@@ -173,7 +173,7 @@ _GAUSSIAN_TAIL = 6.0  # standard deviations beyond which a normal tail is below 
 
 def _delta_view(sliders: Sliders) -> ChartView:
     """Return the chart of δ(ε) against each adversary, the worst case first."""
-    mechanism, own_epsilon, reach = sliders.setting.mechanism, sliders.epsilon, _largest_epsilon(sliders)
+    mechanism, own_epsilon, reach = sliders.scenario.mechanism, sliders.epsilon, _largest_epsilon(sliders)
     adversaries, note = _affordable_adversaries(sliders, _MOST_VARIANCE)
     curves = [_delta_curve(mechanism, adversary, reach) for adversary in adversaries]
     longest = max(epsilons[-1] for epsilons, _ in curves)
@@ -256,7 +256,7 @@ def _utility_view(sliders: Sliders) -> ChartView:
         for factor in _FACTORS
         if scale.low <= sliders.scale * factor <= scale.high
     ]
-    mechanisms, own_place = [position.setting.mechanism for position in variants], variants.index(sliders)
+    mechanisms, own_place = [position.scenario.mechanism for position in variants], variants.index(sliders)
     errors = tuple(math.sqrt(utility_loss(mechanism, sliders.population)) * size for mechanism in mechanisms)
     adversaries, note = _affordable_adversaries(sliders, _MOST_VARIANCE_WORTH)
     # How often the best guess about one person is right, 50:50 before: (1 + δ(0))/2.
@@ -292,7 +292,7 @@ def _utility_view(sliders: Sliders) -> ChartView:
 
 def _affordable_adversaries(sliders: Sliders, largest_variance: float) -> tuple[list[Adversary], str]:
     """Return the adversaries whose curve is computed fast enough for a page, and a note about the others."""
-    all_adversaries = list(sliders.setting.adversaries())
+    all_adversaries = list(sliders.scenario.adversaries())
     fast = [adversary for adversary in all_adversaries if _is_affordable(sliders, adversary, largest_variance)]
     if len(fast) == len(all_adversaries):
         return fast, ""

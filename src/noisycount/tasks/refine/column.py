@@ -61,7 +61,7 @@ def _row_groups(
     if laws.population is not None:
         yield laws.population, has_answer
         return
-    sizes = _sizes(table, query.size_column, query.size, has_answer)
+    sizes = _records_per_row(table, query.size_column, query.size, has_answer)
     rates = _rates(table, query.rate_column, has_answer)
     for size, rate in np.unique(np.stack([sizes[has_answer], rates[has_answer]]), axis=1).T.tolist():
         common_rate = query.rate if rate == _NO_COLUMN else Rate(rate)
@@ -71,7 +71,7 @@ def _row_groups(
         yield assumed.population, has_answer & (sizes == size) & (rates == rate)
 
 
-def _sizes(table: PublicTable, column: str | None, size: int | None, has_answer: NDArray[np.bool_]) -> Reals:
+def _records_per_row(table: PublicTable, column: str | None, size: int | None, has_answer: NDArray[np.bool_]) -> Reals:
     """Return the number of records behind each row, shape (rows,): `size`, or the values of a column.
 
     Raise SourceError if a row with an answer has no whole number from 1 to 2**53 in the column.
@@ -122,7 +122,7 @@ def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done
         }
         finished = 0
         for population, rows in _row_groups(query, laws, table, has_answer):
-            impossible = _impossible(np.where(rows, answers, np.nan), population, noise)
+            impossible = _impossible_answer_index(np.where(rows, answers, np.nan), population, noise)
             if impossible is not None:
                 meant = "a finite number, whole where the noise is discrete"
                 raise table.refusal(column, impossible, meant, f"correct it{continuous_words(noise)}")
@@ -166,7 +166,7 @@ def _estimates(
     }
 
 
-def _impossible(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:
+def _impossible_answer_index(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:
     """Return the index of an answer that the noise cannot produce, or None.
 
     Only the smallest and the largest answer and the first fraction are checked.

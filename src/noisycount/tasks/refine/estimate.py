@@ -134,10 +134,10 @@ def warning(refinement: Refinement) -> str | None:
     if assumed.is_flat:
         condition = "if all counts are as likely"
     text = contradiction(surprise, mean, len(refinement.answers), condition)
-    return None if text is None else f"{text}: {_remedy(refinement)}"
+    return None if text is None else f"{text}: {_warning_remedy(refinement)}"
 
 
-def _remedy(refinement: Refinement) -> str:
+def _warning_remedy(refinement: Refinement) -> str:
     """Return the advice for a warning: the inputs to check, with a sufficiently uncertain rate if there is one."""
     rate = refinement.assumed.rate
     if refinement.assumed.is_flat:
@@ -155,14 +155,14 @@ def _wider_rate(refinement: Refinement, rate: Rate) -> Rate | None:
     """Return the rate with the smallest one-digit deviation under which the answers do not contradict it."""
     size = refinement.assumed.population.records
     difference = max(abs(answer / size - rate.mean) for answer in refinement.answers)
-    for deviation in _deviations(rate, difference / 4):
+    for deviation in _rounded_deviations(rate, difference / 4):
         assumed = Assumed.of_rate(size, Rate(rate.mean, deviation))
         if Refinement.from_answers(refinement.answers, assumed, refinement.noises).posterior.surprise >= _UNSURPRISING:
             return assumed.rate
     return None
 
 
-def _deviations(rate: Rate, smallest: float) -> Iterator[float]:
+def _rounded_deviations(rate: Rate, smallest: float) -> Iterator[float]:
     """Yield deviations of one digit above that of the rate, from the power of ten below `smallest` on."""
     largest = math.sqrt(rate.mean * (1 - rate.mean))
     for exponent in range(math.floor(math.log10(smallest)), 0):
@@ -197,12 +197,12 @@ def _answers(refinement: Refinement) -> str:
     """Return the answers and their noise in words."""
     if refinement.noise is None:
         pairs = zip(refinement.answers, refinement.noises, strict=True)
-        return "; ".join(f"{_exact(answer)} with {_noise(noise)}" for answer, noise in pairs)
+        return "; ".join(f"{_exact(answer)} with {_noise_text(noise)}" for answer, noise in pairs)
     answers = ", ".join(_exact(answer) for answer in refinement.answers)
-    return f"{answers}, with {_noise(refinement.noise)}"
+    return f"{answers}, with {_noise_text(refinement.noise)}"
 
 
-def _noise(noise: AdditiveNoise) -> str:
+def _noise_text(noise: AdditiveNoise) -> str:
     """Return the noise of an answer in words: by its ε for discrete Laplace noise, else by its scale."""
     if isinstance(noise, DiscreteLaplace):
         return f"noise of ε = {exact_text(noise.epsilon)}"

@@ -1,6 +1,6 @@
 """Published tables of noisy counts: their rows, levels and noise, and the tree of their cells.
 
-`RefineQuery` is the request for a refinement, `PublishedTable` the table that it reads. `nested` arranges the levels
+`RefineQuery` is the request for a refinement, `PublishedTable` the table that it reads. `nested_levels` arranges the levels
 of a table as a tree.
 """
 
@@ -326,7 +326,7 @@ class Nested:
     left_out: tuple[str, ...] = ()  # names of the levels outside the chain
 
 
-def nested(table: PublishedTable) -> Nested:
+def nested_levels(table: PublishedTable) -> Nested:
     """Return the tree of the longest chain of levels that contain each other, from the total to the cells.
 
     If the columns are a hierarchy, such as county and town, the tree has a level for each column, even if the sums of

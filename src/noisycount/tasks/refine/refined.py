@@ -25,7 +25,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits
-from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, RefineQuery, nested
+from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, RefineQuery, nested_levels
 
 Counts = NDArray[np.int64]
 # Columns by name, each of shape (rows,), masked if the value is unknown: `mean`, the expected count, in records;
@@ -34,7 +34,7 @@ Counts = NDArray[np.int64]
 Estimates = dict[str, np.ma.MaskedArray[Any, Any]]
 
 
-def _unknown(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN401 - of a number
+def _masked_column(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN401 - of a number
     """Return a masked column: no value is known yet."""
     return np.ma.array(np.zeros(rows, kind), mask=True)
 
@@ -42,8 +42,8 @@ def _unknown(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa: ANN4
 def _unknown_estimates(rows: int) -> Estimates:
     """Return the columns of estimates of a table with so many rows, all masked."""
     return {
-        "mean": _unknown(rows, np.float64),
-        **{name: _unknown(rows, np.int64) for name in ("median", "low", "high")},
+        "mean": _masked_column(rows, np.float64),
+        **{name: _masked_column(rows, np.int64) for name in ("median", "low", "high")},
     }
 
 
@@ -73,7 +73,7 @@ def shares(tables: Counts, level: float) -> Reals:
     for start in range(0, tables.shape[1], step):
         block = slice(start, start + step)
         cell_shares = tables[:, block] / totals[:, None]
-        statistics[:, block] = cell_shares.mean(axis=0), *np.quantile(cell_shares, _tails(level), axis=0)
+        statistics[:, block] = cell_shares.mean(axis=0), *np.quantile(cell_shares, _tail_probabilities(level), axis=0)
     return statistics
 
 
@@ -91,12 +91,12 @@ def ranks(tables: Counts, level: float) -> Counts:
     for row, table in enumerate(tables):
         order = np.sort(table)
         cell_ranks[row] = table.size - np.searchsorted(order, table, side="right") + 1
-    low, high = _tails(level)
+    low, high = _tail_probabilities(level)
     statistics = np.quantile(cell_ranks, [0.5, low, high], axis=0, method="inverted_cdf", overwrite_input=True)
     return np.asarray(statistics, dtype=np.int64)
 
 
-def _tails(level: float) -> tuple[float, float]:
+def _tail_probabilities(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
@@ -133,7 +133,7 @@ def _posterior_from_zero(answers: Reals, noise: Mechanism, level: float) -> dict
     if (answers != np.floor(answers)).any() or (answers <= -reach).any():
         raise SourceError("answers from a threshold on must be whole numbers above it: mend them")
     index = np.minimum(answers, reach).astype(np.int64) + reach
-    quantiles = zip(("median", "low", "high"), (0.5, *_tails(level)), strict=True)
+    quantiles = zip(("median", "low", "high"), (0.5, *_tail_probabilities(level)), strict=True)
     counts = answers.astype(np.int64)
     return {
         "mean": answers - moment[index] / mass[index],
@@ -197,7 +197,7 @@ def refined_table(
     if table.is_selected:
         _check_selected(query)
         return RefinedTable(table, selected_estimates(table, query.level), query.level)
-    tree = nested(table)
+    tree = nested_levels(table)
     prior = Splits(query.prior) if isinstance(query.prior, float) else None
     posterior = solve_table(
         {level.depth: _node_answers(table, level, tree) for level in tree.levels},
@@ -269,6 +269,6 @@ def _with_shares_and_ranks(query: RefineQuery, refined: RefinedTable, posterior:
     for name, statistic, is_wanted in (("share", shares, query.has_shares), ("rank", ranks, query.has_ranks)):
         if is_wanted:
             for end, column in zip(("", "_low", "_high"), statistic(tables, query.level), strict=True):
-                estimates[name + end] = _unknown(len(table.answers), column.dtype)
+                estimates[name + end] = _masked_column(len(table.answers), column.dtype)
                 estimates[name + end][table.cells.rows] = column
     return replace(refined, estimates=estimates, draws=number)

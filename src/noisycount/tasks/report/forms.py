@@ -43,7 +43,7 @@ def neighbours_of(question: StoredQuestion) -> str:
     return "either" if question.relation is None else NEIGHBOURS[question.relation]
 
 
-def annex(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
+def annex_tables(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
     """Yield the title, the names of the columns and the rows of each table that was answered."""
     for dataset in report.datasets:
         for released in dataset.releases:
@@ -82,11 +82,11 @@ def _report_markdown(report: Report, configuration: Config) -> str:
     for dataset in words.asked_datasets(report):
         lines += ["", f"## {as_inline(dataset.account.name)}", "", *_fact_lines(words.dataset_facts(dataset))]
         lines += ["", *_table(words.HEADER, [words.release_cells(release) for release in dataset.releases])]
-    if unasked := words.unasked_words(report):
+    if unasked := words.datasets_without_release(report):
         lines += ["", f"## {words.UNASKED}", "", as_inline(unasked)]
     if report.analysts:
         lines += ["", "## Analysts", "", *_table(words.ANALYSTS, words.analyst_rows(report))]
-    for title, header, rows in annex(report):
+    for title, header, rows in annex_tables(report):
         lines += ["", f"## {as_inline(title)}", "", *_table(header, rows)]
     return "\n".join(lines) + "\n"
 
@@ -145,9 +145,12 @@ def report_fragment(report: Report, configuration: Config) -> str:
         *(f"<p>{escape(note)}</p>\n" for note in words.NOTES),
         f"</div>\n{_facts([(name, '') for name in words.SIGNED], 'facts signed')}</section>\n",
         *map(_dataset_section, words.asked_datasets(report)),
-        *_unasked_section(report),
+        *_section_of_datasets_without_release(report),
         *_analysts_section(report),
-        *(_section(title, _table_page(title, "", header, rows, "annex")) for title, header, rows in annex(report)),
+        *(
+            _section(title, _table_page(title, "", header, rows, "annex"))
+            for title, header, rows in annex_tables(report)
+        ),
     ]
     return "".join(parts)
 
@@ -160,9 +163,9 @@ def _dataset_section(dataset: DatasetReport) -> str:
     return _section(name, f"{_facts(words.dataset_facts(dataset))}{table}")
 
 
-def _unasked_section(report: Report) -> Iterator[str]:
+def _section_of_datasets_without_release(report: Report) -> Iterator[str]:
     """Yield the HTML section that names the data sets without a release, if there are any."""
-    if unasked := words.unasked_words(report):
+    if unasked := words.datasets_without_release(report):
         yield _section(words.UNASKED, f"<p>{escape(unasked)}.</p>\n")
 
 
@@ -346,8 +349,8 @@ def _registry_entry(dataset: DatasetReport) -> Object:
         "publication_date": first,
     }
     deployment["dp_flavor"] |= {
-        "name": _flavor(dataset.total_loss),
-        "unprotected_quantities": _unprotected(dataset),
+        "name": _privacy_flavor(dataset.total_loss),
+        "unprotected_quantities": _unprotected_facts(dataset),
     }
     deployment["privacy_loss"] = _privacy_loss(dataset)
     deployment["model"] |= {
@@ -363,7 +366,7 @@ def _purposes(dataset: DatasetReport) -> str | None:
     return "; ".join(purposes) or None
 
 
-def _unprotected(dataset: DatasetReport) -> list[str]:
+def _unprotected_facts(dataset: DatasetReport) -> list[str]:
     """Return sentences about the facts that the answers reveal without noise, or with a threshold."""
     facts = ["The names and the kinds of the columns."]
     if dataset.size is not None:
@@ -376,7 +379,7 @@ def _unprotected(dataset: DatasetReport) -> list[str]:
     return facts
 
 
-def _flavor(spent: Loss) -> str:
+def _privacy_flavor(spent: Loss) -> str:
     if spent.delta:
         return "Custom" if spent.epsilon is None else "Approximate DP"
     return "Zero-concentrated DP" if spent.epsilon is None else "Pure DP"

@@ -78,12 +78,12 @@ class UnprovenTopUp:
         return identity_of(self.entry.request).is_gaussian
 
     @property
-    def excess(self) -> Fraction:
+    def possible_excess(self) -> Fraction:
         """Largest ε that it can lose beyond its charge: ε₁ + ε₂ is proved where ε₂ - ε₁ was charged."""
         return Fraction(0) if self.is_gaussian else 2 * (self.bases[0].loss.epsilon or Fraction(0))
 
     @property
-    def proved(self) -> Fraction | None:
+    def proved_epsilon(self) -> Fraction | None:
         """Smallest ε that is proved for it with all answers on which it rests: 2(ε₁ + … + ε_{n-1}) + ε_n."""
         if self.is_gaussian or self.entry.loss.epsilon is None:
             return None
@@ -93,14 +93,14 @@ class UnprovenTopUp:
     def words(self) -> str:
         """The top-up in one line."""
         loss = f"key {self.entry.key}: {self.entry.loss.text} in all was charged"
-        if self.proved is None:
+        if self.proved_epsilon is None:
             return f"{loss}, and is what its draws lose; the answer may be the mean of two different counts"
-        return f"{loss}, and only ε = {exact_text(self.proved)} is proved; its ± may be wrong"
+        return f"{loss}, and only ε = {exact_text(self.proved_epsilon)} is proved; its ± may be wrong"
 
     @property
     def json(self) -> dict[str, Any]:
         """The top-up as JSON; ε is null under Gaussian noise, whose charge is proved."""
-        proved = None if self.proved is None else exact_text(self.proved)
+        proved = None if self.proved_epsilon is None else exact_text(self.proved_epsilon)
         return {"key": self.entry.key, "dataset": self.entry.request.dataset, "proved_epsilon": proved}
 
 
@@ -179,7 +179,9 @@ class DatasetReport:
     def replacement_loss(self) -> Loss:
         """Total loss of all answers if one unit replaces another."""
         loss = sum((release.replacement_loss for release in self.releases), Loss())
-        return loss + Loss(sum((top_up.excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0)))
+        return loss + Loss(
+            sum((top_up.possible_excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0))
+        )
 
     def _factor(self, entry: Entry) -> Fraction:
         """Return by which factor the loss of an entry in ε exceeds its charge if one unit replaces another.
@@ -194,7 +196,7 @@ class DatasetReport:
         """Total loss of all answers under the present neighbour relation; at least what was charged."""
         if self.neighbours is NeighbourRelation.REPLACEMENT:
             return self.replacement_loss
-        return self.account.spent + Loss(sum((top_up.excess for top_up in self.unproven), Fraction(0)))
+        return self.account.spent + Loss(sum((top_up.possible_excess for top_up in self.unproven), Fraction(0)))
 
     @property
     def rho_delta(self) -> Fraction | None:

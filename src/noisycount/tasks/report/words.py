@@ -94,7 +94,7 @@ def summary_rows(report: Report) -> list[tuple[str, ...]]:
     return rows
 
 
-def unasked_words(report: Report) -> str:
+def datasets_without_release(report: Report) -> str:
     """Return the number and the names of the data sets without a release; empty if there are none."""
     names = [dataset.account.name for dataset in report.datasets if not dataset.releases]
     return f"{number_of('data set', len(names))}: {', '.join(names)}" if names else ""
@@ -206,11 +206,11 @@ def answer_cell(released: StoredQuestion) -> str:
     cells, *sums = [[*dict.fromkeys(level)] for level in release.row_errors]
     if not cells:
         return words
-    words = f"{words}, each {_widths(cells)}"
-    return f"{words}, sums {_widths([*chain(*sums)])}{sure}" if sums else f"{words}{sure}"
+    words = f"{words}, each {_error_range_text(cells)}"
+    return f"{words}, sums {_error_range_text([*chain(*sums)])}{sure}" if sums else f"{words}{sure}"
 
 
-def _widths(errors: Sequence[int]) -> str:
+def _error_range_text(errors: Sequence[int]) -> str:
     """Return the smallest and the largest of some errors as a range."""
     smallest, largest = plus_minus(min(errors)), plus_minus(max(errors))
     return smallest if smallest == largest else f"{smallest} to {largest}"

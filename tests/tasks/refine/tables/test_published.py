@@ -10,7 +10,7 @@ from noisycount.tasks.refine.published import (
     PublishedTable,
     grouped_by_empty,
     grouped_by_name,
-    nested,
+    nested_levels,
 )
 from noisycount.tasks.refine.refined import ranks, selected_estimates, shares
 from tests.helpers.cases import case_name
@@ -30,7 +30,7 @@ def table(grouped: GroupedRows, names: tuple[str, ...], *, is_hierarchy: bool = 
 
 def sums(found: PublishedTable) -> dict[int, set[tuple[int, ...]]]:
     """For each row of a level in the tree the cells that it is the sum of."""
-    placed = nested(found)
+    placed = nested_levels(found)
     return {
         int(row): tuple(np.flatnonzero(placed.tree.levels[level.depth] == place).tolist())
         for level in placed.levels
@@ -43,7 +43,7 @@ def test_each_sum_is_of_the_cells_with_its_keys(*, is_hierarchy: bool) -> None:
     """Sums that cross the others are left out, by name; all rows find their cells."""
     names = ("town", "sex")
     found = table(grouped_by_empty(CROSSED, names), names, is_hierarchy=is_hierarchy)
-    assert nested(found).left_out in {("town",), ("sex",)}
+    assert nested_levels(found).left_out in {("town",), ("sex",)}
     each = sums(found)
     assert [each[row] for row in range(4)] == [(0,), (1,), (2,), (3,)]
     assert each[8] == (0, 1, 2, 3)
@@ -55,8 +55,8 @@ def test_columns_are_a_hierarchy_where_somebody_says_so() -> None:
     """Each has a level then; else only what was published has one."""
     rows, names = [("a", "x", "1"), ("a", "y", "2"), ("b", "x", "3")], ("state", "county", "town")
     grouped = grouped_by_empty(rows, names)
-    assert nested(table(grouped, names, is_hierarchy=True)).tree.sizes == (1, 2, 3, 3)
-    assert nested(table(grouped, names)).tree.sizes == (1, 3)
+    assert nested_levels(table(grouped, names, is_hierarchy=True)).tree.sizes == (1, 2, 3, 3)
+    assert nested_levels(table(grouped, names)).tree.sizes == (1, 3)
 
 
 def test_ranges_of_ordered_cells_nest() -> None:
@@ -70,7 +70,7 @@ def test_ranges_of_ordered_cells_nest() -> None:
     names = [*["day"] * 5, *(name for name, each in ranges.items() for _ in each)]
     rows = [*keys, *(key for each in ranges.values() for key in each)]
     found = table(grouped_by_name(rows, names, ["day"]), ("day",))
-    assert nested(found).tree.sizes == (1, 2, 3, 5)
+    assert nested_levels(found).tree.sizes == (1, 2, 3, 5)
     assert sums(found)[5 + 2] == (4,)
     assert sums(found)[5 + 3] == (0, 1, 2, 3)
     assert sums(found)[5 + 5] == (0, 1, 2, 3, 4)
@@ -107,7 +107,7 @@ def test_sums_that_do_not_fit_are_refused(rows: list[tuple[str, str]], reason: s
     """By their keys."""
     names = ("town", "sex")
     with pytest.raises((nc.NoisyCountError, ValueError), match=reason):
-        nested(table(grouped_by_empty(rows, names), names, is_hierarchy=True))
+        nested_levels(table(grouped_by_empty(rows, names), names, is_hierarchy=True))
 
 
 def test_each_level_needs_its_noise() -> None:
